@@ -120,7 +120,7 @@ impl Key {
             keys.iter_mut().for_each(|key| *key = unsafe { to_text(*key, element) });
             element = pg_sys::TEXTOID;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the keys are of the base type, as # Safety asks, or the texts that were made of them.
         unsafe { Parameter::array(keys.into_iter().map(Some), element) }
     }
 
@@ -289,7 +289,7 @@ pub unsafe fn shown(key: Datum, base_type: Oid, type_oid: Oid) -> Datum {
     }
     match integer(key, base_type) {
         Some(number) if type_oid == pg_sys::INT8OID => Datum::from(number),
-        // SAFETY: the caller's promise.
+        // SAFETY: `key` is of `base_type`, as # Safety asks.
         _ => unsafe { to_text(key, base_type) },
     }
 }

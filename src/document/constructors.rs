@@ -70,7 +70,7 @@ impl Outline {
             let (of_argument, value) = (*arguments.get(number)?)?;
             (of_argument == type_oid).then_some(value)
         };
-        // SAFETY: the caller's promise: values of those types.
+        // SAFETY: `known` gives an argument only if its type is text, of which it then is a value, as # Safety asks.
         let text = |number| unsafe { lossless::read(known(number, pg_sys::TEXTOID)?).ok() };
         let content = match c_function(function)?.as_slice() {
             b"minlsh_document_of_text" => (|| {

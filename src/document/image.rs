@@ -77,7 +77,7 @@ impl<'a> Document<'a> {
     /// # Safety
     /// `datum` must be a non-null varlena, valid for `'a`; of whatever content.
     pub unsafe fn read(datum: Datum) -> Result<Self> {
-        // SAFETY: the caller's promise.
+        // SAFETY: `datum` is a varlena that is valid for `'a`, as # Safety asks.
         Self::from_bytes(unsafe { bytes::read(datum) })
     }
 

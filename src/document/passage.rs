@@ -66,7 +66,7 @@ impl<'a> Passage<'a> {
     /// # Safety
     /// `datum` must be a non-null varlena, valid for `'a`; of whatever content.
     pub unsafe fn read(datum: Datum) -> Result<Self> {
-        // SAFETY: the caller's promise.
+        // SAFETY: `datum` is a varlena that is valid for `'a`, as # Safety asks.
         Self::from_bytes(unsafe { bytes::read(datum) })
     }
 
@@ -289,7 +289,7 @@ fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
 /// # Safety
 /// `value` must be a non-null `minlsh_passage`.
 pub unsafe fn search(value: Datum, options: &IndexOptions) -> Result<BandSearch> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `value` is a passage, as # Safety asks, which outlives this call.
     let passage = unsafe { Passage::read(value) }?;
     let Some(min_match) = options.min_match else { return Ok(BandSearch::Everything) };
     let normalization = options.config.normalization();

@@ -174,7 +174,7 @@ impl TwoSides<'_> {
 /// # Safety
 /// `array` must be a non-null array.
 unsafe fn signature(array: Datum) -> Option<Vec<i32>> {
-    // SAFETY: the caller's promise; the elements are of the type that the array itself says.
+    // SAFETY: `array` is an array, as # Safety asks; its elements are of the type that it says itself.
     unsafe {
         let (array, element_type) = array::detoast(array);
         if base_type(element_type) != pg_sys::INT4OID {

@@ -35,7 +35,7 @@ impl Kind {
     /// # Safety
     /// `value` must be a non-null value of the kind of type that `self` says, valid for `'a`.
     unsafe fn row<'a>(self, value: Datum, index: &IndexOptions) -> Result<Value<'a>> {
-        // SAFETY: the caller's promise.
+        // SAFETY: `value` is of this kind, as # Safety asks.
         let (value, document) = unsafe { self.read(value, ElementHash::default()) }?;
         if let Some(document) = document {
             if document.threshold < index.threshold {
@@ -62,7 +62,7 @@ impl Kind {
         index: &IndexOptions,
         bands: &mut Vec<i64>,
     ) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: `value` is of this kind, as the # Safety of `copy` asks.
         let value = unsafe { self.row(value, index) }?;
         first_bands(&value, index, index.banding.bands(), bands)
     }
@@ -77,7 +77,7 @@ impl Kind {
         index: &IndexOptions,
         batch: &mut SignerBatch,
     ) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: `value` is of this kind, as # Safety asks: a text where it is read as one.
         unsafe {
             if let Self::Text | Self::Passage = self {
                 return lossless::stored(value, |text| batch.push_text(text).map_err(Into::into));
@@ -98,16 +98,16 @@ impl Kind {
         index: &IndexOptions,
     ) -> Result<BandSearch> {
         if self == Self::Passage {
-            // SAFETY: the caller's promise: the operators of the family take passages.
+            // SAFETY: an operator of the family takes `value`, as # Safety asks: those of passages take passages alone.
             return unsafe { passage::search(value, index) };
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `value` is of `value_type`, and an operator takes it, as # Safety asks.
         let threshold = match unsafe { self.service(value, value_type, index) }? {
             Service::From(threshold) => threshold,
             Service::Everything => return Ok(BandSearch::Everything),
             Service::Nothing => return Ok(BandSearch::Nothing),
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: `value` is of `value_type`, whose kind `of_value` gives.
         let (value, _) = unsafe { self.of_value(value_type).read(value, ElementHash::default()) }?;
         let mut bands = Vec::new();
         if wrong_length(&value, index).is_none() {
@@ -125,11 +125,11 @@ impl Kind {
     pub unsafe fn serves(self, value: Datum, value_type: Oid, index: &IndexOptions) -> bool {
         // What cannot be read is for the search to refuse.
         if self == Self::Passage {
-            // SAFETY: the caller's promise: the operators of the family take passages.
+            // SAFETY: an operator of the family takes `value`, as # Safety asks: those of passages take passages alone.
             let search = unsafe { passage::search(value, index) };
             return !matches!(search, Ok(BandSearch::Everything));
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `value` is what `search` asks of it, which is all that `service` asks.
         let service = unsafe { self.service(value, value_type, index) };
         !matches!(service, Ok(Service::Everything))
     }
@@ -150,7 +150,7 @@ impl Kind {
     ) -> Result<Service> {
         let kind = match self.of_value(value_type) {
             Self::Document => {
-                // SAFETY: the caller's promise.
+                // SAFETY: a value of a type that counts as a document is one, a varlena.
                 let document = unsafe { Document::read(value) }?;
                 return self.service_of(document.kind(), Some(&document), index);
             }
@@ -158,7 +158,7 @@ impl Kind {
             Self::Signature => Self::Set,
             kind => kind,
         };
-        // SAFETY: the caller's promise: an array.
+        // SAFETY: values of the types that count as sets and as signatures are arrays.
         if self == Self::Document && kind == Self::Set && unsafe { is_for_the_operator(value) } {
             return Ok(Service::Everything);
         }

@@ -59,7 +59,8 @@ impl Aggregate {
 /// `internal` values but NULL, and superusers alone make such aggregates). No other
 /// reference to the state may be in use, and `'a` must end with the call.
 pub unsafe fn state<'a, S>(datum: Datum) -> &'a mut S {
-    // SAFETY: the caller's promise; the state lives as long as its group.
+    // SAFETY: `put` has made the datum of an `S` that nobody else refers to, as # Safety asks; it lives as long as its
+    // group.
     unsafe { &mut *datum.cast_mut_ptr::<S>() }
 }
 

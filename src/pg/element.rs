@@ -64,7 +64,7 @@ impl ElementType {
     /// # Safety
     /// `datum` must be a non-null value of this type, valid for `'a`.
     unsafe fn read<'a>(self, datum: Datum) -> Result<ElementValue<'a>> {
-        // SAFETY: the caller's promise, of the type named before the arrow; a uuid is 16 bytes.
+        // SAFETY: `datum` is of the type named before the arrow, as # Safety asks; a uuid is 16 bytes.
         unsafe {
             Ok(match self {
                 Self::Text => ElementValue::Text(lossless::read(datum)?),
@@ -89,7 +89,7 @@ pub fn check(type_oid: Oid) -> Result<()> {
 /// `datum` must be a non-null value of type `type_oid`, valid for `'a`.
 pub unsafe fn read<'a>(datum: Datum, type_oid: Oid) -> Result<ElementValue<'a>> {
     let of = ElementType::of(type_oid)?;
-    // SAFETY: the caller's promise, of that type.
+    // SAFETY: `datum` is of `type_oid`, as # Safety asks, and `of` is the type of elements that belongs to it.
     unsafe { of.read(datum) }
 }
 

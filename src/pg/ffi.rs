@@ -54,7 +54,7 @@ mod raw {
 /// # Safety
 /// An open relation, and a snapshot that is held.
 pub unsafe fn predicate_lock(relation: pg_sys::Relation, snapshot: pg_sys::Snapshot) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the relation is open and the snapshot held, as # Safety asks; no destructor is in the closure.
     unsafe { pg_guard_ffi_boundary(|| raw::PredicateLockRelation(relation, snapshot)) }
 }
 
@@ -66,7 +66,7 @@ pub unsafe fn pin_and_lock(
     relation: pg_sys::Relation,
     block: pg_sys::BlockNumber,
 ) -> pg_sys::Buffer {
-    // SAFETY: the caller's promise.
+    // SAFETY: the relation is open, as # Safety asks; no destructor is in the closure.
     unsafe {
         pg_guard_ffi_boundary(|| {
             let buffer = raw::ReadBuffer(relation, block);
@@ -139,7 +139,7 @@ pub unsafe fn same_image(
     by_value: bool,
     length: c_int,
 ) -> bool {
-    // SAFETY: the caller's promise; nothing with a destructor lives in the closure.
+    // SAFETY: both are passed by that length, as # Safety asks; no destructor is in the closure.
     unsafe { pg_guard_ffi_boundary(|| raw::datum_image_eq(a, b, by_value, length)) }
 }
 

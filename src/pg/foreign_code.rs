@@ -36,7 +36,7 @@ struct Search {
 pub unsafe fn check(nodes: impl IntoIterator<Item = *mut Node>, of: &str) -> Result<()> {
     let mut search = Search { caller: current_role(), found: None };
     let context = (&raw mut search).cast();
-    // SAFETY: the caller's promise; the walker knows its context.
+    // SAFETY: null or a valid tree, as # Safety asks; the context is the `Search` that `visit` takes it for.
     nodes.into_iter().any(|node| unsafe { visit(node, context) });
     search.found.map_or(Ok(()), |found| Err(found.refused(of)))
 }

@@ -169,7 +169,7 @@ impl Index {
             // SAFETY: a list of expressions, valid trees of nodes.
             let expressions =
                 unsafe { list::pointers(self.stored(pg_sys::Anum_pg_index_indexprs)) };
-            // SAFETY: the same.
+            // SAFETY: each is the root of an expression of that list.
             let mut expressions =
                 expressions.map(|expression| unsafe { pg_sys::exprType(expression) });
             let type_of =

@@ -131,7 +131,8 @@ impl OpenIndex {
     pub unsafe fn insert(&self, table: &Open, row: &Row, entries: Entries) {
         const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize;
         let (mut values, mut nulls) = ([Datum::from(0); MOST], [false; MOST]);
-        // SAFETY: the caller's promise; an index without expressions needs no executor state.
+        // SAFETY: the index is one of `table`, and plain, as # Safety asks: one without expressions needs no executor
+        // state. There are as many values as an index can have columns.
         unsafe {
             let info = pg_sys::BuildIndexInfo(self.raw());
             if entries.are_of(&*info) && (*info).ii_ReadyForInserts {
@@ -177,7 +178,8 @@ impl<'a> Search<'a> {
         let memory = Memory::scratch(c"minlsh search");
         let mut key = pg_sys::ScanKeyData::default();
         let SearchOperator { strategy, right, function } = operator;
-        // SAFETY: the caller's promise; the snapshot is held. `Drop` ends the scan before all of them.
+        // SAFETY: the operator is of the index, which is one of `table`, as # Safety asks. Both and the snapshot are
+        // borrowed for as long as the scan, which `Drop` ends.
         let scan = memory.run(|| unsafe {
             let collation = *(*index.raw()).rd_indcollation;
             pg_sys::ScanKeyEntryInitialize(

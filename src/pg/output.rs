@@ -38,7 +38,7 @@ impl Output {
     /// # Safety
     /// `value` must be a non-null value of the type.
     pub unsafe fn text(&self, value: Datum) -> Datum {
-        // SAFETY: the caller's promise; a palloc'd string in the database's encoding, used once.
+        // SAFETY: `value` is of the type, as # Safety asks; `call` gives a palloc'd string, freed once.
         unsafe {
             let string = self.call(value);
             let text = Datum::from(pg_sys::cstring_to_text(string));
@@ -50,7 +50,8 @@ impl Output {
     /// # Safety
     /// `value` must be a non-null value of the type.
     unsafe fn call(&self, value: Datum) -> *mut std::ffi::c_char {
-        // SAFETY: the caller's promise; a NUL-terminated string that is ours to cut.
+        // SAFETY: `value` is of the type whose output function `of` has looked up, as # Safety asks. The string is new,
+        // NUL-terminated, and ours to cut.
         unsafe {
             let string = pg_sys::OutputFunctionCall(&mut *self.function.borrow_mut(), value);
             if self.is_padded {

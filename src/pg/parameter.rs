@@ -60,7 +60,7 @@ impl Parameter {
     /// # Safety
     /// They must be values of type `element`.
     pub unsafe fn array(values: impl Iterator<Item = Option<Datum>>, element: Oid) -> Self {
-        // SAFETY: the caller's promise; the array is a copy.
+        // SAFETY: the values are of type `element`, as # Safety asks; the array is a copy.
         let array = unsafe { array::from_elements(values, element) };
         Self { type_oid: catalog::array_of(element), value: Some(array) }
     }

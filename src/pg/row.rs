@@ -70,8 +70,8 @@ impl Row {
     /// # Safety
     /// The values are of the columns' types, and live as long as they are in the row.
     pub unsafe fn fill(&self, values: &[Option<Datum>]) {
-        // SAFETY: the caller's promise; the slot's arrays have one entry for each column of its
-        // descriptor.
+        // SAFETY: the values are of the columns' types, as # Safety asks, and no more are stored than the arrays of the
+        // slot have entries, one for each column of its descriptor.
         unsafe {
             let slot = self.slot;
             if let Some(clear) = (*(*slot).tts_ops).clear {

@@ -63,7 +63,7 @@ impl Trigger {
             name,
             function: raw.tgfoid,
             is_copy: raw.tgisclone,
-            // SAFETY: the caller's promise.
+            // SAFETY: `raw` is valid, as # Safety asks of it.
             tied_to: unsafe { tied_to(raw) },
             columns,
             kind: raw.tgtype as u32,

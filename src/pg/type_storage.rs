@@ -40,7 +40,7 @@ impl TypeStorage {
         if self.by_value {
             return value;
         }
-        // SAFETY: the caller's promise: a C string, a varlena, or `length` bytes.
+        // SAFETY: `value` is passed like this, as # Safety asks: a C string, a varlena, or `length` bytes.
         unsafe {
             if self.length == C_STRING {
                 return Datum::from(pg_sys::pstrdup(value.cast_mut_ptr()));
@@ -59,7 +59,7 @@ impl TypeStorage {
     /// # Safety
     /// `value` must be a non-null value that is passed like this, not by value, and valid for `'a`.
     pub unsafe fn bytes<'a>(self, value: Datum) -> &'a [u8] {
-        // SAFETY: the caller's promise: a C string, a varlena, or `length` bytes.
+        // SAFETY: `value` is passed like this, as # Safety asks: a C string, a varlena, or `length` bytes.
         unsafe {
             match usize::try_from(self.length) {
                 Ok(length) => std::slice::from_raw_parts(value.cast_mut_ptr::<u8>(), length),
@@ -77,8 +77,8 @@ impl TypeStorage {
     /// # Safety
     /// Both must be non-null values that are passed like this.
     pub unsafe fn same(self, a: Datum, b: Datum) -> bool {
-        // SAFETY: the caller's promise; a varlena has as many bytes as its header says, be it a TOAST
-        // pointer or the value itself.
+        // SAFETY: both are passed like this, as # Safety asks. A varlena has as many bytes as its header says, be it a
+        // TOAST pointer or the value itself.
         unsafe {
             if self.length == C_STRING {
                 return self.bytes(a) == self.bytes(b);

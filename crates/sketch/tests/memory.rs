@@ -56,12 +56,12 @@ fn granted(size: usize) -> bool {
 // SAFETY: the system's allocator, or null, which says that there is no memory.
 unsafe impl GlobalAlloc for Refusing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the layout is what `GlobalAlloc` asks of it, and goes to the system's allocator as it is.
         if granted(layout.size()) { unsafe { System.alloc(layout) } } else { std::ptr::null_mut() }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
+        // SAFETY: what is not null came from the system's allocator, with that layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 
@@ -69,7 +69,7 @@ unsafe impl GlobalAlloc for Refusing {
         if size > layout.size() && !granted(size) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: what is not null came from the system's allocator, with that layout.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
