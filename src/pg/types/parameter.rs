@@ -88,7 +88,7 @@ impl Parameter {
 }
 
 /// Parameters as the executor takes them.
-pub(super) fn parameter_list(values: &[Parameter]) -> pg_sys::ParamListInfo {
+pub(in crate::pg) fn parameter_list(values: &[Parameter]) -> pg_sys::ParamListInfo {
     if values.is_empty() {
         return std::ptr::null_mut();
     }

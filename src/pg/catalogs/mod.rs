@@ -1,0 +1,13 @@
+//! The contents of the catalogs: relations, names, indexes, rights, settings, and code that others have stored.
+
+pub mod catalog;
+pub mod dependency;
+pub mod foreign_code;
+pub mod guc;
+pub mod index;
+pub mod names;
+pub mod progress;
+pub mod relation;
+pub mod restricted;
+pub mod rights;
+pub mod sql;

@@ -1,0 +1,7 @@
+//! Values of types that are known only when the code runs: how they are written, ordered, hashed and passed to a query.
+
+pub mod document_keys;
+pub mod element;
+pub mod order;
+pub mod output;
+pub mod parameter;

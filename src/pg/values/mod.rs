@@ -1,0 +1,8 @@
+//! Values as PostgreSQL stores them: what is behind a datum of a known type.
+
+pub mod array;
+pub mod bytes;
+pub mod datums;
+pub mod lossless;
+pub mod text;
+pub mod type_storage;
