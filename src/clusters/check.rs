@@ -1,13 +1,14 @@
 //! The check of tracked clusters by `minlsh_check()`: what a refresh of all documents would do, though
-//! nothing was written since the last one; sizes that are not those of the members; and members that are
-//! not where the log has put them.
+//! nothing was written since the last one; sizes and similarities that are not those of the members; and members
+//! that are not where the log has put them.
 
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::clusters::ClusterEvent;
 
 use crate::clusters::refresh::Refresh;
-use crate::clusters::tables::Tables;
+use crate::clusters::tables::{AT_A_TIME, Tables};
 use crate::clusters::tracked::Tracked;
+use crate::clusters::write::listed;
 use crate::error::Result;
 use crate::pg::guc::LocalSettings;
 use crate::pg::interrupts::check_interrupts;
@@ -69,6 +70,12 @@ const AUDIT: &str = "
     )
     SELECT doc_id, problem FROM problems ORDER BY step, number, doc_id";
 
+/// Finds clusters whose `least_similar` is not that of `$1`, their ids, and `$2`.
+const LEAST: &str = "
+    SELECT format('the listed least_similar of cluster %s differs from that of its members', cluster_id)
+    FROM unnest($1, $2) AS n (cluster_id, least_similar) JOIN {list} AS l USING (cluster_id)
+    WHERE l.least_similar <> n.least_similar ORDER BY cluster_id";
+
 /// Checks what a name is the table of members of; false if it is not such a table.
 pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
     if !Tracked::is_one(name) {
@@ -123,6 +130,14 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
             | ClusterEvent::Split { .. }
             | ClusterEvent::Dissolve { .. } => {}
         }
+    }
+    let listed = listed(&tables)?;
+    let least = refresh.least_similar(&listed)?;
+    for some in listed.chunks(AT_A_TIME) {
+        tables.each(LEAST, &least.of(some), |rows, row| {
+            report(None, rows.text(row, 1)?.unwrap_or_default());
+            Ok(Continue::Yes)
+        })?;
     }
     tables.each(AUDIT, &[Parameter::int8(refresh.last_seq())], |rows, row| {
         let problem = rows.text(row, 2)?.unwrap_or_default();

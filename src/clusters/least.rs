@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use ahash::RandomState;
+use pgrx::pg_sys;
 use sketch::clusters::ClusterId;
 use sketch::corpus::{Hashes, LeftOut};
 use sketch::memory;
@@ -12,6 +13,7 @@ use crate::corpus::batches::Emit;
 use crate::corpus::group::Group;
 use crate::corpus::work::Question;
 use crate::error::Result;
+use crate::pg::call::float8_datum;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::row::Continue;
 use crate::pg::snapshot::ActiveSnapshot;
@@ -19,7 +21,19 @@ use crate::pg::spi::{Parameter, Session};
 use crate::row_key::Key;
 
 /// The lowest similarities of clusters that have different texts.
-pub type LeastOfEach = HashMap<ClusterId, f64, RandomState>;
+#[derive(Default)]
+pub struct LeastOfEach(HashMap<ClusterId, f64, RandomState>);
+
+impl LeastOfEach {
+    /// Some of the clusters, and the lowest similarity of each, as parameters of a statement.
+    pub fn of(&self, clusters: &[ClusterId]) -> [Parameter; 2] {
+        let least = clusters.iter().map(|cluster| self.0.get(cluster).copied().unwrap_or(1.0));
+        let least = least.map(|least| Some(float8_datum(least)));
+        // SAFETY: numbers that were just made datums of that type.
+        let least = unsafe { Parameter::array(least, pg_sys::FLOAT8OID) };
+        [Parameter::int8s(clusters.iter().copied().map(Some)), least]
+    }
+}
 
 /// Makes the question that a refresh asks.
 pub type Ask<'a> = dyn for<'s> Fn(&'s Session) -> Result<Question<'s>> + 'a;
@@ -97,7 +111,7 @@ pub fn least_similar(
             Ok(LeftOut::default())
         },
         &mut |(cluster, similarity)| {
-            memory::insert_at(&mut least, cluster, similarity)?;
+            memory::insert_at(&mut least.0, cluster, similarity)?;
             Ok(())
         },
     )?;

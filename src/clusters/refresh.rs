@@ -194,7 +194,7 @@ impl<'a> Refresh<'a> {
         let before = self.state.last_seq;
         let least = |clusters: &[ClusterId]| self.least_similar(clusters);
         let mut state = self.state.clone();
-        let counts = write(self.tables, &found, &mut state, &least)?;
+        let counts = write(self.tables, &found, &mut state, asked == Extent::Full, &least)?;
         self.state = state;
         if !self.stamp.faults.is_empty() {
             if extent == Extent::Full && triggers::enable(self.tracked, &self.index, &self.stamp)? {
@@ -341,7 +341,7 @@ impl<'a> Refresh<'a> {
     }
 
     /// Finds how similar the members of clusters, as they have just been written, are to the first ones at least.
-    fn least_similar(&self, clusters: &[ClusterId]) -> Result<LeastOfEach> {
+    pub fn least_similar(&self, clusters: &[ClusterId]) -> Result<LeastOfEach> {
         least_similar(self.tables, &|session| self.question(session), &self.tracked.key, clusters)
     }
 

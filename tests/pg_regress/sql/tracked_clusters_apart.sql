@@ -59,6 +59,27 @@ SELECT changed, joined, clusters, was_full FROM minlsh_refresh_clusters('docs_cl
 SELECT * FROM state ORDER BY 1;
 SELECT * FROM wrong;
 SELECT * FROM minlsh_check('docs_clusters');
+-- The check looks at least_similar, too, and a full refresh repairs it.
+UPDATE docs_clusters_list SET least_similar = 0.5 WHERE cluster_id = 1;
+SELECT * FROM minlsh_check('docs_clusters');
+SELECT joined, removed, moved, was_full FROM minlsh_refresh_clusters('docs_clusters', "full" => true);
+SELECT * FROM minlsh_check('docs_clusters');
+-- What a trigger of the owner leaves out is not written, and not counted.
+CREATE FUNCTION leave_out() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RETURN CASE WHEN coalesce(NEW.doc_id, OLD.doc_id) NOT IN (17, 22, 23) THEN coalesce(NEW, OLD) END; END $$;
+CREATE TRIGGER leaves_out BEFORE INSERT OR UPDATE OR DELETE ON docs_clusters FOR EACH ROW EXECUTE FUNCTION leave_out();
+INSERT INTO docs VALUES (16, words(101, 140)), (17, words(101, 140)), (22, words(201, 240)), (23, words(201, 240));
+SELECT changed, joined, removed, clusters FROM minlsh_refresh_clusters('docs_clusters');
+SELECT cluster_id, size, array_agg(doc_id ORDER BY doc_id) AS members
+FROM docs_clusters_list JOIN docs_clusters USING (cluster_id) GROUP BY cluster_id ORDER BY cluster_id;
+SELECT * FROM minlsh_check('docs_clusters');
+SELECT joined, removed, moved, clusters, was_full FROM minlsh_refresh_clusters('docs_clusters', "full" => true);
+DROP TRIGGER leaves_out ON docs_clusters;
+DROP FUNCTION leave_out;
+SELECT joined, removed, moved, clusters, was_full FROM minlsh_refresh_clusters('docs_clusters', "full" => true);
+SELECT * FROM minlsh_check('docs_clusters');
+DELETE FROM docs WHERE id IN (16, 17, 22, 23);
+SELECT removed, clusters FROM minlsh_refresh_clusters('docs_clusters');
 -- Keys that no row has do not matter. The table goes with the others.
 INSERT INTO docs_clusters_apart VALUES (1, 77), (77, 78), (1, 1);
 SELECT joined, removed, was_full FROM minlsh_refresh_clusters('docs_clusters');
