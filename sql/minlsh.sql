@@ -749,7 +749,7 @@ CREATE TYPE minlsh_key (
 	LIKE = pg_catalog.text, CATEGORY = 'S', COLLATABLE = true
 );
 COMMENT ON TYPE minlsh_key IS
-	'key of a document, stored as text; compared with an integer, numeric, uuid or text column in the type of that';
+	'key of a document, stored as text; compared with a column of numbers, uuids, texts, dates or timestamps in its type';
 
 CREATE CAST (minlsh_key AS text) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (minlsh_key AS bigint) WITH INOUT AS IMPLICIT;
@@ -757,6 +757,9 @@ CREATE CAST (minlsh_key AS numeric) WITH INOUT AS IMPLICIT;
 CREATE CAST (minlsh_key AS uuid) WITH INOUT AS IMPLICIT;
 CREATE CAST (minlsh_key AS smallint) WITH INOUT AS ASSIGNMENT;
 CREATE CAST (minlsh_key AS integer) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (minlsh_key AS date) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (minlsh_key AS timestamp) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (minlsh_key AS timestamptz) WITH INOUT AS ASSIGNMENT;
 
 CREATE FUNCTION minlsh_key_eq(minlsh_key, minlsh_key) RETURNS boolean
 	AS 'byteaeq' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -822,6 +825,57 @@ CREATE OPERATOR >= (
 	RESTRICT = scalargesel, JOIN = scalargejoinsel
 );
 COMMENT ON OPERATOR >= (minlsh_key, minlsh_key) IS 'greater than or equal';
+
+-- An implicit cast to one type of a category leaves the others of it without one, and dates and times are all compared
+-- with each other. So each has its operators. PostgreSQL puts the bodies in their place, and joins by what is there.
+CREATE FUNCTION minlsh_key_eq(date, minlsh_key) RETURNS boolean
+	AS $$ SELECT $1 OPERATOR(pg_catalog.=) $2::pg_catalog.date $$ LANGUAGE sql STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_eq(date, minlsh_key) IS 'implementation of = operator';
+CREATE FUNCTION minlsh_key_eq(minlsh_key, date) RETURNS boolean
+	AS $$ SELECT $1::pg_catalog.date OPERATOR(pg_catalog.=) $2 $$ LANGUAGE sql STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_eq(minlsh_key, date) IS 'implementation of = operator';
+CREATE OPERATOR = (
+	LEFTARG = date, RIGHTARG = minlsh_key, FUNCTION = minlsh_key_eq, COMMUTATOR = =,
+	RESTRICT = eqsel, JOIN = eqjoinsel
+);
+COMMENT ON OPERATOR = (date, minlsh_key) IS 'equal';
+CREATE OPERATOR = (
+	LEFTARG = minlsh_key, RIGHTARG = date, FUNCTION = minlsh_key_eq, COMMUTATOR = =,
+	RESTRICT = eqsel, JOIN = eqjoinsel
+);
+COMMENT ON OPERATOR = (minlsh_key, date) IS 'equal';
+CREATE FUNCTION minlsh_key_eq(timestamp, minlsh_key) RETURNS boolean
+	AS $$ SELECT $1 OPERATOR(pg_catalog.=) $2::pg_catalog.timestamp $$ LANGUAGE sql STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_eq(timestamp, minlsh_key) IS 'implementation of = operator';
+CREATE FUNCTION minlsh_key_eq(minlsh_key, timestamp) RETURNS boolean
+	AS $$ SELECT $1::pg_catalog.timestamp OPERATOR(pg_catalog.=) $2 $$ LANGUAGE sql STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_eq(minlsh_key, timestamp) IS 'implementation of = operator';
+CREATE OPERATOR = (
+	LEFTARG = timestamp, RIGHTARG = minlsh_key, FUNCTION = minlsh_key_eq, COMMUTATOR = =,
+	RESTRICT = eqsel, JOIN = eqjoinsel
+);
+COMMENT ON OPERATOR = (timestamp, minlsh_key) IS 'equal';
+CREATE OPERATOR = (
+	LEFTARG = minlsh_key, RIGHTARG = timestamp, FUNCTION = minlsh_key_eq, COMMUTATOR = =,
+	RESTRICT = eqsel, JOIN = eqjoinsel
+);
+COMMENT ON OPERATOR = (minlsh_key, timestamp) IS 'equal';
+CREATE FUNCTION minlsh_key_eq(timestamptz, minlsh_key) RETURNS boolean
+	AS $$ SELECT $1 OPERATOR(pg_catalog.=) $2::pg_catalog.timestamptz $$ LANGUAGE sql STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_eq(timestamptz, minlsh_key) IS 'implementation of = operator';
+CREATE FUNCTION minlsh_key_eq(minlsh_key, timestamptz) RETURNS boolean
+	AS $$ SELECT $1::pg_catalog.timestamptz OPERATOR(pg_catalog.=) $2 $$ LANGUAGE sql STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_eq(minlsh_key, timestamptz) IS 'implementation of = operator';
+CREATE OPERATOR = (
+	LEFTARG = timestamptz, RIGHTARG = minlsh_key, FUNCTION = minlsh_key_eq, COMMUTATOR = =,
+	RESTRICT = eqsel, JOIN = eqjoinsel
+);
+COMMENT ON OPERATOR = (timestamptz, minlsh_key) IS 'equal';
+CREATE OPERATOR = (
+	LEFTARG = minlsh_key, RIGHTARG = timestamptz, FUNCTION = minlsh_key_eq, COMMUTATOR = =,
+	RESTRICT = eqsel, JOIN = eqjoinsel
+);
+COMMENT ON OPERATOR = (minlsh_key, timestamptz) IS 'equal';
 
 CREATE OPERATOR FAMILY minlsh_key_ops USING btree;
 COMMENT ON OPERATOR FAMILY minlsh_key_ops USING btree IS 'keys: numbers by value, then the rest as text';

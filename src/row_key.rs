@@ -216,7 +216,10 @@ pub fn argument(
             type_label(given)
         ),
     )
-    .set_hint(format!("Cast it to {}.", type_label(base_type)));
+    .set_hint(format!(
+        "Pass a value of type {}, or its text in quotes without a cast.",
+        type_label(base_type)
+    ));
     Err(match integer(datum, given) {
         Some(_) => mismatch.set_detail(format!(
             "Integer keys are returned as bigint, which cannot represent every {}.",

@@ -176,15 +176,21 @@ SELECT t.* FROM (VALUES ('smallint', '1', '2', '10'), ('integer', '1', '2', '10'
 	('text', 'a', 'b', $$it's "c"$$),
 	('varchar', 'a', 'b', 'c'), ('varchar(10)', '1', '2', '10'), ('char(3)', 'a', 'b', 'c'), ('name', 'a', 'b', 'c'),
 	('isbn', '1', '2', '10'), ('uuid', '00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002',
-	'00000000-0000-0000-0000-000000000010')) AS v(type, a, b, c), typed_test(v.type, v.a, v.b, v.c) AS t;
+	'00000000-0000-0000-0000-000000000010'),
+	('date', '2026-01-01', '2026-01-02', '2026-01-10'), ('timestamp', '2026-01-01 00:00', '2026-01-01 12:00', 'infinity'),
+	('timestamptz', '2026-01-01 00:00+00', '2026-01-01 12:00+01', '-infinity'))
+	AS v(type, a, b, c), typed_test(v.type, v.a, v.b, v.c) AS t;
 DROP FUNCTION typed_test;
--- Other types take a cast.
-CREATE TABLE dated (id date PRIMARY KEY, body text);
-INSERT INTO dated SELECT date '2026-01-01' + i, 'one text' FROM generate_series(1, 2) AS i;
+-- Dates join as PostgreSQL's own would. Other types take a cast.
+CREATE TABLE dated (id date PRIMARY KEY, at interval UNIQUE NOT NULL, body text);
+INSERT INTO dated SELECT date '2026-01-01' + i, i * interval '1 hour', 'one text' FROM generate_series(1, 2) AS i;
+DELETE FROM dated WHERE id IN (SELECT doc_id FROM near_duplicate_plan('dated', 0.9)) RETURNING id;
+INSERT INTO dated SELECT date '2026-01-03', interval '2 hours', 'one text';
+EXPLAIN (COSTS OFF) SELECT FROM dated JOIN near_duplicate_plan('dated', 0.9) ON doc_id = id;
 \set VERBOSITY terse
-SELECT id FROM dated WHERE id IN (SELECT doc_id FROM near_duplicate_plan('dated', 0.9));
+SELECT at FROM dated WHERE at IN (SELECT doc_id FROM near_duplicate_plan('dated', 0.9, key_column => 'at'));
 \set VERBOSITY default
-SELECT id FROM dated WHERE id IN (SELECT doc_id::date FROM near_duplicate_plan('dated', 0.9));
+SELECT at FROM dated WHERE at IN (SELECT doc_id::interval FROM near_duplicate_plan('dated', 0.9, key_column => 'at'));
 DROP TABLE dated;
 
 -- The index of the column serves, and hash and merge joins are possible.
