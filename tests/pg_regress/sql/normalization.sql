@@ -29,6 +29,12 @@ DROP TABLE copies;
 SELECT step, normalize_text(E'Ｃafé  No. １２, “Ünïted”: ﬁn’s!', step)
 FROM unnest('{none,nfc,nfkc,casefold,diacritics,punctuation,punctuation_space,punctuation_basic,digits,invisible,
 	whitespace,min_length=4,stop_words=no.}'::text[]) WITH ORDINALITY AS s(step, i) ORDER BY i;
+-- The normal form is applied again after case folding, which changes these 26 characters; none is beyond U+FFFF.
+SELECT count(*), string_agg(format('U+%s', upper(lpad(to_hex(i), 4, '0'))), ' ' ORDER BY i) AS changed,
+	bool_and(normalize_text(chr(i)) = normalize(folded, NFKC)) AS formed_again
+FROM generate_series(1, 65535) AS i, normalize_text(CASE WHEN i NOT BETWEEN 55296 AND 57343 THEN chr(i) ELSE '' END,
+	'nfkc') AS formed, normalize_text(formed, 'casefold') AS folded
+WHERE folded <> normalize(folded, NFKC);
 SELECT normalize_text('A B', 'whitespace casefold') = normalize_text('A B', 'casefold, whitespace') AS same;
 
 -- Presets. "classic" is that of a much-taught course: lower case, no . , : ; ', no word of one or two letters, no
@@ -44,6 +50,8 @@ SELECT script, tokens(body) FROM (VALUES ('Chinese', '我爱北京天安门。')
 		('Latin', 'can''t pay 3.14 e.g. snake_case')) AS t(script, body);
 -- A mark belongs to what stands before it: a space with a vowel mark behind it is a word.
 SELECT tokens(U&'\0915 \093E \0916'), tokens(U&'\0915 \0301 \0916') AS no_vowel;
+SELECT count(*) AS vowel_marks, bool_and(tokens('a ' || chr(i) || ' b') = ARRAY['a', ' ' || chr(i), 'b']) AS are_words
+FROM unnest(ARRAY[2366, 2494, 3006, 3262, 3633, 3661, 4140, 6070]) AS i;
 SELECT tokens('日本', 'char'), tokens('日本語', 'word'), shingles('我爱北京', 2, 'word');
 
 -- Stop-word-anchored shingles (Mining of Massive Datasets, 3.2.4): a stop word and the next two tokens.

@@ -19,6 +19,12 @@ FROM shared_passages(E'The quick brown fox \n  jumps', 'the quick brown fox  sle
 SELECT a_from, a_length, b_from, b_length, '[' || passage || ']' AS passage
 FROM shared_passages('The quick brown fox   ', 'So the quick brown fox   slept', 16);
 
+-- Whatever the white space is: the passage is what the texts share, and the first character behind it.
+SELECT count(*), bool_and(passage = shared || left(space, 1)) AS first_of_each
+FROM (VALUES ('  '), (E'\n\n '), (E'\t\r\n'), (U&'\00A0 '), (U&'\3000\3000'), (U&'\2028 ')) AS s(space),
+	(VALUES ('The quick brown fox')) AS t(shared),
+	shared_passages(shared || space || 'jumps', shared || ' sleeps', 16);
+
 -- Nothing in common that is long enough, and texts that are shorter than min_match.
 SELECT * FROM shared_passages('one two three', 'three two one', 16);
 SELECT a_from, a_length, b_from, b_length, passage FROM shared_passages('Short quote', 'a short  quote, found');
