@@ -35,6 +35,8 @@ const FEW: usize = 256;
 
 /// The state that a scan keeps from one call to the next.
 struct State {
+    /// The memory context with which it is dropped: one of its own, for a statement may begin a scan for each row.
+    memory: pg_sys::MemoryContext,
     /// The index is open as long as the scan; nobody asks for it afterwards.
     index: MinlshIndex<'static>,
     /// The rows found, as [`tid_to_u64`](crate::index::layout::tid_to_u64) has them; `None` before the search.
@@ -66,16 +68,23 @@ pub unsafe extern "C-unwind" fn ambeginscan(
     keys: i32,
     order_bys: i32,
 ) -> pg_sys::IndexScanDesc {
-    // SAFETY: PostgreSQL passes an open index, and keeps it open until the scan has ended. The state lives, and is
-    // dropped, with the memory context of the scan.
+    // SAFETY: PostgreSQL passes an open index, and keeps it open until the scan has ended. The state is dropped with its
+    // memory context: by `amendscan`, or after an ERROR with the one that has the scan.
     unsafe {
         let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
+        let memory = pg_sys::AllocSetContextCreateInternal(
+            pg_sys::CurrentMemoryContext,
+            c"minlsh scan".as_ptr(),
+            pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
+            pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
+            pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
+        );
         let index = match MinlshIndex::of(Open::lent(&(*scan).indexRelation)) {
             Ok(index) => index,
             Err(report) => raise(report),
         };
-        let state = State { index, rows: RefCell::new(None), next: Cell::new(0) };
-        let mut context = pgrx::memcxt::PgMemoryContexts::CurrentMemoryContext;
+        let state = State { memory, index, rows: RefCell::new(None), next: Cell::new(0) };
+        let mut context = pgrx::memcxt::PgMemoryContexts::For(memory);
         (*scan).opaque = context.leak_and_drop_on_delete(state).cast();
         scan
     }
@@ -151,8 +160,8 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
 /// `amendscan`
 #[pg_guard]
 pub unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
-    // SAFETY: a scan of `ambeginscan`, which is not used any more.
-    unsafe { Scan::of(scan) }.state.rows.take();
+    // SAFETY: a scan of `ambeginscan`, of which PostgreSQL asks nothing after this: its state goes with its memory.
+    unsafe { pg_sys::MemoryContextDelete(Scan::of(scan).state.memory) };
 }
 
 fn sort(rows: &mut Vec<u64>) {

@@ -203,3 +203,18 @@ DELETE FROM emptied WHERE body = (SELECT body FROM letters WHERE id = 0);
 INSERT INTO emptied SELECT 304, body FROM letters WHERE id = 0 ON CONFLICT DO NOTHING RETURNING id;
 COMMIT;
 DROP TABLE letters, each_alone, all_at_once, little_memory, rolled_back, emptied;
+
+-- A statement searches for each of its rows, and keeps nothing of these searches until it ends.
+CREATE TABLE many (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.9) WITH ~=));
+CREATE TABLE measured (rows bigint, bytes bigint);
+CREATE FUNCTION measure() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	INSERT INTO measured SELECT (SELECT count(*) FROM many), sum(used_bytes) FROM pg_backend_memory_contexts
+	WHERE name = 'ExecutorState';
+	RETURN NULL;
+END $$;
+CREATE TRIGGER measure AFTER INSERT ON many EXECUTE FUNCTION measure();
+INSERT INTO many SELECT md5(i::text) FROM (SELECT generate_series(1, 100) AS i) AS numbers;
+INSERT INTO many SELECT md5(i::text) FROM (SELECT generate_series(101, 4000) AS i) AS numbers;
+SELECT max(rows) AS rows, max(bytes) - min(bytes) < 65536 AS none_kept FROM measured;
+DROP TABLE many, measured;
+DROP FUNCTION measure();
