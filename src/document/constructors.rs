@@ -12,6 +12,7 @@ use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::c_function;
 use crate::pg::element;
 use crate::pg::lossless;
+use crate::pg::planner::Node;
 
 sql_function!(minlsh_document_of_text, of_text);
 sql_function!(minlsh_document_of_set, of_set);
@@ -60,17 +61,17 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// The outline of what a call of `function` makes, from the arguments that are known, with their types; `None` if
-    /// that is not a constructor of documents.
-    ///
-    /// # Safety
-    /// The arguments are values of their types.
-    pub unsafe fn of_call(function: Oid, arguments: &[Option<(Oid, Datum)>]) -> Option<Self> {
+    /// The outline of what an expression makes, from the constants among its arguments; `None` if it does not call a
+    /// constructor of documents.
+    pub fn of_call(expression: Node) -> Option<Self> {
+        let (function, arguments) = expression.call()?;
+        let arguments: Vec<_> = arguments.map(Node::constant).collect();
         let known = |number: usize, type_oid: Oid| {
-            let (of_argument, value) = (*arguments.get(number)?)?;
-            (of_argument == type_oid).then_some(value)
+            let constant = (*arguments.get(number)?)?;
+            let is_known = !constant.constisnull && constant.consttype == type_oid;
+            is_known.then_some(constant.constvalue)
         };
-        // SAFETY: `known` gives an argument only if its type is text, of which it then is a value, as # Safety asks.
+        // SAFETY: `known` gives the value of a constant of an expression that is planned, if it is a text.
         let text = |number| unsafe { lossless::read(known(number, pg_sys::TEXTOID)?).ok() };
         let content = match c_function(function)?.as_slice() {
             b"minlsh_document_of_text" => (|| {

@@ -1,6 +1,8 @@
 //! The kinds of documents, decided once from the type of a value or from an operator class.
 
+use std::cell::Cell;
 use std::fmt;
+use std::thread::LocalKey;
 
 use pgrx::pg_sys::{self, Oid};
 
@@ -54,6 +56,37 @@ impl Kind {
             _ => (element != Oid::INVALID).then_some(Self::Set),
         }
     }
+}
+
+thread_local! {
+    /// The types that were found to be `minlsh_document` and `minlsh_passage`.
+    static DOCUMENT: Cell<Oid> = const { Cell::new(Oid::INVALID) };
+    static PASSAGE: Cell<Oid> = const { Cell::new(Oid::INVALID) };
+}
+
+/// True if values of a type are stored as `minlsh_document` is.
+pub fn is_document(type_oid: Oid) -> bool {
+    is_written_by(type_oid, b"minlsh_document_out", &DOCUMENT)
+}
+
+/// True if values of a type are stored as `minlsh_passage` is.
+pub fn is_passage(type_oid: Oid) -> bool {
+    is_written_by(type_oid, b"minlsh_passage_out", &PASSAGE)
+}
+
+/// True if a type, or what it is a domain over, has that function of ours as its output function.
+fn is_written_by(type_oid: Oid, output: &[u8], known: &'static LocalKey<Cell<Oid>>) -> bool {
+    if type_oid == Oid::INVALID || known.get() == type_oid {
+        return type_oid != Oid::INVALID;
+    }
+    let (mut function, mut is_varlena) = (Oid::INVALID, false);
+    // SAFETY: a lookup in the system caches, with places for its results.
+    unsafe { pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena) };
+    let is_ours = is_varlena && catalog::c_function(function).as_deref() == Some(output);
+    if is_ours {
+        known.set(type_oid);
+    }
+    is_ours
 }
 
 impl fmt::Display for Kind {

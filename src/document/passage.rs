@@ -28,7 +28,7 @@ use sketch::{Config, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, Normalization, memory,
 
 use super::form::{JsonReader, Read, TypeForm, damaged, syntax, until_zero, write_string};
 use super::prepared::KeptValue;
-use super::value::BandSearch;
+use super::value::{BandSearch, TypedValue};
 use crate::error::Result;
 use crate::options::{IndexOptions, Recent};
 use crate::pg::call::{Call, sql_function};
@@ -61,16 +61,7 @@ pub struct Passage<'a> {
 }
 
 impl<'a> Passage<'a> {
-    /// Reads a passage.
-    ///
-    /// # Safety
-    /// `datum` must be a non-null varlena, valid for `'a`; of whatever content.
-    pub unsafe fn read(datum: Datum) -> Result<Self> {
-        // SAFETY: `datum` is a varlena that is valid for `'a`, as # Safety asks.
-        Self::from_bytes(unsafe { bytes::read(datum) })
-    }
-
-    /// Reads a passage out of its bytes.
+    /// Reads a passage out of its bytes, of whatever content.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self> {
         Self::parse(bytes).ok_or_else(|| damaged("minlsh_passage"))
     }
@@ -284,14 +275,12 @@ fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(array::write_int8(&hashes)))
 }
 
-/// The search for a passage in an index with these options.
-///
-/// # Safety
-/// `value` must be a non-null `minlsh_passage`.
-pub unsafe fn search(value: Datum, options: &IndexOptions) -> Result<BandSearch> {
-    // SAFETY: `value` is a passage, as # Safety asks, which outlives this call.
-    let passage = unsafe { Passage::read(value) }?;
-    let Some(min_match) = options.min_match else { return Ok(BandSearch::Everything) };
+/// The search for a passage in an index with these options. A value of a type of somebody else's is for the operator.
+pub fn search(sought: TypedValue, options: &IndexOptions) -> Result<BandSearch> {
+    let (Some(image), Some(min_match)) = (sought.passage(), options.min_match) else {
+        return Ok(BandSearch::Everything);
+    };
+    let passage = Passage::from_bytes(image)?;
     let normalization = options.config.normalization();
     if passage.steps()? != *normalization || passage.min_match < min_match {
         return Ok(BandSearch::Everything);

@@ -105,7 +105,7 @@ enum Verdict {
     Incomparable,
 }
 
-/// Both sides of a comparison.
+/// Both sides of a comparison in a call, whose arguments live for `'a`.
 struct TwoSides<'a> {
     prepared: &'a mut Prepared,
     /// The bytes of the value that is prepared; a text is at their end.
@@ -114,13 +114,10 @@ struct TwoSides<'a> {
     other_kind: Kind,
 }
 
-impl TwoSides<'_> {
+impl<'a> TwoSides<'a> {
     /// The similarity, if it is at least `least`, and what a document on the other side asks for.
     fn measure(&mut self, least: Option<f64>) -> Result<Verdict> {
-        // SAFETY: both arguments live as long as the call.
-        let Some((other, document)) = (unsafe { self.other()? }) else {
-            return Ok(Verdict::Incomparable);
-        };
+        let Some((other, document)) = self.other()? else { return Ok(Verdict::Incomparable) };
         let own = document.as_ref().map_or(0.0, |document| document.threshold.get());
         let least = least.map(|least| least.max(own));
         let similarity = match (&mut *self.prepared, other) {
@@ -144,44 +141,31 @@ impl TwoSides<'_> {
     }
 
     /// Reads the other value; `None` if it is of another kind than what is prepared.
-    ///
-    /// # Safety
-    /// It must be valid for `'v`.
-    unsafe fn other<'v>(&self) -> Result<Option<(Value<'v>, Option<Document<'v>>)>> {
+    fn other(&self) -> Result<Option<(Value<'a>, Option<Document<'a>>)>> {
         let (value, wanted) = (self.other, self.prepared.kind());
-        // SAFETY: declared as a value of that kind, and the caller's promise.
-        unsafe {
+        // SAFETY: `compare` took it from a call, whose arguments live for `'a`: the function is declared for values of
+        // that kind.
+        let (value, document) = unsafe {
             match self.other_kind {
-                Kind::Document => {
-                    let document = Document::read(value)?;
-                    if document.kind() != wanted {
-                        return Ok(None);
-                    }
-                    Ok(Some((document.value()?, Some(document))))
-                }
+                // Integers, of which none is NULL, are a signature.
                 Kind::Set if wanted == Kind::Signature => {
-                    Ok(signature(value).map(|slots| (Value::Signature(slots.into()), None)))
+                    let (array, element) = array::detoast(value);
+                    let mut slots = array::each_element(array);
+                    let slot = |slot: Option<Datum>| slot.map(|slot| slot.value() as i32);
+                    let is_integer = base_type(element) == pg_sys::INT4OID;
+                    match is_integer.then(|| slots.by_ref().map(slot).collect()).flatten() {
+                        Some(slots) => (Value::Signature(slots), None),
+                        None => return Ok(None),
+                    }
                 }
-                kind if kind == wanted => kind.read(value, ElementHash::default()).map(Some),
-                _ => Ok(None),
+                kind if kind == wanted || kind == Kind::Document => {
+                    kind.read(value, ElementHash::default())?
+                }
+                _ => return Ok(None),
             }
-        }
-    }
-}
-
-/// The slots of an array that is a signature: integers, of which none is NULL.
-///
-/// # Safety
-/// `array` must be a non-null array.
-unsafe fn signature(array: Datum) -> Option<Vec<i32>> {
-    // SAFETY: `array` is an array, as # Safety asks; its elements are of the type that it says itself.
-    unsafe {
-        let (array, element_type) = array::detoast(array);
-        if base_type(element_type) != pg_sys::INT4OID {
-            return None;
-        }
-        let slots = array::each_element(array);
-        slots.map(|slot| slot.map(|slot| slot.value() as i32)).collect()
+        };
+        let is_wanted = document.as_ref().is_none_or(|document| document.kind() == wanted);
+        Ok(is_wanted.then_some((value, document)))
     }
 }
 

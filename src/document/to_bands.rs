@@ -3,20 +3,19 @@
 use std::cell::Cell;
 
 use pgrx::PgLogLevel;
-use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::pipeline::SignerBatch;
-use sketch::{Banding, Config, ElementHash, memory};
+use pgrx::pg_sys;
+use sketch::{Banding, Config, memory};
 
 use super::image::Document;
 use super::kind::Kind;
 use super::passage;
-use super::value::{BandSearch, Value};
+use super::value::{BandSearch, ReadValue, TypedValue, Value};
 use crate::error::{Result, SqlError, invalid_parameter, warning};
 use crate::functions::with_sketcher;
 use crate::options::{IndexOptions, Options, Threshold, same_shingling, shingling};
 use crate::pg::catalog;
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::{array, element, lossless};
+use crate::pg::{element, lossless};
 use crate::settings;
 
 /// The ways in which an index serves a search for a document.
@@ -29,14 +28,9 @@ enum Service {
     Nothing,
 }
 
-impl Kind {
-    /// Reads a row's value, which must be one that each search finds.
-    ///
-    /// # Safety
-    /// `value` must be a non-null value of the kind of type that `self` says, valid for `'a`.
-    unsafe fn row<'a>(self, value: Datum, index: &IndexOptions) -> Result<Value<'a>> {
-        // SAFETY: `value` is of this kind, as # Safety asks.
-        let (value, document) = unsafe { self.read(value, ElementHash::default()) }?;
+impl<'a> Value<'a> {
+    /// A row's value that was read, which must be one that each search finds.
+    pub fn of_row((value, document): ReadValue<'a>, index: &IndexOptions) -> Result<Self> {
         if let Some(document) = document {
             if document.threshold < index.threshold {
                 return Err(low_threshold(document.threshold, index.threshold));
@@ -52,86 +46,63 @@ impl Kind {
         }
     }
 
-    /// Fills `bands`, which is empty, with all band hashes of a row's value: none if it has no shingles.
-    ///
-    /// # Safety
-    /// As for [`Kind::copy`].
-    pub unsafe fn bands(
-        self,
-        value: Datum,
+    /// Fills `bands`, which is empty, with the first `count` band hashes: none if it has no shingles.
+    pub fn first_bands(
+        &self,
         index: &IndexOptions,
+        count: usize,
         bands: &mut Vec<i64>,
     ) -> Result<()> {
-        // SAFETY: `value` is of this kind, as the # Safety of `copy` asks.
-        let value = unsafe { self.row(value, index) }?;
-        first_bands(&value, index, index.banding.bands(), bands)
-    }
-
-    /// Copies a row's value into a batch, to have the bands made there.
-    ///
-    /// # Safety
-    /// `value` must be a non-null value of the kind of type that `self` says.
-    pub unsafe fn copy(
-        self,
-        value: Datum,
-        index: &IndexOptions,
-        batch: &mut SignerBatch,
-    ) -> Result<()> {
-        // SAFETY: `value` is of this kind, as # Safety asks: a text where it is read as one.
-        unsafe {
-            if let Self::Text | Self::Passage = self {
-                return lossless::stored(value, |text| batch.push_text(text).map_err(Into::into));
+        if let Self::Text(text) = self {
+            let text = lossless::decode(text)?;
+            if let Some(min_match) = index.min_match {
+                return passage::append(&text, &index.config, min_match, bands);
             }
-            self.row(value, index)?.copy(batch).map(|_| ())
+            let signed = Signed::of(&text, index)?;
+            // Fewer bands are the first ones of all, and a text without shingles has none.
+            memory::extend(bands, &signed.hashes[..count.min(signed.hashes.len())])?;
+            signed.keep();
+            return Ok(());
         }
+        with_sketcher(&index.config, |sketcher| {
+            let signature = self.signature(sketcher)?;
+            let banding = index.banding.first(count);
+            signature
+                .map_or(Ok(()), |signature| banding.hashes(signature, bands))
+                .map_err(Into::into)
+        })
     }
+}
 
-    /// The entries to look up for `value`, the right side of an operator, of type `value_type`; the type of
-    /// the column if that is invalid.
-    ///
-    /// # Safety
-    /// `value` must be a non-null value of that type, and an operator of the family takes it.
-    pub unsafe fn search(
-        self,
-        value: Datum,
-        value_type: Oid,
-        index: &IndexOptions,
-    ) -> Result<BandSearch> {
+impl Kind {
+    /// The entries to look up for `sought`, the right side of an operator of the index.
+    pub fn search(self, sought: TypedValue, index: &IndexOptions) -> Result<BandSearch> {
         if self == Self::Passage {
-            // SAFETY: an operator of the family takes `value`, as # Safety asks: those of passages take passages alone.
-            return unsafe { passage::search(value, index) };
+            return passage::search(sought, index);
         }
-        // SAFETY: `value` is of `value_type`, and an operator takes it, as # Safety asks.
-        let threshold = match unsafe { self.service(value, value_type, index) }? {
+        let threshold = match self.service(sought, index)? {
             Service::From(threshold) => threshold,
             Service::Everything => return Ok(BandSearch::Everything),
             Service::Nothing => return Ok(BandSearch::Nothing),
         };
-        // SAFETY: `value` is of `value_type`, whose kind `of_value` gives.
-        let (value, _) = unsafe { self.of_value(value_type).read(value, ElementHash::default()) }?;
         let mut bands = Vec::new();
-        if wrong_length(&value, index).is_none() {
+        if let Some((value, _)) = sought.read()?
+            && wrong_length(&value, index).is_none()
+        {
             let probes = index.banding.probes(threshold.get(), index.recall);
-            first_bands(&value, index, probes, &mut bands)?;
+            value.first_bands(index, probes, &mut bands)?;
         }
         Ok(if bands.is_empty() { BandSearch::Nothing } else { BandSearch::Bands(bands) })
     }
 
-    /// True if an index with these options serves a search for `value`, as [`Kind::search`] would
+    /// True if an index with these options serves a search for `sought`, as [`Kind::search`] would
     /// find: for plans.
-    ///
-    /// # Safety
-    /// As for [`Kind::search`].
-    pub unsafe fn serves(self, value: Datum, value_type: Oid, index: &IndexOptions) -> bool {
+    pub fn serves(self, sought: TypedValue, index: &IndexOptions) -> bool {
         // What cannot be read is for the search to refuse.
         if self == Self::Passage {
-            // SAFETY: an operator of the family takes `value`, as # Safety asks: those of passages take passages alone.
-            let search = unsafe { passage::search(value, index) };
-            return !matches!(search, Ok(BandSearch::Everything));
+            return !matches!(passage::search(sought, index), Ok(BandSearch::Everything));
         }
-        // SAFETY: `value` is what `search` asks of it, which is all that `service` asks.
-        let service = unsafe { self.service(value, value_type, index) };
-        !matches!(service, Ok(Service::Everything))
+        !matches!(self.service(sought, index), Ok(Service::Everything))
     }
 
     /// True if an index with these options serves a search for that document: for plans.
@@ -140,29 +111,27 @@ impl Kind {
         !matches!(service, Ok(Service::Everything))
     }
 
-    /// # Safety
-    /// As for [`Kind::search`].
-    unsafe fn service(
-        self,
-        value: Datum,
-        value_type: Oid,
-        index: &IndexOptions,
-    ) -> Result<Service> {
-        let kind = match self.of_value(value_type) {
-            Self::Document => {
-                // SAFETY: a value of a type that counts as a document is one, a varlena.
-                let document = unsafe { Document::read(value) }?;
-                return self.service_of(document.kind(), Some(&document), index);
-            }
-            // Two arrays are compared as sets.
-            Self::Signature => Self::Set,
-            kind => kind,
-        };
-        // SAFETY: values of the types that count as sets and as signatures are arrays.
-        if self == Self::Document && kind == Self::Set && unsafe { is_for_the_operator(value) } {
-            return Ok(Service::Everything);
+    fn service(self, sought: TypedValue, index: &IndexOptions) -> Result<Service> {
+        if let Some(document) = sought.document()? {
+            return self.service_of(document.kind(), Some(&document), index);
         }
-        self.service_of(kind, None, index)
+        // Only the operator can say what a value of a type of somebody else's is. An array beside documents may be a set
+        // or a signature, as each of the rows is, if it is of integers; and elements that cannot be hashed are refused
+        // beside the rows that are sets.
+        let is_for_the_operator = |element| {
+            let element = catalog::base_type(element);
+            element == pg_sys::INT4OID || element::check(element).is_err()
+        };
+        match sought.kind() {
+            Some(Self::Set)
+                if self == Self::Document
+                    && sought.element_type().is_none_or(is_for_the_operator) =>
+            {
+                Ok(Service::Everything)
+            }
+            Some(kind) => self.service_of(kind, None, index),
+            None => Ok(Service::Everything),
+        }
     }
 
     /// Decides about a search for something of that kind, a text, a set or a signature: with the threshold and the
@@ -203,61 +172,16 @@ impl Kind {
         Ok(Service::From(threshold))
     }
 
-    /// True if a search for a value of that type is one by `minlsh.threshold`.
-    pub fn takes_setting(self, value_type: Oid) -> bool {
-        matches!(self, Self::Text | Self::Set) && self.of_value(value_type) == self
+    /// True if a search for that value is one by `minlsh.threshold`.
+    pub fn takes_setting(self, sought: TypedValue) -> bool {
+        matches!(self, Self::Text | Self::Set) && sought.kind() == Some(self)
     }
-
-    /// The kind of a value of that type beside values of this kind.
-    fn of_value(self, value_type: Oid) -> Self {
-        if value_type == pg_sys::InvalidOid {
-            // An exclusion constraint compares values of the column itself.
-            return self;
-        }
-        Self::of_type(value_type, Oid::INVALID).unwrap_or(Self::Document)
-    }
-}
-
-/// True if only the operator can say what an array beside documents is. Integers may be a set or a signature, as each
-/// of the rows is. Elements that cannot be hashed are refused beside the rows that are sets.
-///
-/// # Safety
-/// `value` must be a non-null array.
-unsafe fn is_for_the_operator(value: Datum) -> bool {
-    // SAFETY: the caller promises an array.
-    let element = catalog::base_type(unsafe { array::detoast(value) }.1);
-    element == pg_sys::INT4OID || element::check(element).is_err()
 }
 
 /// The slots of a signature that is not as long as those of the index.
 fn wrong_length(value: &Value, index: &IndexOptions) -> Option<usize> {
     let Value::Signature(slots) = value else { return None };
     (slots.len() != index.config.num_perm()).then_some(slots.len())
-}
-
-/// Fills `bands`, which is empty, with the first `count` band hashes: none of an empty set.
-fn first_bands(
-    value: &Value,
-    index: &IndexOptions,
-    count: usize,
-    bands: &mut Vec<i64>,
-) -> Result<()> {
-    if let Value::Text(text) = value {
-        let text = lossless::decode(text)?;
-        if let Some(min_match) = index.min_match {
-            return passage::append(&text, &index.config, min_match, bands);
-        }
-        let signed = Signed::of(&text, index)?;
-        // Fewer bands are the first ones of all, and a text without shingles has none.
-        memory::extend(bands, &signed.hashes[..count.min(signed.hashes.len())])?;
-        signed.keep();
-        return Ok(());
-    }
-    with_sketcher(&index.config, |sketcher| {
-        let signature = value.signature(sketcher)?;
-        let banding = index.banding.first(count);
-        signature.map_or(Ok(()), |signature| banding.hashes(signature, bands)).map_err(Into::into)
-    })
 }
 
 /// The most bytes of a text that is kept with its band hashes.

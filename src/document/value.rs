@@ -1,15 +1,16 @@
 //! Values that were read, to be compared, signed or searched for.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
-use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::{Datum, Oid};
 use sketch::passage::Bound;
 use sketch::pipeline::SignerBatch;
 use sketch::stored::StoredBytes;
 use sketch::{Config, ElementHash, ShingleSet, Sketcher, memory};
 
 use super::image::{Content, Document, hash};
-use super::kind::Kind;
+use super::kind::{Kind, is_document, is_passage};
 use crate::error::Result;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, bytes, element, lossless};
@@ -24,17 +25,64 @@ pub enum Value<'a> {
     Signature(Cow<'a, [i32]>),
 }
 
+/// A value that was read, with the document that it is of, if it is of one.
+pub type ReadValue<'a> = (Value<'a>, Option<Document<'a>>);
+
+/// A value that is not NULL, with its type: the right side of an operator, which may be of any type.
+#[derive(Clone, Copy)]
+pub struct TypedValue<'a> {
+    datum: Datum,
+    type_oid: Oid,
+    life: PhantomData<&'a [u8]>,
+}
+
+impl<'a> TypedValue<'a> {
+    /// # Safety
+    /// `datum` must be a non-null value of that type, or of one that is stored as that, valid for `'a`.
+    pub unsafe fn new(datum: Datum, type_oid: Oid) -> Self {
+        Self { datum, type_oid, life: PhantomData }
+    }
+
+    /// Its kind, by its type; `None` if it is neither a document nor what one is made of.
+    pub fn kind(self) -> Option<Kind> {
+        let kind = Kind::of_type(self.type_oid, Oid::INVALID);
+        kind.or_else(|| is_document(self.type_oid).then_some(Kind::Document))
+    }
+
+    /// Reads it; `None` if it has no kind.
+    pub fn read(self) -> Result<Option<ReadValue<'a>>> {
+        // SAFETY: `new` was given a value of the type by which the kind is decided.
+        let read = |kind: Kind| unsafe { kind.read(self.datum, ElementHash::default()) };
+        self.kind().map(read).transpose()
+    }
+
+    /// Reads a document; `None` if it is not one.
+    pub fn document(self) -> Result<Option<Document<'a>>> {
+        let is_document = self.kind() == Some(Kind::Document);
+        // SAFETY: `new` was given a value of that type, which is stored as `minlsh_document` is.
+        is_document.then(|| unsafe { Document::read(self.datum) }).transpose()
+    }
+
+    /// The bytes of a `minlsh_passage`; `None` if it is not one.
+    pub fn passage(self) -> Option<&'a [u8]> {
+        // SAFETY: `new` was given a value of that type, which is stored as `minlsh_passage` is: a varlena.
+        is_passage(self.type_oid).then(|| unsafe { bytes::read(self.datum) })
+    }
+
+    /// The type of the elements of an array; `None` if it is not one.
+    pub fn element_type(self) -> Option<Oid> {
+        // SAFETY: `new` was given a value of a type of which sets are: an array.
+        (self.kind() == Some(Kind::Set)).then(|| unsafe { array::detoast(self.datum).1 })
+    }
+}
+
 impl Kind {
     /// Reads a value; with the document that it is of, if it is of one, whose threshold and options count. Elements of
     /// a set are hashed by `hash`.
     ///
     /// # Safety
     /// `value` must be a non-null value of this kind, valid for `'a`.
-    pub unsafe fn read<'a>(
-        self,
-        value: Datum,
-        hash: ElementHash,
-    ) -> Result<(Value<'a>, Option<Document<'a>>)> {
+    pub unsafe fn read<'a>(self, value: Datum, hash: ElementHash) -> Result<ReadValue<'a>> {
         // SAFETY: the caller promises a value of that kind: a varlena, an array, or an integer[].
         let value = unsafe {
             match self {

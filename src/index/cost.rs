@@ -15,6 +15,7 @@ use pgrx::prelude::*;
 
 use crate::document::constructors::Outline;
 use crate::document::kind::Kind;
+use crate::document::value::TypedValue;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::options::{IndexOptions, Options, Threshold, same_shingling};
 use crate::pg::catalog;
@@ -202,7 +203,8 @@ impl<'a> Search<'a> {
             // query is planned. An operator of the index takes its elements.
             unsafe {
                 let values = array::each_element(constant.constvalue).flatten();
-                let served = |value| self.kind.serves(value, element, self.options);
+                let served =
+                    |value| self.kind.serves(TypedValue::new(value, element), self.options);
                 values.map(|value| Serves::of(!of_document || served(value))).collect()
             }
         } else if let Some(values) = array.elements() {
@@ -221,12 +223,12 @@ impl<'a> Search<'a> {
         // What a relabelled value counts as: a citext that is cast to text is a text.
         let (type_oid, value) = (value.type_oid(), value.unlabelled());
         if let Some(constant) = value.constant() {
-            // SAFETY: a constant that is not NULL has a value of its type, which an operator of the index takes.
-            let served = constant.constisnull
-                || unsafe { self.kind.serves(constant.constvalue, type_oid, self.options) };
+            // SAFETY: a constant that is not NULL has a value of its type, which is stored as that of the label.
+            let sought = || unsafe { TypedValue::new(constant.constvalue, type_oid) };
+            let served = constant.constisnull || self.kind.serves(sought(), self.options);
             return Serves::of(served);
         }
-        match outline(value) {
+        match Outline::of_call(value) {
             Some(outline) => self.made(outline),
             None => self.unknown(type_oid),
         }
@@ -250,30 +252,18 @@ impl<'a> Search<'a> {
     /// True if the index serves a search for a value of that type, of which nothing is known.
     fn unknown(&self, type_oid: Oid) -> Serves {
         let (base, element) = (catalog::base_type(type_oid), catalog::base_element_type(type_oid));
-        // SAFETY: an empty value of a type that an operator of the family takes.
-        unsafe {
-            if matches!(base, pg_sys::TEXTOID | pg_sys::VARCHAROID) {
-                Serves::of(self.kind.serves(text::write(""), base, self.options))
-            } else if element != pg_sys::InvalidOid {
-                let empty = Datum::from(pg_sys::construct_empty_array(element));
-                Serves::of(self.kind.serves(empty, type_oid, self.options))
-            } else if self.kind == Kind::Document {
-                // Of two documents the greater threshold counts, and their options are the same.
-                Serves::Yes
-            } else {
-                Serves::Perhaps
-            }
-        }
+        let empty = if matches!(base, pg_sys::TEXTOID | pg_sys::VARCHAROID) {
+            text::write("")
+        } else if element != pg_sys::InvalidOid {
+            // SAFETY: an array of any type of elements can be empty.
+            Datum::from(unsafe { pg_sys::construct_empty_array(element) })
+        } else if self.kind == Kind::Document {
+            // Of two documents the greater threshold counts, and their options are the same.
+            return Serves::Yes;
+        } else {
+            return Serves::Perhaps;
+        };
+        // SAFETY: a value of that type, as just made.
+        Serves::of(self.kind.serves(unsafe { TypedValue::new(empty, type_oid) }, self.options))
     }
-}
-
-/// The outline of a document that a call of a constructor makes; `None` if it calls nothing, or another function.
-fn outline(value: Node) -> Option<Outline> {
-    let (function, arguments) = value.call()?;
-    let known = arguments.map(|argument| {
-        let constant = argument.constant().filter(|constant| !constant.constisnull)?;
-        Some((constant.consttype, constant.constvalue))
-    });
-    // SAFETY: a constant that is not NULL has a value of its type.
-    unsafe { Outline::of_call(function, &known.collect::<Vec<_>>()) }
 }

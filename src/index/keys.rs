@@ -6,14 +6,17 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::pipeline::SignerBatch;
-use sketch::{ScopeHash, memory, sort_by};
+use sketch::{ElementHash, ScopeHash, memory, sort_by};
 
+use crate::document::kind::Kind;
+use crate::document::value::Value;
 use crate::error::Result;
 use crate::index::layout::SCOPE_HASH;
 use crate::index::minlsh_index::{ColumnClass, MinlshIndex};
 use crate::options::IndexOptions;
 use crate::pg::catalog::function_of_family;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::lossless;
 
 /// The key of a row without shingles.
 pub const NO_BAND: u64 = 0;
@@ -36,12 +39,21 @@ impl IndexRow<'_> {
         self.value(self.index.layout().document())
     }
 
+    /// The document, read as one that each search finds; `None` for NULL.
+    fn read(&self, options: &IndexOptions) -> Result<Option<Value<'_>>> {
+        let read = |document| {
+            // SAFETY: `MinlshIndex::row` was given a value of the column, of which `MinlshIndex::of` found the kind.
+            let read = unsafe { self.index.kind().read(document, ElementHash::default()) }?;
+            Value::of_row(read, options)
+        };
+        self.document().map(read).transpose()
+    }
+
     /// Its keys, ascending, each once.
     pub fn keys(&self, options: &IndexOptions) -> Result<Vec<u64>> {
         let mut bands = Vec::new();
-        if let Some(document) = self.document() {
-            // SAFETY: `MinlshIndex::row` was given a value of the column, which is of that kind.
-            unsafe { self.index.kind().bands(document, options, &mut bands) }?;
+        if let Some(value) = self.read(options)? {
+            value.first_bands(options, options.banding.bands(), &mut bands)?;
         }
         let mut keys = self.index.keys_of(&bands, self.scope())?;
         if keys.is_empty() {
@@ -52,10 +64,15 @@ impl IndexRow<'_> {
 
     /// Copies its document into a batch, to have the bands made there (NULL as an empty signature); returns its scope.
     pub fn copy(&self, options: &IndexOptions, documents: &mut SignerBatch) -> Result<ScopeHash> {
-        match self.document() {
-            // SAFETY: `MinlshIndex::row` was given a value of the column, which is of that kind.
-            Some(document) => unsafe { self.index.kind().copy(document, options, documents) }?,
-            None => documents.push_signature(&[])?,
+        match (self.index.kind(), self.document()) {
+            // SAFETY: `MinlshIndex::row` was given a value of the column, which `MinlshIndex::of` found to be of texts.
+            (Kind::Text | Kind::Passage, Some(text)) => unsafe {
+                lossless::stored(text, |text| documents.push_text(text).map_err(Into::into))?;
+            },
+            _ => match self.read(options)? {
+                Some(value) => drop(value.copy(documents)?),
+                None => documents.push_signature(&[])?,
+            },
         }
         Ok(self.scope())
     }

@@ -13,7 +13,7 @@ use sketch::memory;
 use sketch::passage::Bound;
 
 use crate::document::kind::Kind;
-use crate::document::value::BandSearch;
+use crate::document::value::{BandSearch, TypedValue};
 use crate::error::{Result, raise, wrong_state};
 use crate::index::descent::{self, WantedEntries};
 use crate::index::layout::u64_to_tid;
@@ -294,14 +294,18 @@ impl<'a> Scan<'a> {
         if !options.is_current() {
             return Ok(Lookup::AllRows);
         }
-        // SAFETY: the scan's conditions are not NULL, as just checked, and of types that operators of the columns'
-        // families take.
+        // SAFETY: the scan's conditions are not NULL, as just checked. Those of scopes are of types that operators of
+        // the columns' families take.
         let scope = || unsafe { index.scope(scopes.into_iter()) };
-        // SAFETY: the same.
-        let search = unsafe { index.kind().search(value, type_oid, &options) };
-        Ok(match search? {
+        // The condition of a constraint has no type, and a value of the column itself.
+        let is_of_column = type_oid == Oid::INVALID;
+        let of_column = || index.class(index.layout().document()).input_type;
+        let type_oid = if is_of_column { of_column() } else { type_oid };
+        // SAFETY: not NULL, as just checked, and of the type that the condition has, or else of the column's.
+        let sought = unsafe { TypedValue::new(value, type_oid) };
+        Ok(match index.kind().search(sought, &options)? {
             BandSearch::Everything => {
-                if index.kind().takes_setting(type_oid) {
+                if index.kind().takes_setting(sought) {
                     refuse_lowered(&options)?;
                 }
                 Lookup::AllRows

@@ -15,7 +15,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::ScopeHash;
 
 use crate::document::kind::Kind;
-use crate::document::value::BandSearch;
+use crate::document::value::{BandSearch, TypedValue};
 use crate::error::Result;
 use crate::extension::access_method;
 use crate::index::descent::{self, WantedEntries};
@@ -98,26 +98,22 @@ fn similar(query: Query, operator: Oid, variable: &Variable, value: Option<Node>
     };
     let indexes = variable.indexes(access_method());
     let mut indexes = indexes.into_iter().filter(|(_, family)| takes(*family));
-    // SAFETY: the planner has locked the indexes; an operator of their families takes the constant.
-    let found = indexes.find_map(|(index, _)| unsafe { in_index(index, constant) }.ok()?);
+    // SAFETY: a constant of the query that is planned, which is not NULL, as checked above.
+    let sought = unsafe { TypedValue::new(constant.constvalue, constant.consttype) };
+    let found = indexes.find_map(|(index, _)| in_index(index, sought).ok()?);
     found.unwrap_or(NEAR_DUPLICATES)
 }
 
-/// Estimates how many rows an index has that are similar to a constant; `None` if the index cannot say.
-///
-/// # Safety
-/// `index` is the OID of an index of this access method that the planner has locked, of which an operator compares
-/// the constant, which is not NULL. A snapshot is held.
-unsafe fn in_index(index: Oid, constant: &pg_sys::Const) -> Result<Option<f64>> {
+/// Estimates how many rows an index, which the planner has locked, has that are similar to a value; `None` if the index
+/// cannot say. A snapshot is held.
+fn in_index(index: Oid, sought: TypedValue) -> Result<Option<f64>> {
     let Some(open) = Open::relation(index, Lock::Held) else { return Ok(None) };
     let index = MinlshIndex::of(&open)?;
     let (options, kind) = (index.options()?, index.kind());
     if !options.is_current() || kind == Kind::Passage {
         return Ok(None);
     }
-    // SAFETY: the caller has a constant that an operator of the index takes.
-    let search = unsafe { kind.search(constant.constvalue, constant.consttype, &options) };
-    Ok(match search? {
+    Ok(match kind.search(sought, &options)? {
         BandSearch::Everything | BandSearch::Passage(_) => None,
         BandSearch::Nothing => Some(0.0),
         BandSearch::Bands(bands) => {

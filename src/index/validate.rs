@@ -3,15 +3,13 @@
 //! Those of the extension can. One that a superuser makes for a type of their own must store its
 //! keys as these do, since the B-tree reads them by their comparison function.
 
-use std::cell::Cell;
-
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::document::kind::Kind;
+use crate::document::kind::{Kind, is_document};
 use crate::index::layout::SCOPE_HASH;
 use crate::pg::catalog::CatalogRow;
-use crate::pg::catalog::{c_function, function_of_family};
+use crate::pg::catalog::function_of_family;
 use crate::pg::names::type_label;
 
 /// Support function 1 of a B-tree: comparison.
@@ -67,8 +65,7 @@ fn problems(class: &Class) -> Vec<String> {
     }
     if !is_scope && !is_readable(class.family, class.input) {
         problems.push(
-            "it must be for text, anyarray, integer[] (signatures), bigint[] (band hashes) or minlsh_document"
-                .to_owned(),
+            "it must be for text, anyarray, integer[] (signatures) or minlsh_document".to_owned(),
         );
     }
     if !has_operator(class) {
@@ -90,22 +87,7 @@ fn has_operator(class: &Class) -> bool {
     }
 }
 
-thread_local! {
-    /// The type that was found to be `minlsh_document`.
-    static DOCUMENT: Cell<Oid> = const { Cell::new(Oid::INVALID) };
-}
-
 /// True if an operator class for values of that type can be one for documents: the values are read as such.
 pub fn is_readable(family: Oid, input_type: Oid) -> bool {
-    if Kind::of_class(family, input_type) != Kind::Document || DOCUMENT.get() == input_type {
-        return true;
-    }
-    let (mut output, mut is_varlena) = (Oid::INVALID, false);
-    // SAFETY: a lookup in the system caches.
-    unsafe { pg_sys::getTypeOutputInfo(input_type, &mut output, &mut is_varlena) };
-    let is_document = c_function(output).as_deref() == Some(b"minlsh_document_out");
-    if is_document {
-        DOCUMENT.set(input_type);
-    }
-    is_document
+    Kind::of_class(family, input_type) != Kind::Document || is_document(input_type)
 }

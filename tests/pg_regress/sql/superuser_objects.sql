@@ -19,6 +19,27 @@ DROP OPERATOR FAMILY flag_ops USING minlsh;
 SELECT bool_and(amvalidate(c.oid)) AS sound FROM pg_opclass AS c JOIN pg_am AS m ON m.oid = c.opcmethod
 WHERE m.amname = 'minlsh';
 
+-- A search by an operator that somebody has added to a family is left to that operator, whatever type it takes.
+CREATE FUNCTION has_length(text, integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
+	AS 'BEGIN RETURN length($1) = $2; END';
+CREATE OPERATOR =# (LEFTARG = text, RIGHTARG = integer, FUNCTION = has_length, RESTRICT = minlsh_similar_sel);
+ALTER OPERATOR FAMILY minlsh_text_ops USING minlsh ADD OPERATOR 1 =# (text, integer);
+ALTER OPERATOR FAMILY minlsh_passage_ops USING minlsh ADD OPERATOR 1 =# (text, integer);
+CREATE TABLE lengths (body text);
+INSERT INTO lengths VALUES ('one'), ('two'), ('three');
+CREATE INDEX ON lengths USING minlsh (body);
+SET enable_seqscan = off;
+SELECT count(*) FROM lengths WHERE body =# 3;
+DROP INDEX lengths_body_idx;
+CREATE INDEX ON lengths USING minlsh (body minlsh_passage_ops);
+SELECT count(*) FROM lengths WHERE body =# 3;
+RESET enable_seqscan;
+DROP TABLE lengths;
+ALTER OPERATOR FAMILY minlsh_text_ops USING minlsh DROP OPERATOR 1 (text, integer);
+ALTER OPERATOR FAMILY minlsh_passage_ops USING minlsh DROP OPERATOR 1 (text, integer);
+DROP OPERATOR =# (text, integer);
+DROP FUNCTION has_length(text, integer);
+
 -- An aggregate that mixes states of minlsh with those of others is refused when it runs.
 CREATE AGGREGATE mixed_final(text, text) (SFUNC = string_agg_transfn, STYPE = internal,
 	FINALFUNC = minlsh_set_signature);
