@@ -16,6 +16,7 @@ this machine, which share templates.
 
 import argparse
 import gzip
+import math
 import sys
 from pathlib import Path
 
@@ -89,6 +90,53 @@ class Generator:
         words = self.words
         for i in self.random.permutation(count):
             yield " ".join([words[word] for word in documents[i].tolist()])
+
+
+class Numbered(Generator):
+    """A corpus of any size whose near-duplicates are known. No document needs another one in memory.
+
+    A tenth of the documents are in groups of three: a text, and two copies with 0 to 5 % of their words replaced. The
+    members of a group are far apart in the order of the documents, which are numbered from 1.
+    """
+
+    SEED, SHARE, MEMBERS, CHANGED = 7, 0.1, 3, 0.05
+
+    def __init__(self, count: int):
+        super().__init__(self.SEED, mean_bytes=1000, sigma=0.5, clustered=0, changed=self.CHANGED)
+        self.count = count
+        self.groups = int(count * self.SHARE) // self.MEMBERS
+        # Steps of this width visit every place once, and neighbours are far apart.
+        self.step = next(step for step in range(int(count * 0.618), count) if math.gcd(step, count) == 1)
+
+    def reseed(self, seed: int):
+        self.random = np.random.Generator(np.random.PCG64([self.SEED, seed]))
+
+    def text(self, document) -> str:
+        return " ".join([self.words[word] for word in document.tolist()])
+
+    def group(self, number: int) -> list:
+        """The texts of a group, the same whenever they are asked for."""
+        self.reseed(self.count + number)
+        original = self.document()
+        return [self.text(original), *(self.text(self.altered(original)) for _ in range(1, self.MEMBERS))]
+
+    def members(self, number: int) -> list:
+        """The numbers of a group's documents, in the order of their texts."""
+        places = range(number * self.MEMBERS, (number + 1) * self.MEMBERS)
+        return [place * pow(self.step, -1, self.count) % self.count + 1 for place in places]
+
+    def lines(self, first: int, last: int):
+        """The documents after `first` up to `last`, in PostgreSQL's text format for COPY."""
+        self.reseed(first)
+        stream = self.random
+        for number in range(first, last):
+            group, member = divmod(number * self.step % self.count, self.MEMBERS)
+            if group < self.groups:
+                text = self.group(group)[member]
+            else:
+                self.random = stream
+                text = self.text(self.document())
+            yield f"{number + 1}\t{text}\n"
 
 
 def texts(count, mean_bytes=1000, sigma=0.5, seed=1, clustered=CLUSTERED, changed=CHANGED):

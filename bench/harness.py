@@ -38,16 +38,19 @@ def bind_to_one_core() -> None:
 
 
 class Server:
-    """A private server that lives as long as the `with` block, and one session on it."""
+    """A private server that lives as long as the `with` block, and one session on it. Its data are in a folder that
+    is kept, if one is given."""
 
-    def __init__(self, settings: str = ""):
-        self.settings = settings
+    def __init__(self, settings: str = "", data: Path | None = None):
+        self.environment = {**os.environ, "BENCH_SETTINGS": settings}
+        if data:
+            self.environment["BENCH_DATA"] = str(data)
 
     def __enter__(self):
         # The server ends with the command beside it, which waits for the end of its input.
         self.process = subprocess.Popen(
             ["bench/server.sh", "sh", "-c", 'echo "$BENCH_DIR"; exec cat'],
-            cwd=ROOT, env={**os.environ, "BENCH_SETTINGS": self.settings}, text=True,
+            cwd=ROOT, env=self.environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
         self.directory = Path(self.process.stdout.readline().strip())
@@ -55,7 +58,7 @@ class Server:
             raise RuntimeError("the server did not start")
         self.address = f"host={self.directory} port=5432 user=postgres dbname=postgres"
         self.connect()
-        self.run("CREATE EXTENSION minlsh")
+        self.run("CREATE EXTENSION IF NOT EXISTS minlsh")
         return self
 
     def __exit__(self, *failure):
@@ -66,7 +69,6 @@ class Server:
     def connect(self) -> None:
         self.connection = psycopg.connect(self.address, autocommit=True)
         self.run("SET client_min_messages = error")
-        self.run("SET maintenance_work_mem = '64MB'")
         self.pid = self.connection.info.backend_pid
 
     def reconnect(self) -> None:
@@ -140,6 +142,10 @@ def alternate(options, measures: dict, of: str = "") -> dict:
                 if options.rounds > 1:
                     options.once.append(f"{name} ({of})" if of else name)
     return {name: statistics.median(values) for name, values in figures.items()}
+
+
+def commit() -> str:
+    return subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, text=True).strip()
 
 
 def postgres() -> str:

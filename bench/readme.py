@@ -58,6 +58,13 @@ def put(file: Path, heading: str, header: list, body: list) -> None:
     file.write_text(before + heading + "\n".join(lines), encoding="utf-8")
 
 
+def put_section(file: Path, heading: str, text: str) -> None:
+    """Replaces all between the heading and the next one of its level."""
+    before, heading, after = file.read_text(encoding="utf-8").partition(f"\n## {heading}\n")
+    _, following, rest = after.partition("\n## ")
+    file.write_text(f"{before}{heading}\n{text}{following}{rest}", encoding="utf-8")
+
+
 def write(results: dict, root: Path) -> None:
     body = []
     for section in (pairs, index):

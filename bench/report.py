@@ -53,6 +53,22 @@ def megabytes(value) -> str:
     return "" if value is None else f"{value / 2**20:,.0f} MB"
 
 
+def size(value: float) -> str:
+    """Bytes in the decimal unit that suits them, as disks are sold."""
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if value >= unit:
+            return f"{digits(value / unit)} {name}"
+    return f"{value:,.0f} bytes"
+
+
+def hours(value: float) -> str:
+    """A duration that may be long."""
+    for unit, name in ((3600, "hours"), (60, "minutes")):
+        if value >= 2 * unit:
+            return f"{digits(value / unit)} {name}"
+    return duration(value)
+
+
 def times(value) -> str:
     return "" if value is None else f"{digits(value)}x"
 

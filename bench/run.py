@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The benchmarks: writes docs/benchmarks.md, its plots, the tables in README.md and docs/faq.md, and the
-raw figures in bench/results.json.
+"""The benchmarks: writes docs/benchmarks.md, its plots, the tables in README.md, docs/faq.md and docs/scaling.md, and
+the raw figures in bench/results.json.
 
     bench/run.sh                          # all of it; `make bench` is the same
     bench/run.sh pairs index              # two sections; the others stay as they were measured
     bench/run.sh pairs --sizes 10000      # smaller
+    bench/run.sh scale --rows 30000000    # a large table; a run that was stopped goes on where it was
     bench/run.sh --redraw                 # the page from the raw figures, nothing is measured
 """
 
@@ -12,7 +13,6 @@ import argparse
 import json
 import os
 import shlex
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,18 +23,22 @@ import corpus
 import harness
 import page
 import readme
+import scaling
 
 SECTIONS = (
     "pairs", "index", "files", "memory", "engine", "scripts", "flags", "recall", "copies", "threads", "passages",
     "clusters",
 )  # fmt: skip
+# These run only if they are named: a day of a large table.
+NAMED = ("scale",)
 RESULTS = Path(__file__).resolve().parent / "results.json"
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("sections", nargs="*", metavar="section", help=f"of {', '.join(SECTIONS)}; all by default")
+    known = f"of {', '.join(SECTIONS)}; all of these by default. Only if named: {', '.join(NAMED)}"
+    add("sections", nargs="*", metavar="section", help=known)
     add("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], metavar="DOCUMENTS")
     add("--rounds", type=int, default=3, help="of which medians are shown (3)")
     add("--repeat-below", type=float, default=30, metavar="SECONDS", help="what takes longer is measured once (30)")
@@ -46,11 +50,13 @@ def arguments() -> argparse.Namespace:
     add("--memory-up-to", type=int, default=100_000, metavar="DOCUMENTS", help="without memory above (100000)")
     add("--recall", type=int, default=2000, metavar="DOCUMENTS", help="whose pairs are counted exactly (2000)")
     add("--files", type=Path, nargs="+", default=corpus.FOLDERS, metavar="FOLDER", help="of the real files")
+    add("--rows", type=int, default=30_000_000, help="of the large table (30000000)")
+    add("--folder", type=Path, default=harness.ROOT / "build/bench/scale", help="its data (build/bench/scale)")
     add("--redraw", action="store_true", help="measure nothing")
     add("--output", type=Path, metavar="FOLDER", help="everything goes there, the raw figures too")
     options = parser.parse_args()
     for name in options.sections:
-        if name not in SECTIONS:
+        if name not in SECTIONS + NAMED:
             parser.error(f"no section {name}")
     options.sizes = sorted(set(options.sizes))
     return options
@@ -66,7 +72,7 @@ def measure(name: str, options) -> dict:
         "figures": figures,
         "machine": harness.machine(),
         "postgres": harness.postgres(),
-        "commit": subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], cwd=harness.ROOT, text=True).strip(),
+        "commit": harness.commit(),
         "day": time.strftime("%Y-%m-%d"),
         "command": os.environ.get("BENCH_COMMAND") or shlex.join(["bench/run.sh", *sys.argv[1:]]),
         "rounds": options.rounds if options.repeats else 1,
@@ -91,6 +97,7 @@ def main() -> None:
     page.write(results, docs)
     if not options.output:
         readme.write(results, harness.ROOT)
+        scaling.write(results, harness.ROOT)
     print(f"# written: {docs / 'benchmarks.md'} and its plots", file=sys.stderr)
     faults = page.faults(results)
     if faults:

@@ -1,0 +1,152 @@
+"""The measured parts of docs/scaling.md, from the raw figures: what is small of the section "index", what is large of
+the section "scale", and what is computed of the largest of both."""
+
+from pathlib import Path
+
+from readme import put, put_section
+from report import digits, duration, hours, page, size, table
+from sections.scale import MILESTONES
+
+TEMPLATE = Path(__file__).resolve().parent / "scaling.md.in"
+COMPUTED = (100_000_000, 1_000_000_000)
+PARTITIONS, SERVERS = 32, 4
+
+
+def indexes(results: dict) -> dict:
+    """The size of an index, the time of its CREATE INDEX and of a lookup, by the number of documents."""
+    found = {}
+    for count, each in results.get("index", {}).get("figures", {}).get("sizes", {}).items():
+        if int(count) >= 100_000:
+            found[int(count)] = (each["minlsh: size"], each["minlsh: create"], each["operator: p50"])
+    if "scale" in results:
+        figures = results["scale"]["figures"]
+        made, lookups = (figures["steps"][name] for name in ("index", "lookups"))
+        found[figures["rows"]] = (made["index"], made["processor"], lookups["operator: p50"])
+    return dict(sorted(found.items()))
+
+
+def sizes_table(measured: dict) -> tuple:
+    body = [
+        [f"{count:,}", size(own), hours(create), duration(p50), "measured"]
+        for count, (own, create, p50) in measured.items()
+    ]
+    largest, (own, create, _) = max(measured.items())
+    for count in COMPUTED:
+        more = count / largest
+        body.append([f"{count:,}", size(own * more), hours(create * more), "", f"computed from {largest:,}"])
+    return ["documents", "index", "CREATE INDEX, one core", "`~=`, p50", ""], body
+
+
+def billion_table(measured: dict, pairs: dict) -> tuple:
+    largest, (own, create, _) = max(measured.items())
+    count = max(COMPUTED)
+    text = max(pairs.values(), key=lambda each: each["pairs"])["bytes"] * count
+    own, create = own / largest * count, create / largest * count
+    return ["", "computed"], [
+        ["texts, index", f"{size(text)}, {size(own)}"],
+        ["CREATE INDEX", f"{hours(create)} of one core, or {hours(create / SERVERS)} with one session on each server"],
+        ["index of a partition, of a server", f"{size(own / PARTITIONS)}, {size(own / SERVERS)}"],
+        ["a search within a tenant", f"as among {count // PARTITIONS // 10**6},000,000 documents"],
+        ["a search in everything", f"{PARTITIONS} such searches, {PARTITIONS // SERVERS} on each server"],
+    ]
+
+
+def filling_table(figures: dict) -> str:
+    steps, body = figures["steps"], []
+    for batch in MILESTONES:
+        load, tail = steps[f"load {batch}"], steps[f"tail {batch}"]
+        count = min(figures["rows"], batch * figures["batch"])
+        cells = [duration(load[clock] / load["rows"]) for clock in ("processor", "clock")]
+        cells += [size(load["wal"] / load["rows"])]
+        cells += [duration(tail["processor"] / tail["rows"]), size(tail["wal"] / tail["rows"])]
+        cells += [f"{tail[relation] / count:,.0f} bytes" for relation in ("index", "table")]
+        body.append([f"{count:,}", *cells])
+    header = ["documents there", "COPY, a row: CPU", "clock", "WAL", "after a checkpoint: CPU", "WAL"]
+    return table([*header, "index, a document", "table, a document"], body)
+
+
+def churn_table(figures: dict) -> str:
+    body = []
+    before = figures["steps"]["vacuum after filling"]
+    rows = [("filled, and VACUUM", before)]
+    rows += [(name.replace("churn", "", 1).lstrip(" :").replace("again: ", "again, "), each)
+             for name, each in ordered(figures, "churn")]  # fmt: skip
+    for label, each in rows:
+        changed = each["rows"] if each["rows"] > 0 else None
+        cells = [f"{changed:,}" if changed else "", duration(each["processor"] / changed) if changed else ""]
+        cells += [hours(each["clock"])]
+        cells += [f"{each[relation] / figures['rows']:,.0f} bytes" for relation in ("index", "table")]
+        body.append([label, *cells])
+    return table(["", "rows", "CPU, a row", "clock", "index, a document", "table, a document"], body)
+
+
+def ordered(figures: dict, start: str) -> list:
+    """Steps in the order in which they were done."""
+    turns = [f"{start}: ", f"{start} again: "]
+    kinds = ["UPDATE", "DELETE and INSERT", "VACUUM"]
+    return [(turn + kind, figures["steps"][turn + kind]) for turn in turns for kind in kinds]
+
+
+def jobs_table(figures: dict) -> str:
+    labels = {
+        "index": "CREATE INDEX",
+        "pairs": "pairs",
+        "pairs, without the index": "pairs, without an index",
+        "clusters": "clusters",
+        "plan": "plan: what to remove",
+        "first refresh": "tracked clusters: first refresh, with its writes",
+    }
+    body = []
+    for name, label in labels.items():
+        each = figures["steps"][name]
+        rows = "" if name in ("index", "first refresh") else f"{each['rows']:,}"
+        body.append([label, rows, *(hours(each[clock]) for clock in ("processor", "clock")),
+                     size(each["memory"]), size(each["temporary"])])  # fmt: skip
+    for kind in ("inserted", "deleted", "changed"):
+        each = figures["steps"][f"refresh: {kind}"]
+        how = ", all documents" if each["full"] else ""
+        label = f"refresh after {each['changes']:,} rows were {kind}{how}"
+        body.append([label, "", duration(each["taken"]), "", size(each["memory"]), size(each["temporary"])])
+    return table(["", "rows", "CPU", "clock", "memory", "temporary files"], body)
+
+
+def lookups_table(figures: dict) -> str:
+    each = figures["steps"]["lookups"]
+    ways = {"near_duplicates": "`near_duplicates(id, 0.9)`", "operator": "`~=` in a join"}
+    body = [[label, duration(each[f"{name}: p50"]), duration(each[f"{name}: p95"])] for name, label in ways.items()]
+    return table(["", "p50", "p95"], body)
+
+
+def run(measured: dict) -> str:
+    """What a large run took."""
+    figures = measured["figures"]
+    steps = figures["steps"]
+    again = figures["begun again"]
+    stopped = f" It was stopped and taken up again in: {', '.join(again)}." if again else ""
+    pairs, truth = steps["pairs"], steps["truth"]["pairs"]
+    wrong = pairs["rows"] - pairs["true"]
+    return page(TEMPLATE, {
+        "rows": f"{figures['rows']:,}",
+        "batch": f"{figures['batch']:,}",
+        "grouped": f"{figures['grouped']:,}",
+        "taken": f"`{measured['command']}`, {measured['day']}, {measured['postgres']}, "
+        f"commit {', '.join(figures['commits'])}, {hours(sum(each['all'] for each in steps.values()))}.{stopped}",
+        "machine": "; ".join(figures["machines"]),
+        "settings": ", ".join(f"`{name}` of {value}" for name, value in figures["settings"].items()),
+        "filling_table": filling_table(figures), "churn_table": churn_table(figures),
+        "jobs_table": jobs_table(figures), "lookups_table": lookups_table(figures),
+        "truth": f"{truth:,}", "true": f"{pairs['true']:,}", "recall": f"{pairs['true'] / truth:.4f}",
+        "wrong": f"{wrong:,}" if wrong else "None",
+        "disk": size(max(each["disk"] for each in steps.values())),
+        "disk_each": digits(max(each["disk"] for each in steps.values()) / figures["rows"]),
+    })  # fmt: skip
+
+
+def write(results: dict, root: Path) -> None:
+    file = root / "docs" / "scaling.md"
+    measured = indexes(results)
+    if measured and "pairs" in results:
+        put(file, "How large and how fast", *sizes_table(measured))
+        put(file, "One billion documents", *billion_table(measured, results["pairs"]["figures"]))
+    if "scale" in results:
+        put_section(file, "A large table", run(results["scale"]))
