@@ -89,9 +89,9 @@ def ordered(figures: dict, start: str) -> list:
 
 def jobs_table(figures: dict) -> str:
     labels = {
+        "pairs, without an index": "pairs, without an index",
         "index": "CREATE INDEX",
         "pairs": "pairs",
-        "pairs, without the index": "pairs, without an index",
         "clusters": "clusters",
         "plan": "plan: what to remove",
         "first refresh": "tracked clusters: first refresh, with its writes",

@@ -50,7 +50,7 @@ WITH gone AS (DELETE FROM docs WHERE id % 20 = {} RETURNING id, body) INSERT INT
 """
 CALLS = {
     "pairs": "near_duplicate_pairs('docs_near', {})",
-    "pairs, without the index": "near_duplicate_pairs('SELECT id, body FROM docs', {})",
+    "pairs, without an index": "near_duplicate_pairs('docs', {})",
     "clusters": "near_duplicate_clusters('docs_near', {})",
     "plan": "near_duplicate_plan('docs_near', {})",
 }
@@ -150,9 +150,13 @@ class Run:
             replace = f"{turn}: DELETE and INSERT"
             steps.append(Step(replace, 8, lambda r=remainder: self.statement(REPLACE.format(r + 1))))
             steps.append(vacuum._replace(name=f"{turn}: VACUUM"))
-        steps += [Step("truth", 30, self.truth), Step("index", 10, self.index, whole=False)]
-        steps += [Step(name, 8, lambda name=name: self.call(name)) for name in CALLS]
+        calls = {name: Step(name, 8, lambda name=name: self.call(name)) for name in CALLS}
         steps += [
+            Step("truth", 30, self.truth),
+            Step("no index", 0, lambda: self.statement("DROP INDEX docs_near")),
+            calls.pop("pairs, without an index"),
+            Step("index", 10, self.index, whole=False),
+            *calls.values(),
             Step("lookups", 1, self.lookups, whole=False),
             Step("first refresh", 15, self.track),
             Step("vacuum of clusters", 5, lambda: clusters.vacuum(self.server), whole=False),
