@@ -20,6 +20,7 @@ mod pg;
 mod row_key;
 mod settings;
 mod side_table;
+mod spool;
 mod types;
 mod wrong_calls;
 

@@ -5,7 +5,7 @@
 //! | a build or a check of an index: rows on their way to their entries; the entries that are sorted | `maintenance_work_mem` | a sixteenth; the rest |
 //! | the part of a sample that an audit compares at a time | `maintenance_work_mem` | all |
 //! | whole-corpus jobs: documents or their hashes, the rows that are put aside, the documents that are being signed and then the batch at hand | `maintenance_work_mem` | a third each |
-//! | beside them, where boilerplate is left out: texts by which it is found, if they are put aside; the shingles that do not count | `maintenance_work_mem` | a quarter, and the shares above are of the rest |
+//! | beside them, where boilerplate is left out: texts by which it is found; the shingles that do not count | `maintenance_work_mem` | a quarter, and the shares above are of the rest |
 //! | once these are compared: a group that is too large for a batch | `maintenance_work_mem` | two thirds |
 //! | the values of scopes whose equality is not that of their bytes | `maintenance_work_mem` | a third; then an error |
 //! | the pairs that count as not similar | `maintenance_work_mem` | a third; then an error |

@@ -5,22 +5,21 @@ use sketch::{Blocks, Config, Overlap, overlap_of_texts};
 use crate::error::{Result, SqlError};
 use crate::memory::of_comparison;
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::temp_file::TempFile;
+use crate::spool::Spool;
+
+/// Blocks of one size, all of them in a file.
+impl Blocks<SqlError> for Spool<u64> {
+    fn append(&mut self, block: &[u64]) -> Result<()> {
+        Self::append(self, block).map(|_| ())
+    }
+
+    fn read(&mut self, number: u32, block: &mut [u64]) -> Result<()> {
+        Self::read(self, u64::from(number) * block.len() as u64, block)
+    }
+}
 
 /// The numbers of shingles of two texts, and of those they share: in a temporary file where they are many.
 pub fn overlap(config: &Config, a: &str, b: &str) -> Result<Overlap> {
-    struct Aside(Option<TempFile>);
-    impl Blocks<SqlError> for Aside {
-        fn append(&mut self, block: &[u64]) -> Result<()> {
-            self.0.get_or_insert_with(TempFile::create).append(block);
-            Ok(())
-        }
-
-        fn read(&mut self, number: u32, block: &mut [u64]) -> Result<()> {
-            let offset = u64::from(number) * size_of_val(block) as u64;
-            self.0.as_mut().map_or(Ok(()), |file| file.read(offset, block))
-        }
-    }
-    let (limit, mut aside) = (of_comparison(), Aside(None));
+    let (limit, mut aside) = (of_comparison(), Spool::new(0));
     overlap_of_texts(config, [a, b], limit, &mut aside, &mut check_interrupts)
 }

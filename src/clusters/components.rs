@@ -7,12 +7,12 @@ use sketch::{Error, memory};
 
 use crate::clusters::tables::Tables;
 use crate::clusters::tracked::Tracked;
-use crate::corpus::apart::ApartKeys;
-use crate::corpus::arguments::{Arguments, Criteria, Positions};
-use crate::corpus::batches::Emit;
-use crate::corpus::group::Group;
-use crate::corpus::members::Members;
-use crate::corpus::work::{Question, Work};
+use crate::corpus::groups::Emit;
+use crate::corpus::groups::group::Group;
+use crate::corpus::jobs::apart::ApartKeys;
+use crate::corpus::jobs::{Question, Work};
+use crate::corpus::reading::members::Members;
+use crate::corpus::source::arguments::{Arguments, Criteria, Positions};
 use crate::error::{Result, wrong_state};
 use crate::pg::call::float8_datum;
 use crate::pg::document_keys::DocumentKeys;

@@ -9,9 +9,9 @@ use sketch::corpus::{Hashes, LeftOut};
 use sketch::memory;
 
 use crate::clusters::tables::{AT_A_TIME, Tables};
-use crate::corpus::batches::Emit;
-use crate::corpus::group::Group;
-use crate::corpus::work::Question;
+use crate::corpus::groups::Emit;
+use crate::corpus::groups::group::Group;
+use crate::corpus::jobs::Question;
 use crate::error::Result;
 use crate::pg::call::float8_datum;
 use crate::pg::document_keys::DocumentKeys;

@@ -20,7 +20,7 @@ use crate::clusters::tables::{Queue, Tables};
 use crate::clusters::tracked::Tracked;
 use crate::clusters::triggers;
 use crate::clusters::write::{Counts, Difference, write};
-use crate::corpus::work::Question;
+use crate::corpus::jobs::Question;
 use crate::error::{Result, error, warning, wrong_state};
 use crate::index::info::Info;
 use crate::memory::of_queue;

@@ -10,10 +10,10 @@ use sketch::memory;
 use sketch::passage::CharacterOffsets;
 use sketch::pipeline::{Shared, Sharing, TextBatch};
 
-use crate::corpus::members::Members;
 use crate::corpus::passages::question::PassageQuestion;
-use crate::corpus::passages::texts::{Frequent, Pairs, TextForm, Texts};
+use crate::corpus::passages::texts::{Frequent, TextForm, TextPairs, Texts};
 use crate::corpus::passages::windows::{self, WindowPlace};
+use crate::corpus::reading::members::Members;
 use crate::error::Result;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
@@ -58,9 +58,9 @@ fn passages_between(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// The pairs of documents that have windows in common, and the windows that too many have.
-fn pairs(windows: Sorter, texts: &Texts, max_documents: usize) -> Result<Pairs> {
+fn pairs(windows: Sorter, texts: &Texts, max_documents: usize) -> Result<TextPairs> {
     let (first, documents) = (texts.keys.second(), &texts.kept.documents);
-    let mut pairs = Pairs::new(texts.share);
+    let mut pairs = TextPairs::new(texts.share);
     let mut recent = memory::filled(u64::MAX, RECENT)?;
     let (mut of, mut having) = (None, Vec::new());
     windows.finish(|Entry { key, tid }| {

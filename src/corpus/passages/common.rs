@@ -9,11 +9,13 @@ use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
 use sketch::pipeline::{CountOf, Find, GivenText, PassageCut, Stripping, Test, TextBatch};
 use sketch::{counted, memory};
 
-use crate::corpus::members::Members;
 use crate::corpus::passages::question::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, Texts, Visit};
-use crate::corpus::passages::windows::{Each, Look, Looking, WEIGHT, WindowCounts, finder, test};
-use crate::corpus::progress::JobPhase;
+use crate::corpus::passages::windows::{
+    EachWindow, Look, Looking, WEIGHT, WindowCounts, finder, test,
+};
+use crate::corpus::reading::members::Members;
+use crate::corpus::reading::progress::JobPhase;
 use crate::error::{Result, notice};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;
@@ -71,7 +73,7 @@ struct Listing<'a> {
 }
 
 impl Look for Listing<'_> {
-    fn look(&mut self, keys: &Members, given: GivenText, each: Each<'_>) -> Result<()> {
+    fn look(&mut self, keys: &Members, given: GivenText, each: EachWindow<'_>) -> Result<()> {
         let Self { counts, taken, cut, result, context, count } = self;
         let mut runs = CommonRuns::new(cut.min_match);
         let mut has_new = false;

@@ -14,10 +14,10 @@ use pgrx::pg_sys::Datum;
 use sketch::memory;
 use sketch::pipeline::{Asking, Containing, Find, GivenText, TextBatch};
 
-use crate::corpus::members::Members;
 use crate::corpus::passages::question::PassageQuestion;
-use crate::corpus::passages::texts::{Pairs, TextForm, Texts};
-use crate::corpus::progress::JobPhase;
+use crate::corpus::passages::texts::{TextForm, TextPairs, Texts};
+use crate::corpus::reading::members::Members;
+use crate::corpus::reading::progress::JobPhase;
 use crate::error::{Result, warning};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
@@ -41,7 +41,7 @@ fn contained_documents(call: &Call) -> Result<Option<Datum>> {
     let (question, coverage) = PassageQuestion::of_contained(call)?;
     let session = Session::open();
     let (texts, fingerprints) = Texts::read(&session, &question, TextForm::Normalized)?;
-    let mut job = Job { texts, coverage };
+    let mut job = Containment { texts, coverage };
     let candidates = job.candidates(fingerprints)?;
     job.compare(candidates, &mut |keys, contained| {
         let Contained { document, container, covered, length, containers } = contained;
@@ -67,21 +67,21 @@ struct Contained {
     containers: i64,
 }
 
-struct Job {
+struct Containment {
     texts: Texts,
     coverage: f64,
 }
 
-impl Job {
+impl Containment {
     /// Pairs of a text that may be contained and one that may contain it.
-    fn candidates(&mut self, fingerprints: Sorter) -> Result<Pairs> {
+    fn candidates(&mut self, fingerprints: Sorter) -> Result<TextPairs> {
         self.texts.progress.enter(JobPhase::Counting);
         let half = self.texts.share / 2;
         let (by_text, mut met) = by_text(fingerprints, half)?;
         let limit = (bucket_limit() / COST).max(1);
         report(self.ask(by_text, &mut met, limit)?, limit);
         // By fingerprint: those that have it first, then those that ask for it.
-        let mut candidates = Pairs::new(half);
+        let mut candidates = TextPairs::new(half);
         let (mut key, mut having) = (None, Vec::new());
         let texts_of = &self.texts.kept.documents;
         met.finish(|Entry { key: of, tid }| {
@@ -152,7 +152,7 @@ impl Job {
     /// Compares candidates; calls `visit` with each document that is contained.
     fn compare(
         &mut self,
-        candidates: Pairs,
+        candidates: TextPairs,
         visit: &mut dyn FnMut(&Members, Contained),
     ) -> Result<()> {
         let Self { texts, coverage } = self;

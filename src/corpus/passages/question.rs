@@ -5,7 +5,7 @@ use sketch::passage::{valid_coverage, valid_min_match, valid_normalization};
 use sketch::pipeline::PassageCut;
 use sketch::{DEFAULT_MIN_MATCH, counted};
 
-use crate::corpus::arguments::{Arguments, Positions};
+use crate::corpus::source::arguments::{Arguments, Positions};
 use crate::error::{Result, invalid_parameter};
 use crate::pg::call::Call;
 

@@ -5,7 +5,7 @@ use pgrx::pg_sys::Datum;
 use crate::corpus::passages::question::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, Texts};
 use crate::corpus::passages::windows::{self, WindowPlace};
-use crate::corpus::progress::JobPhase;
+use crate::corpus::reading::progress::JobPhase;
 use crate::error::Result;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;

@@ -7,24 +7,22 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::AHashMap;
-use pgrx::prelude::*;
 use sketch::memory;
 use sketch::passage::Characters;
 use sketch::pipeline::{
     Find, Fingerprinting, GivenText, Hands, PassageCut, TextBatch, TextFinder, hands,
 };
 
-use crate::corpus::chosen::Chosen;
-use crate::corpus::members::Members;
 use crate::corpus::passages::question::PassageQuestion;
-use crate::corpus::progress::{JobPhase, Progress};
-use crate::corpus::scopes::{Scope, Scopes};
+use crate::corpus::reading::members::Members;
+use crate::corpus::reading::progress::{JobPhase, Progress};
+use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
-use crate::corpus::spool::Spool;
-use crate::corpus::unique::Unique;
-use crate::corpus::work::common;
+use crate::corpus::source::columns::common;
+use crate::corpus::source::keys::KeyCheck;
+use crate::corpus::source::row_filter::RowFilter;
 use crate::document::kind::Kind;
-use crate::error::{Result, error, invalid_parameter};
+use crate::error::{Result, invalid_parameter};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::memory::JobShares;
@@ -34,9 +32,9 @@ use crate::pg::lossless;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
-use crate::pg::row::Row;
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
+use crate::spool::Spool;
 
 /// Bytes of texts in a batch.
 const BATCH: usize = 128 << 10;
@@ -86,7 +84,7 @@ pub enum TextForm {
 
 /// Texts that are put aside, in memory and in a temporary file, to be read in any order.
 pub struct KeptTexts {
-    spool: Spool,
+    spool: Spool<u8>,
     /// Each of them.
     pub documents: Vec<ReadText>,
 }
@@ -95,18 +93,18 @@ impl KeptTexts {
     /// Reads a text into `buffer`.
     pub fn text<'b>(&mut self, number: u32, buffer: &'b mut Vec<u8>) -> Result<&'b str> {
         let ReadText { place, bytes, .. } = self.documents[number as usize];
-        self.spool.read(place, bytes as usize, buffer)?;
+        self.spool.copy(place, bytes as usize, buffer)?;
         Ok(std::str::from_utf8(buffer).unwrap_or_default())
     }
 }
 
 /// Pairs of texts that are to be compared, and notes on the first of them.
-pub struct Pairs {
+pub struct TextPairs {
     sorter: Sorter,
     count: u64,
 }
 
-impl Pairs {
+impl TextPairs {
     /// None yet; `memory` bytes for them.
     pub fn new(memory: usize) -> Self {
         Self { sorter: Sorter::new(memory), count: 0 }
@@ -125,7 +123,7 @@ impl Pairs {
 }
 
 /// A finder, which looks at texts, or the error that there is no memory for it.
-pub type Made<F> = std::result::Result<F, sketch::Error>;
+pub type MadeFinder<F> = std::result::Result<F, sketch::Error>;
 
 /// Takes what is found in texts.
 pub trait Visit<F: Find> {
@@ -166,7 +164,7 @@ impl Texts {
         let relation = sources.iter().find_map(|source| source.relation);
         let JobShares { rows: share, reading: out, .. } = JobShares::of_corpus();
         let mut keys = Members::new(&key_types)?;
-        let mut intake = Intake {
+        let mut intake = TextIntake {
             seen: AHashMap::new(),
             kept: KeptTexts { spool: Spool::new(share), documents: Vec::new() },
             sorter: Sorter::new(share),
@@ -184,50 +182,40 @@ impl Texts {
         let mut context = Memory::scratch(c"minlsh passages");
         hands(setting(out), own, &mut others, |hands| -> Result<()> {
             let mut feeder = Feeder::new(hands, out, 1);
-            for (part, (source, key_column)) in sources.iter().zip(&key_types).enumerate() {
-                let (first, argument) = (keys.len(), source.argument);
-                let unique = Unique::new(key_column.0, !source.key_is_unique);
+            for (part, source) in sources.iter().enumerate() {
+                let (first, check) = (keys.len(), KeyCheck::of(source));
                 let mut hashes = Vec::new();
                 let by_key =
                     Sql::default().text("d.").name(&source.columns[source.key].name).build();
-                let select = source.select(session, Some(&by_key), Chosen::All)?;
-                select.each(&[], &mut |row: &Row| {
+                source.rows(session, Some(&by_key), RowFilter::All)?.each(&mut |row| {
                     check_interrupts();
-                    let Some(body) = row.value(2) else { return Ok(()) };
-                    let Some(scope) = scopes.of(|place| row.value(place as i16 + 3))? else {
-                        return Ok(());
-                    };
-                    let key = row.value(1).ok_or_else(|| {
-                        error(
-                            PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                            format!("{argument} has a document with a NULL key"),
-                        )
-                        .set_hint("Leave out rows without a key, or set their keys.")
-                    })?;
-                    if let Some(hash) = unique.hash(key) {
+                    let Some(body) = row.document() else { return Ok(()) };
+                    let Some(scope) = scopes.of(|place| row.scope(place))? else { return Ok(()) };
+                    let key = row.key().ok_or_else(|| check.missing())?;
+                    if let Some(hash) = check.hash(key) {
                         memory::push(&mut hashes, hash)?;
                     }
                     let number = keys.len();
-                    // SAFETY: the key column of the rows that this source gives.
+                    // SAFETY: the key column of the rows that this source gives, of whose types `keys` was made.
                     unsafe { keys.push(part, key)? };
                     let salt = Scope::salt(scope);
                     context.run_and_reset(|| {
-                        // SAFETY: a text, as the kind of the source says.
+                        // SAFETY: a text: the kind of the source was found to be that.
                         let text = unsafe { lossless::read(body)? };
                         let given = GivenText { number, salt, text: &text, known: &[] };
                         feeder.push(given, &mut |batch| intake.take(batch))
                     })
                 })?;
-                let Some(repeated) = unique.repeated(hashes) else { continue };
-                for document in first..keys.len() {
-                    check_interrupts();
-                    let key = keys.stored(document);
-                    unique.complain(key, repeated, argument).map_or(Ok(()), Err)?;
-                }
+                check.finish(hashes, |look| {
+                    (first..keys.len()).try_for_each(|document| {
+                        check_interrupts();
+                        look(keys.stored(document))
+                    })
+                })?;
             }
             feeder.finish(&mut |batch| intake.take(batch))
         })?;
-        let Intake { kept, sorter, short, progress, .. } = intake;
+        let TextIntake { kept, sorter, short, progress, .. } = intake;
         question.notice_short(short);
         let cut = cut.clone();
         Ok((Self { kept, keys, cut, share, out, progress, table }, sorter))
@@ -240,7 +228,7 @@ impl Texts {
         phase: JobPhase,
         with_copies: bool,
         weight: usize,
-        make: &dyn Fn() -> Made<F>,
+        make: &dyn Fn() -> MadeFinder<F>,
         visitor: &mut dyn Visit<F>,
     ) -> Result<()> {
         let mut alone = make()?;
@@ -273,8 +261,8 @@ impl Texts {
     /// [`GivenText::known`], and behind it others. Returns how many such runs there are.
     pub fn compare<F: Find>(
         &mut self,
-        pairs: Pairs,
-        make: &dyn Fn() -> Made<F>,
+        pairs: TextPairs,
+        make: &dyn Fn() -> MadeFinder<F>,
         visit: &mut VisitCompared<F>,
     ) -> Result<u64> {
         let progress = self.progress.clone();
@@ -333,7 +321,7 @@ impl Texts {
     pub fn by_hands<F: Find>(
         &mut self,
         weight: usize,
-        make: &dyn Fn() -> Made<F>,
+        make: &dyn Fn() -> MadeFinder<F>,
         feed: impl FnOnce(&mut Feeder<'_, '_, '_, F>, &mut KeptTexts, &Members) -> Result<()>,
     ) -> Result<()> {
         let Self { kept, keys, out, table, .. } = self;
@@ -346,7 +334,7 @@ impl Texts {
 }
 
 /// Makes the finders of the threads that may help.
-fn threads<F: Find>(table: Option<&Open>, make: &dyn Fn() -> Made<F>) -> Vec<TextFinder<F>> {
+fn threads<F: Find>(table: Option<&Open>, make: &dyn Fn() -> MadeFinder<F>) -> Vec<TextFinder<F>> {
     // Without memory for one there is a thread less.
     (0..for_job(table)).filter_map(|_| make().ok().map(TextFinder)).collect()
 }
@@ -361,7 +349,7 @@ pub struct Feeder<'a, 'scope, 'env, F: Find> {
 }
 
 /// Takes what was found in a batch.
-type Take<'a, F> = dyn FnMut(&TextBatch<<F as Find>::Found>) -> Result<()> + 'a;
+type TakeFound<'a, F> = dyn FnMut(&TextBatch<<F as Find>::Found>) -> Result<()> + 'a;
 
 /// Takes what was found in a batch of texts, beside the keys of all.
 pub type VisitCompared<'a, F> =
@@ -378,7 +366,7 @@ impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
     }
 
     /// Gives a text; calls `take` with batches that are done.
-    pub fn push(&mut self, given: GivenText, take: &mut Take<F>) -> Result<()> {
+    pub fn push(&mut self, given: GivenText, take: &mut TakeFound<F>) -> Result<()> {
         self.add(given)?;
         if self.batch.bytes() >= self.full { self.give(take) } else { Ok(()) }
     }
@@ -389,7 +377,7 @@ impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
     }
 
     /// Ends the batch that is being filled.
-    pub fn give(&mut self, take: &mut Take<F>) -> Result<()> {
+    pub fn give(&mut self, take: &mut TakeFound<F>) -> Result<()> {
         if self.batch.is_empty() {
             return Ok(());
         }
@@ -401,14 +389,14 @@ impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
     }
 
     /// Calls `take` with all that is left.
-    pub fn finish(&mut self, take: &mut Take<F>) -> Result<()> {
+    pub fn finish(&mut self, take: &mut TakeFound<F>) -> Result<()> {
         self.give(take)?;
         self.hands.finish(&mut |batch| take(batch))
     }
 }
 
 /// The state of the first reading.
-struct Intake {
+struct TextIntake {
     /// A hash of each text, if equal ones count once.
     seen: AHashMap<u64, ()>,
     kept: KeptTexts,
@@ -420,7 +408,7 @@ struct Intake {
     progress: Rc<Progress>,
 }
 
-impl Intake {
+impl TextIntake {
     fn take(&mut self, batch: &TextBatch<<Fingerprinting as Find>::Found>) -> Result<()> {
         for (given, (of_text, fingerprints, normalized)) in batch.texts().zip(batch.found.each()) {
             check_interrupts();

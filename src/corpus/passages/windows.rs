@@ -7,9 +7,9 @@ use pgrx::prelude::*;
 use sketch::memory;
 use sketch::pipeline::{Find, GivenText, PassageCut, Test, TextBatch, TextWindow, Windowing};
 
-use crate::corpus::members::Members;
-use crate::corpus::passages::texts::{Frequent, Made, Texts, Visit};
-use crate::corpus::progress::JobPhase;
+use crate::corpus::passages::texts::{Frequent, MadeFinder, Texts, Visit};
+use crate::corpus::reading::members::Members;
+use crate::corpus::reading::progress::JobPhase;
 use crate::error::{Result, SqlError, error};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
@@ -22,7 +22,7 @@ pub const WEIGHT: usize = 1 + size_of::<TextWindow>();
 const LARGE: usize = 1 << 20;
 
 /// Makes what finds the windows of frequent fingerprints whose hash is `wanted`.
-pub fn finder(cut: &PassageCut, frequent: &Arc<Frequent>, wanted: &Test) -> Made<Windowing> {
+pub fn finder(cut: &PassageCut, frequent: &Arc<Frequent>, wanted: &Test) -> MadeFinder<Windowing> {
     Windowing::new(cut.clone(), test(frequent), wanted.clone())
 }
 
@@ -33,12 +33,12 @@ pub fn test(frequent: &Arc<Frequent>) -> Test {
 }
 
 /// Shows a visitor one window after another, until it fails.
-pub type Each<'a> = &'a mut dyn FnMut(&mut dyn FnMut(TextWindow) -> Result<()>) -> Result<()>;
+pub type EachWindow<'a> = &'a mut dyn FnMut(&mut dyn FnMut(TextWindow) -> Result<()>) -> Result<()>;
 
 /// Looks at windows, one after another.
 pub trait Look {
     /// Takes the windows of one text, which `each` gives in order.
-    fn look(&mut self, keys: &Members, given: GivenText, each: Each<'_>) -> Result<()>;
+    fn look(&mut self, keys: &Members, given: GivenText, each: EachWindow<'_>) -> Result<()>;
 }
 
 /// Looks at the windows that threads find, text by text.
@@ -103,7 +103,7 @@ impl WindowPlace {
 pub fn sorted(texts: &mut Texts, frequent: &Arc<Frequent>) -> Result<Sorter> {
     struct Sorting(Sorter);
     impl Look for Sorting {
-        fn look(&mut self, _: &Members, _: GivenText, each: Each<'_>) -> Result<()> {
+        fn look(&mut self, _: &Members, _: GivenText, each: EachWindow<'_>) -> Result<()> {
             each(&mut |TextWindow { number, place, hash }| {
                 self.0.push(Entry { key: hash, tid: WindowPlace::new(number, place as usize).0 })
             })
@@ -131,8 +131,8 @@ impl WindowCounts {
         let limit = texts.share / SIZE;
         let sorter = sorted(texts, frequent)?;
         let mut counts: AHashMap<u64, (u32, u32)> = AHashMap::new();
-        let mut run = Run::default();
-        let mut keep = |run: Run| {
+        let mut run = WindowRun::default();
+        let mut keep = |run: WindowRun| {
             if run.documents < min_documents {
                 return Ok(());
             }
@@ -145,7 +145,8 @@ impl WindowCounts {
         sorter.finish(|Entry { key, tid }| {
             let document = WindowPlace(tid).document();
             if run.documents == 0 || key != run.key {
-                let before = std::mem::replace(&mut run, Run { key, documents: 1, last: document });
+                let before =
+                    std::mem::replace(&mut run, WindowRun { key, documents: 1, last: document });
                 return keep(before);
             }
             run.documents += u32::from(document != run.last);
@@ -169,7 +170,7 @@ impl WindowCounts {
 
 /// The documents that one window has been seen in.
 #[derive(Clone, Copy, Default)]
-struct Run {
+struct WindowRun {
     key: u64,
     documents: u32,
     last: u32,

@@ -15,12 +15,12 @@ mod sample;
 use pgrx::pg_sys::{self, Datum};
 use sketch::Scheme;
 
-use crate::corpus::arguments::{Arguments, Positions};
-use crate::corpus::criteria::criteria;
-use crate::corpus::keyed_rows::KeyedRows;
-use crate::corpus::progress::{JobPhase, Progress};
-use crate::corpus::scopes::Scopes;
+use crate::corpus::reading::keyed_rows::KeyedRows;
+use crate::corpus::reading::progress::{JobPhase, Progress};
+use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::Source;
+use crate::corpus::source::arguments::{Arguments, Positions};
+use crate::corpus::source::criteria::criteria;
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter};
 use crate::extension::Extension;
@@ -33,7 +33,7 @@ use crate::pg::result_rows::ResultRows;
 use crate::pg::rights::may_read;
 use crate::pg::spi::Session;
 use nearest::Neighbors;
-use report::Report;
+use report::SuggestReport;
 use sample::{Choice, Sample, SampleSize};
 
 sql_function!(minlsh_suggest, suggest);
@@ -102,7 +102,7 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     let progress = (scopes, &progress);
     let found = Neighbors::search(&rows, reader, &choice.config, progress, &mut sample)?;
     let report =
-        Report { result: &result, sample: &sample, wanted, choice: &choice, found: &found };
+        SuggestReport { result: &result, sample: &sample, wanted, choice: &choice, found: &found };
     report.write(&source, &arguments, &origins)?;
     Ok(None)
 }

@@ -12,10 +12,10 @@ use sketch::{
 };
 
 use super::sample::{NEAREST, Sample, Taken};
-use crate::corpus::keyed_rows::{KeyedRows, SampleBuckets};
-use crate::corpus::progress::Progress;
-use crate::corpus::reader::Reader;
-use crate::corpus::scopes::{Scope, Scopes};
+use crate::corpus::reading::keyed_rows::{KeyedRows, SampleBuckets};
+use crate::corpus::reading::progress::Progress;
+use crate::corpus::reading::scopes::{Scope, Scopes};
+use crate::corpus::source::reader::Reader;
 use crate::error::Result;
 use crate::pg::interrupts::check_interrupts;
 
@@ -37,7 +37,7 @@ pub struct Neighbors {
 }
 
 /// A document of the sample.
-struct Member {
+struct SampleMember {
     taken: Taken,
     signature: Vec<i32>,
     fingerprint: u128,
@@ -54,16 +54,16 @@ struct Nearest {
 }
 
 /// The sample, and where its bands are found.
-struct Search {
-    members: Vec<Member>,
+struct NearestSearch {
+    members: Vec<SampleMember>,
     buckets: SampleBuckets,
-    document: Document,
+    document: DocumentAtHand,
     /// The members that share a band with the document at hand.
     sharing: Vec<u32>,
 }
 
 /// The document at hand: what it is compared by, and what is made of that.
-struct Document {
+struct DocumentAtHand {
     reader: Reader,
     config: Config,
     banding: Banding,
@@ -83,10 +83,10 @@ impl Neighbors {
         (scopes, progress): (&mut Scopes, &Progress),
         sample: &mut Sample,
     ) -> Result<Self> {
-        let mut search = Search {
+        let mut search = NearestSearch {
             members: Vec::new(),
             buckets: SampleBuckets::default(),
-            document: Document::new(reader, config.clone())?,
+            document: DocumentAtHand::new(reader, config.clone())?,
             sharing: Vec::new(),
         };
         std::mem::take(&mut sample.taken).into_iter().try_for_each(|taken| search.add(taken))?;
@@ -111,10 +111,10 @@ impl Neighbors {
     }
 
     /// Compares the members with the nearest of each.
-    fn count(mut self, search: Search) -> Result<Self> {
-        let Document { reader, config, .. } = search.document;
+    fn count(mut self, search: NearestSearch) -> Result<Self> {
+        let DocumentAtHand { reader, config, .. } = search.document;
         let set = |bytes: &[u8]| reader.set(&config, bytes, &mut check_interrupts);
-        for Member { taken, has_copy, nearest, .. } in search.members {
+        for SampleMember { taken, has_copy, nearest, .. } in search.members {
             check_interrupts();
             self.copies += u64::from(has_copy);
             let Some(Nearest { estimate, bytes, .. }) = nearest else { continue };
@@ -128,7 +128,7 @@ impl Neighbors {
     }
 }
 
-impl Document {
+impl DocumentAtHand {
     fn new(reader: Reader, config: Config) -> Result<Self> {
         let num_perm = config.num_perm() as i64;
         let banding = Banding::for_recall(Histogram::LEAST, num_perm, DEFAULT_RECALL);
@@ -173,7 +173,7 @@ impl Document {
     }
 }
 
-impl Search {
+impl NearestSearch {
     /// Takes a document of the sample.
     fn add(&mut self, taken: Taken) -> Result<()> {
         let Self { members, buckets, document, .. } = self;
@@ -186,7 +186,7 @@ impl Search {
         buckets.add(&document.bands, number)?;
         let signature = memory::copied(&document.signature)?;
         let fingerprint = document.fingerprint()?;
-        let member = Member { taken, signature, fingerprint, has_copy: false, nearest: None };
+        let member = SampleMember { taken, signature, fingerprint, has_copy: false, nearest: None };
         memory::push(members, member).map_err(Into::into)
     }
 
@@ -217,7 +217,7 @@ impl Search {
         buckets.sharing(&document.bands, sharing)?;
         let mut fingerprint = None;
         for number in sharing {
-            let Member { taken, signature, fingerprint: of_member, has_copy, nearest } =
+            let SampleMember { taken, signature, fingerprint: of_member, has_copy, nearest } =
                 &mut members[*number as usize];
             let estimate = estimate_jaccard(signature, &document.signature)?;
             if taken.key == key || taken.scope != Some(scope) || estimate < LEAST_ESTIMATE {

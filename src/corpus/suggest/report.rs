@@ -5,8 +5,8 @@ use sketch::{Config, DEFAULT_THRESHOLD, Histogram, Suggested, Unit};
 
 use super::nearest::Neighbors;
 use super::sample::{Choice, Sample, SampleSize};
-use crate::corpus::arguments::{Arguments, label, raw_text};
 use crate::corpus::source::Source;
+use crate::corpus::source::arguments::{Arguments, label, raw_text};
 use crate::document::kind::Kind;
 use crate::error::Result;
 use crate::options::Options;
@@ -25,7 +25,7 @@ const BAR: usize = 40;
 const LINE: usize = 20;
 
 /// A report, as it is made.
-pub struct Report<'a> {
+pub struct SuggestReport<'a> {
     /// The rows, as they are made.
     pub result: &'a ResultRows,
     /// The sample that was taken.
@@ -38,14 +38,14 @@ pub struct Report<'a> {
     pub found: &'a Neighbors,
 }
 
-impl Report<'_> {
+impl SuggestReport<'_> {
     /// Writes all rows. `origins` are the columns that may say where a document comes from.
     pub fn write(&self, source: &Source, arguments: &Arguments, origins: &[usize]) -> Result<()> {
         let Self { choice, found, .. } = self;
         // Random pairs of few documents are those that are alike.
         let random = if self.sample.count < FEW { 0.0 } else { choice.cut.unrelated };
         let (threshold, why) = found.nearest.threshold(random);
-        let job = Job::new(source, arguments, &choice.config)?;
+        let job = SuggestedJob::new(source, arguments, &choice.config)?;
         self.counts();
         if source.kind != Kind::Set {
             self.texts();
@@ -153,7 +153,7 @@ impl Report<'_> {
     }
 
     /// Reports the index to use, or to create.
-    fn index(&self, source: &Source, job: &Job, threshold: f64) {
+    fn index(&self, source: &Source, job: &SuggestedJob, threshold: f64) {
         let body = quoted(&label(&source.columns[source.body].name));
         match (&source.named, source.relation) {
             (Some(named), _) => {
@@ -212,7 +212,7 @@ impl Report<'_> {
 }
 
 /// The job that is suggested, as SQL.
-struct Job {
+struct SuggestedJob {
     source: String,
     /// A query that reads a source of texts, up to the number of characters that one must have; none of an index.
     long: Option<String>,
@@ -225,7 +225,7 @@ struct Job {
     least: f64,
 }
 
-impl Job {
+impl SuggestedJob {
     fn new(source: &Source, arguments: &Arguments, config: &Config) -> Result<Self> {
         let given = |place: usize| arguments.raw(place).map(|value| label(&raw_text(value)));
         let argument = |name: &str, place: usize| {

@@ -7,10 +7,10 @@ use std::collections::BinaryHeap;
 
 use sketch::{Config, DEFAULT_THRESHOLD, ShingleSet, Unit, memory, robust_from, saturated};
 
-use crate::corpus::keyed_rows::{KeyedRows, sample_order};
-use crate::corpus::progress::Progress;
-use crate::corpus::reader::Reader;
-use crate::corpus::scopes::{Scope, Scopes};
+use crate::corpus::reading::keyed_rows::{KeyedRows, sample_order};
+use crate::corpus::reading::progress::Progress;
+use crate::corpus::reading::scopes::{Scope, Scopes};
+use crate::corpus::source::reader::Reader;
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter, out_of_memory, shortened};
 use crate::options::Options;

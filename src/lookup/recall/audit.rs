@@ -9,8 +9,8 @@ use pgrx::pg_sys::Datum;
 use sketch::{Config, ElementHash, ExactSample, estimate_jaccard, memory};
 
 use super::tally::{Bands, Tally};
-use crate::corpus::keyed_rows::{KeyedRows, sample_order};
-use crate::corpus::scopes::{Scope, Scopes};
+use crate::corpus::reading::keyed_rows::{KeyedRows, sample_order};
+use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::document::value::Value;
 use crate::error::{Result, out_of_memory};

@@ -4,8 +4,8 @@ use pgrx::pg_sys::Datum;
 use sketch::{Sketcher, estimate_jaccard, memory};
 
 use super::audit::{NearFinder, Similar};
-use crate::corpus::arguments::Criteria;
-use crate::corpus::keyed_rows::SampleBuckets;
+use crate::corpus::reading::keyed_rows::SampleBuckets;
+use crate::corpus::source::arguments::Criteria;
 use crate::error::Result;
 use crate::options::Verify;
 

@@ -8,8 +8,8 @@ use sketch::pipeline::Crew;
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Level, memory};
 
-use crate::corpus::columns::BandColumns;
-use crate::corpus::scopes::Scope;
+use crate::corpus::reading::band_columns::BandColumns;
+use crate::corpus::reading::scopes::Scope;
 use crate::error::raise;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::temp_file::TempFile;
@@ -97,7 +97,7 @@ pub struct Particulars<'a> {
 }
 
 /// Takes what is compared of a document, as it is stored.
-pub type Take<'a> = dyn FnMut(StoredBytes) -> crate::error::Result<()> + 'a;
+pub type TakeStored<'a> = dyn FnMut(StoredBytes) -> crate::error::Result<()> + 'a;
 
 /// The number of values that [`Files::places`] has of a document.
 const PLACE: usize = 4;
@@ -157,7 +157,10 @@ impl Batch {
         &mut self,
         memory: usize,
         before: Held,
-        fetch: &mut dyn FnMut(&mut dyn Iterator<Item = u64>, &mut Take) -> crate::error::Result<()>,
+        fetch: &mut dyn FnMut(
+            &mut dyn Iterator<Item = u64>,
+            &mut TakeStored,
+        ) -> crate::error::Result<()>,
     ) -> crate::error::Result<()> {
         let Some(mut files) = self.files.take() else { return Ok(()) };
         let held = &mut self.held;

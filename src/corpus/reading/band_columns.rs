@@ -5,7 +5,7 @@ use sketch::memory;
 
 use crate::error::{Result, SqlError};
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::temp_file::TempFile;
+use crate::spool::Spool;
 
 /// Documents of a block. Its part of a column is a page of the temporary file.
 const BLOCK: usize = 1024;
@@ -15,16 +15,12 @@ pub struct BandColumns {
     /// Hashes of a document.
     width: usize,
     documents: u32,
-    /// The first blocks, as many as memory holds.
-    blocks: Vec<u64>,
-    /// Numbers that `blocks` may have.
-    limit: usize,
+    /// The blocks that are full.
+    blocks: Spool<u64>,
     /// The block that is being filled, and at last the one that is read row by row.
     current: Vec<u64>,
     /// The number of the block that is `current`.
     at: usize,
-    /// The blocks that memory does not hold.
-    file: Option<TempFile>,
     sort_memory: usize,
 }
 
@@ -34,11 +30,9 @@ impl BandColumns {
         Ok(Self {
             width,
             documents: 0,
-            blocks: Vec::new(),
-            limit: memory / size_of::<u64>(),
+            blocks: Spool::new(memory),
             current: memory::filled(0, width * BLOCK)?,
             at: 0,
-            file: None,
             sort_memory,
         })
     }
@@ -57,11 +51,7 @@ impl BandColumns {
     }
 
     fn put_away(&mut self) -> Result<()> {
-        if self.file.is_none() && self.blocks.len() + self.current.len() <= self.limit {
-            memory::extend(&mut self.blocks, &self.current)?;
-        } else {
-            self.file.get_or_insert_with(TempFile::create).append(&self.current);
-        }
+        self.blocks.append(&self.current)?;
         self.at += 1;
         Ok(())
     }
@@ -75,31 +65,12 @@ impl BandColumns {
     pub fn row(&mut self, document: u32, out: &mut Vec<u64>) -> Result<()> {
         let (block, place) = (document as usize / BLOCK, document as usize % BLOCK);
         if block != self.at {
-            let mut current = std::mem::take(&mut self.current);
-            let size = current.len();
-            self.read(block, 0, size, &mut current)?;
-            self.current = current;
+            self.blocks.read((block * self.current.len()) as u64, &mut self.current)?;
             self.at = block;
         }
         memory::reserve(out, self.width)?;
         out.extend((0..self.width).map(|column| self.current[column * BLOCK + place]));
         Ok(())
-    }
-
-    /// Reads `count` numbers at `start` of a block.
-    fn read(&mut self, block: usize, start: usize, count: usize, out: &mut [u64]) -> Result<()> {
-        let size = self.width * BLOCK;
-        let in_memory = self.blocks.len() / size;
-        match &mut self.file {
-            Some(file) if block >= in_memory => {
-                let offset = ((block - in_memory) * size + start) * size_of::<u64>();
-                file.read(offset as u64, &mut out[..count])
-            }
-            _ => {
-                out[..count].copy_from_slice(&self.blocks[block * size + start..][..count]);
-                Ok(())
-            }
-        }
     }
 }
 
@@ -121,7 +92,8 @@ impl Hashes for BandColumns {
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<()> {
         let mut hashes = [0; BLOCK];
         for first in (0..self.documents).step_by(BLOCK) {
-            self.read(first as usize / BLOCK, column * BLOCK, BLOCK, &mut hashes)?;
+            let place = first as usize * self.width + column * BLOCK;
+            self.blocks.read(place as u64, &mut hashes)?;
             (first..self.documents)
                 .zip(&hashes)
                 .for_each(|(document, &hash)| visit(document, hash));

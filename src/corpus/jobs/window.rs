@@ -7,15 +7,15 @@ use pgrx::pg_sys::{self, Datum};
 use sketch::corpus::{Connected, Identical, LeftOut, connect};
 use sketch::{Error, memory};
 
-use crate::corpus::arguments::{Arguments, Positions};
-use crate::corpus::batches::{Batches, Emit, RowsAgain, VisitDocument};
-use crate::corpus::criteria::criteria_of;
-use crate::corpus::documents::Documents;
-use crate::corpus::group::Group;
-use crate::corpus::progress::Progress;
-use crate::corpus::reader::Own;
-use crate::corpus::scopes::Scopes;
-use crate::corpus::work::report;
+use crate::corpus::groups::group::Group;
+use crate::corpus::groups::{Batches, Emit, RowsAgain, VisitDocument};
+use crate::corpus::reading::Documents;
+use crate::corpus::reading::progress::Progress;
+use crate::corpus::reading::scopes::Scopes;
+use crate::corpus::source::arguments::{Arguments, Positions};
+use crate::corpus::source::criteria::criteria_of;
+use crate::corpus::source::reader::Own;
+use crate::corpus::source::row_spool::SpooledRow;
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter, not_supported};
 use crate::extension::Extension;
@@ -26,7 +26,6 @@ use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::type_storage::TypeStorage;
 use crate::pg::window::Window;
-use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicate_cluster, near_duplicate_cluster);
 
@@ -78,15 +77,10 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let mut batches =
         Batches::gather(documents, &mut partition, u32::MAX, criteria, &memory, None)?;
     let mut found = memory::collect(1..=first.len() as u32)?;
-    let limit = bucket_limit();
-    let left_out = batches.each(
-        &|group: &mut Group, emit: &mut Emit<(u32, u32)>| join(group, limit, emit),
-        &mut |(row, first): (u32, u32)| {
-            found[row as usize] = first + 1;
-            Ok(())
-        },
-    )?;
-    report(left_out);
+    batches.each(&join, &mut |(row, first): (u32, u32)| {
+        found[row as usize] = first + 1;
+        Ok(())
+    })?;
     // All at once: a partition of which this was not reached is done again.
     first.iter().zip(found).for_each(|(place, first)| place.set(first));
     Ok(())
@@ -121,13 +115,9 @@ fn check_options(call: &Call, window: &Window, rows: u32) -> Result<()> {
 }
 
 /// Gives out the rows of a group, each with the first row of its cluster.
-fn join(
-    group: &mut Group,
-    limit: usize,
-    emit: &mut Emit<(u32, u32)>,
-) -> std::result::Result<LeftOut, Error> {
+fn join(group: &mut Group, emit: &mut Emit<(u32, u32)>) -> std::result::Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
-    let Connected { mut components, left_out, .. } = connect(group, &identical, limit)?;
+    let Connected { mut components, left_out, .. } = connect(group, &identical, group.limit())?;
     for document in 0..identical.documents() {
         // The root of a component is its least document, and documents are in the order of rows.
         let root = components.find(identical.leader(document));
@@ -172,15 +162,19 @@ impl Partition<'_> {
 }
 
 impl RowsAgain for Partition<'_> {
-    fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut VisitDocument) -> Result<()> {
+    fn each(
+        &mut self,
+        wanted: &mut dyn Iterator<Item = u32>,
+        visit: &mut VisitDocument,
+    ) -> Result<()> {
         let mut context = Memory::scratch(c"minlsh row");
-        for (document, &place) in (0..).zip(&self.places) {
-            if wanted(document) {
-                context.run_and_reset(|| match self.window.argument_at(0, place) {
-                    Some(value) => visit(place, place.into(), &|| Ok(value)),
-                    None => Ok(()),
-                })?;
-            }
+        for number in wanted {
+            let place = self.places[number as usize];
+            // A row of a partition is known by its place.
+            let key = Datum::from(place);
+            context.run_and_reset(|| {
+                visit(place, &SpooledRow::read(number, key, self.window.argument_at(0, place)))
+            })?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::{ElementHash, memory};
 
-use crate::corpus::arguments::Criteria;
+use crate::corpus::source::arguments::Criteria;
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error};
 use crate::index::info::Info;

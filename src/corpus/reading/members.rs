@@ -11,11 +11,11 @@ use crate::pg::text;
 
 /// Documents numbered in the order in which they were read, of one source or of two.
 pub struct Members {
-    parts: Vec<Part>,
+    parts: Vec<SourceKeys>,
 }
 
 /// The documents of one source.
-struct Part {
+struct SourceKeys {
     /// The number of its first one.
     first: u32,
     /// The base type of their keys.
@@ -29,7 +29,7 @@ impl Members {
         let parts = keys.iter().map(|&(type_oid, collation)| {
             let (keys, base_type) =
                 (DocumentKeys::new(type_oid, collation)?, catalog::base_type(type_oid));
-            Ok(Part { first: u32::MAX, base_type, keys })
+            Ok(SourceKeys { first: u32::MAX, base_type, keys })
         });
         Ok(Self { parts: parts.collect::<Result<_>>()? })
     }
@@ -56,7 +56,7 @@ impl Members {
         self.parts.get(1).map_or(u32::MAX, |part| part.first)
     }
 
-    fn part(&self, document: u32) -> &Part {
+    fn part(&self, document: u32) -> &SourceKeys {
         let place = self.parts.iter().rposition(|part| part.first <= document);
         &self.parts[place.unwrap_or(0)]
     }
@@ -96,7 +96,7 @@ impl Members {
     /// # Safety
     /// `key` must be a non-null value of the base type of that source's keys.
     pub unsafe fn find(&self, part: usize, sorted: &[u32], key: Datum) -> Option<u32> {
-        let Part { first, keys, .. } = &self.parts[part];
+        let SourceKeys { first, keys, .. } = &self.parts[part];
         // SAFETY: the caller's promise.
         unsafe { keys.find(sorted, key) }.map(|number| first + number)
     }

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::Datum;
 use sketch::{Banding, Config};
 
-use crate::corpus::reader::Reader;
+use crate::corpus::source::reader::Reader;
 use crate::error::Result;
 use crate::extension::Extension;
 use crate::options::{Options, Threshold, Verify};

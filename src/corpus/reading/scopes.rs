@@ -14,14 +14,14 @@ use crate::pg::type_storage::TypeStorage;
 
 /// The values met so far, of one or several columns.
 pub struct Scopes {
-    columns: Vec<Column>,
+    columns: Vec<ScopeColumn>,
     /// Scopes of several columns, by a hash of the numbers of their values.
     rows: HashMap<u128, u32>,
     context: Memory,
 }
 
 /// The values met so far in one column.
-struct Column {
+struct ScopeColumn {
     equality: Equality,
     /// Values whose equality is that of their bytes, by a hash of these. Two of a billion values have the same hash
     /// with probability 1e-21.
@@ -86,10 +86,10 @@ impl Scopes {
 
     /// The same of columns that another argument names.
     pub fn of_argument(argument: &str, columns: &[(Oid, Oid)]) -> Result<Self> {
-        let column = |&(type_oid, collation): &(Oid, Oid)| -> Result<Column> {
+        let column = |&(type_oid, collation): &(Oid, Oid)| -> Result<ScopeColumn> {
             let equality = Equality::of(argument, type_oid, collation)?;
             let (images, last, values) = (HashMap::new(), HashMap::new(), Vec::new());
-            Ok(Column { equality, images, last, values })
+            Ok(ScopeColumn { equality, images, last, values })
         };
         Ok(Self {
             columns: columns.iter().map(column).collect::<Result<_>>()?,
@@ -133,7 +133,7 @@ fn number_of(numbers: &mut HashMap<u128, u32>, hash: u128) -> Result<u32> {
     Ok(next)
 }
 
-impl Column {
+impl ScopeColumn {
     /// The number of a value.
     fn number(&mut self, value: Datum, context: &Memory) -> Result<u32> {
         if self.equality.is_image {

@@ -1,13 +1,13 @@
-//! Pairs of documents that people have found to be different things: they count as not similar.
+//! ApartPairs of documents that people have found to be different things: they count as not similar.
 
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use sketch::memory;
 
-use crate::corpus::arguments::{Arguments, raw_text};
-use crate::corpus::members::Members;
-use crate::corpus::named::relation_named;
-use crate::corpus::statement::is_query;
+use crate::corpus::reading::members::Members;
+use crate::corpus::source::arguments::{Arguments, raw_text};
+use crate::corpus::source::named::relation_named;
+use crate::corpus::source::statement::is_query;
 use crate::error::{Result, error, invalid_parameter};
 use crate::memory::of_apart;
 use crate::pg::catalog;
@@ -24,7 +24,7 @@ use crate::types;
 const HINT: &str =
     "Pass a table, or a query, of two columns of keys, as in apart => 'SELECT a, b FROM decided'.";
 
-/// Pairs of documents of a job that count as not similar.
+/// ApartPairs of documents of a job that count as not similar.
 pub trait KeepsApart {
     /// The pairs of which both are among `members`, by their names and either way round, in order. They take 16 bytes
     /// each, and it is an error if that is too much.
@@ -71,7 +71,8 @@ impl KeepsApart for Apart<'_> {
     fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
         let sources = members.each_sorted();
         let last = sources.len() - 1;
-        let (mut pairs, mut context) = (Pairs::default(), Memory::scratch(c"minlsh keys of apart"));
+        let (mut pairs, mut context) =
+            (ApartPairs::default(), Memory::scratch(c"minlsh keys of apart"));
         self.select.each(&[], &mut |row| {
             check_interrupts();
             let (Some(a), Some(b)) = (row.value(1), row.value(2)) else { return Ok(()) };
@@ -101,11 +102,11 @@ impl KeepsApart for Apart<'_> {
     }
 }
 
-/// Pairs by name and either way round, as many as memory holds.
+/// ApartPairs by name and either way round, as many as memory holds.
 #[derive(Default)]
-struct Pairs(Vec<(u32, u32)>);
+struct ApartPairs(Vec<(u32, u32)>);
 
-impl Pairs {
+impl ApartPairs {
     fn push(&mut self, a: u32, b: u32) -> Result<()> {
         memory::extend(&mut self.0, &[(a, b), (b, a)])?;
         check_room(size_of_val(&*self.0))
@@ -164,7 +165,7 @@ impl KeepsApart for ApartKeys {
         let sources = members.each_sorted();
         // SAFETY: the job was asked for keys of one source and of the type of these.
         let find = |at: u32| unsafe { members.find(0, &sources[0].1, self.keys.datum(at)) };
-        let mut pairs = Pairs::default();
+        let mut pairs = ApartPairs::default();
         for pair in 0..self.keys.len() as u32 / 2 {
             check_interrupts();
             if let Some((a, b)) = find(2 * pair).zip(find(2 * pair + 1)) {

@@ -3,26 +3,25 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory;
 
-use crate::corpus::chosen::Chosen;
 use crate::corpus::source::Source;
+use crate::corpus::source::row_filter::{RowFilter, SourceRow};
+use crate::corpus::source::select::SourceRows;
 use crate::error::Result;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::output::Output;
-use crate::pg::row::Row;
-use crate::pg::select::Select;
 use crate::pg::spi::Session;
 use crate::pg::text;
 
 /// The rows of a source.
 pub struct KeyedRows<'a> {
-    select: Select<'a>,
+    rows: SourceRows<'a>,
     key_type: Oid,
 }
 
 /// A row that has a document.
 pub struct KeyedRow<'a> {
-    row: &'a Row,
+    row: &'a SourceRow<'a>,
     /// Its key, of the type that the source says.
     pub key: Datum,
     /// The same as text.
@@ -34,7 +33,7 @@ pub struct KeyedRow<'a> {
 impl KeyedRow<'_> {
     /// The value of a scope.
     pub fn scope(&self, place: usize) -> Option<Datum> {
-        self.row.value(place as i16 + 3)
+        self.row.scope(place)
     }
 }
 
@@ -42,16 +41,16 @@ impl<'a> KeyedRows<'a> {
     /// The rows of `source`. Keys must be written [exactly](crate::pg::guc::LocalSettings::write_exact_text).
     pub fn of(session: &'a Session, source: &Source) -> Result<Self> {
         let (key_type, _) = source.key_column();
-        Ok(Self { select: source.select(session, None, Chosen::All)?, key_type })
+        Ok(Self { rows: source.rows(session, None, RowFilter::All)?, key_type })
     }
 
     /// Calls `visit` with each row that has a document.
     pub fn each(&self, mut visit: impl FnMut(&KeyedRow) -> Result<()>) -> Result<()> {
         let (mut context, output) =
             (Memory::scratch(c"minlsh document"), Output::of(self.key_type));
-        self.select.each(&[], &mut |row| {
+        self.rows.each(&mut |row| {
             check_interrupts();
-            let (Some(key), Some(document)) = (row.value(1), row.value(2)) else { return Ok(()) };
+            let (Some(key), Some(document)) = (row.key(), row.document()) else { return Ok(()) };
             context.run_and_reset(|| {
                 // SAFETY: a key of that type, made a text in the memory that is reset once it was looked at.
                 let name = unsafe { text::read(output.text(key)) }?;

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::corpus::arguments::raw_text;
+use crate::corpus::source::arguments::raw_text;
 use crate::error::Result;
 use crate::pg::catalog;
 use crate::pg::catching::catching;

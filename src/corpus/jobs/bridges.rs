@@ -4,15 +4,14 @@ use pgrx::pg_sys::Datum;
 use sketch::corpus::{ClusterLinks, Hashes, Identical, LeftOut, PairSide, pairs};
 use sketch::{Error, memory};
 
-use crate::corpus::arguments::{Arguments, Positions};
-use crate::corpus::batches::Emit;
-use crate::corpus::group::Group;
-use crate::corpus::grouping::Ranks;
-use crate::corpus::work::{Work, report};
+use crate::corpus::groups::Emit;
+use crate::corpus::groups::group::Group;
+use crate::corpus::jobs::Work;
+use crate::corpus::jobs::linkage::Ranks;
+use crate::corpus::source::arguments::{Arguments, Positions};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicate_bridges, near_duplicate_bridges);
 
@@ -27,10 +26,9 @@ fn near_duplicate_bridges(call: &Call) -> crate::error::Result<Option<Datum>> {
         Work::of_one(&session, &Arguments::of(call, POSITIONS), None)?;
     // In the order of keys.
     let ranks = Ranks::of(&members.sorted())?;
-    let limit = bucket_limit();
-    let left_out = batches.each(
-        &|group: &mut Group, emit: &mut Emit<Found>| of_group(group, &ranks, limit, emit),
-        &mut |Found { cluster, ends, similarity, sizes }: Found| {
+    batches.each(
+        &|group: &mut Group, emit: &mut Emit<Bridge>| of_group(group, &ranks, emit),
+        &mut |Bridge { cluster, ends, similarity, sizes }: Bridge| {
             let [cluster, a, b] = [cluster, ends[0], ends[1]].map(|name| members.key(name));
             let [size_a, size_b] = sizes.map(|size| Datum::from(size as i64));
             let similarity = float8_datum(similarity);
@@ -38,12 +36,11 @@ fn near_duplicate_bridges(call: &Call) -> crate::error::Result<Option<Datum>> {
             Ok(())
         },
     )?;
-    report(left_out);
     Ok(None)
 }
 
 /// A bridge, by the names of documents.
-struct Found {
+struct Bridge {
     cluster: u32,
     ends: [u32; 2],
     similarity: f64,
@@ -51,13 +48,9 @@ struct Found {
 }
 
 /// The bridges of a group. Copies count as one document, of which the first is shown.
-fn of_group(
-    group: &mut Group,
-    ranks: &Ranks,
-    limit: usize,
-    emit: &mut Emit<Found>,
-) -> Result<LeftOut, Error> {
+fn of_group(group: &mut Group, ranks: &Ranks, emit: &mut Emit<Bridge>) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
+    let limit = group.limit();
     let mut links = ClusterLinks::new(identical.documents())?;
     let left_out =
         pairs(group, &identical, &|_| PairSide::Both, limit, &mut |_, pair| links.push(pair))?;
@@ -86,7 +79,7 @@ fn of_group(
         let [size_a, size_b] = bridge.sizes;
         let (ends, sizes) =
             if least(a, b) == a { ([a, b], [size_a, size_b]) } else { ([b, a], [size_b, size_a]) };
-        emit(Found { cluster, ends, similarity: bridge.link.similarity, sizes })?;
+        emit(Bridge { cluster, ends, similarity: bridge.link.similarity, sizes })?;
     }
     Ok(left_out)
 }

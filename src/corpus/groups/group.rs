@@ -8,8 +8,8 @@ use sketch::corpus::{Corpus, Hashes, NumberedSets};
 use sketch::pipeline::Crew;
 use sketch::{Error, estimate_jaccard, memory};
 
-use crate::corpus::batch::{Bytes, Held};
-use crate::corpus::sets::{Cache, Distinct};
+use crate::corpus::groups::batch::{Bytes, Held};
+use crate::corpus::groups::sets::{Cache, Distinct};
 
 /// Documents of one group, numbered from 0 in their order.
 pub struct Group<'a, 'c> {
@@ -18,23 +18,33 @@ pub struct Group<'a, 'c> {
     /// The place of each document in the batch.
     places: &'a [u32],
     measure: Measure<'a>,
-    threshold: f64,
-    memory: usize,
+    terms: GroupTerms,
     /// Hashes of documents that are in a file.
-    hashes: Rows<u64>,
-    signatures: Rows<i32>,
+    hashes: DocumentRows<u64>,
+    signatures: DocumentRows<i32>,
     crew: &'a mut Crew<'c>,
+}
+
+/// The terms on which the documents of a group are compared.
+#[derive(Clone, Copy)]
+pub struct GroupTerms {
+    /// The least similarity wanted.
+    pub threshold: f64,
+    /// The comparisons without success after which a document is compared with no more of a bucket.
+    pub limit: usize,
+    /// Bytes for what is made of the documents.
+    pub memory: usize,
 }
 
 /// Something of documents, of as many as memory holds: a document has one place for its own.
 #[derive(Default)]
-struct Rows<T> {
+struct DocumentRows<T> {
     values: Vec<T>,
     /// The document whose values are at each place.
     of: Vec<Option<u32>>,
 }
 
-impl<T: Copy + Default> Rows<T> {
+impl<T: Copy + Default> DocumentRows<T> {
     /// The `width` values of a document, which `read` reads unless they are at one of `count` places.
     fn row(
         &mut self,
@@ -88,23 +98,26 @@ impl Measure<'_> {
 }
 
 impl<'a, 'c> Group<'a, 'c> {
-    /// The documents at `places` of a batch; `memory` bytes for what is made of them. The crew is asked often to look
-    /// for interrupts, and may help.
+    /// The documents at `places` of a batch. The crew is asked often to look for interrupts, and may help.
     pub fn new(
         (held, bytes): (&'a Held, Bytes<'a>),
         places: &'a [u32],
         measure: Measure<'a>,
-        threshold: f64,
-        memory: usize,
+        terms: GroupTerms,
         crew: &'a mut Crew<'c>,
     ) -> Self {
         let (hashes, signatures) = Default::default();
-        Self { held, bytes, places, measure, threshold, memory, hashes, signatures, crew }
+        Self { held, bytes, places, measure, terms, hashes, signatures, crew }
     }
 
     /// The name of a document.
     pub fn name(&self, document: u32) -> u32 {
         self.held.names[self.place(document)]
+    }
+
+    /// The comparisons without success after which a document is compared with no more of a bucket.
+    pub fn limit(&self) -> usize {
+        self.terms.limit
     }
 
     /// The number of documents.
@@ -133,8 +146,9 @@ impl<'a, 'c> Group<'a, 'c> {
         if self.crew.size() == 1 || !self.bytes.is_held() {
             return lists.iter().try_for_each(|list| take(make(self, list)?));
         }
-        let Self { held, places, ref mut measure, threshold, memory, ref mut crew, .. } = *self;
+        let Self { held, places, ref mut measure, terms, ref mut crew, .. } = *self;
         let size = crew.size();
+        let terms = GroupTerms { memory: terms.memory / size, ..terms };
         if let Measure::OneByOne(_, cache) = measure {
             cache.forget();
         }
@@ -148,8 +162,7 @@ impl<'a, 'c> Group<'a, 'c> {
             let mut alone = Crew::Alone(check);
             let parts = (held, Bytes::held(held));
             let measure = measure.beside(&mut cache, size);
-            let mut group =
-                Group::new(parts, places, measure, threshold, memory / size, &mut alone);
+            let mut group = Group::new(parts, places, measure, terms, &mut alone);
             let outcome = lists[range.clone()].iter().try_for_each(|list| {
                 made.push(make(&mut group, list)?);
                 Ok(())
@@ -205,7 +218,7 @@ impl<'a, 'c> Group<'a, 'c> {
 
     /// The number of documents of which so many bytes are kept: a quarter of memory holds them.
     fn kept(&self, bytes: usize) -> usize {
-        (self.memory / (4 * bytes)).clamp(1, self.places.len().max(1))
+        (self.terms.memory / (4 * bytes)).clamp(1, self.places.len().max(1))
     }
 
     /// The similarity of two documents of a cluster, however low it is.
@@ -252,7 +265,7 @@ impl Hashes for Group<'_, '_> {
     }
 
     fn sort_memory(&self) -> usize {
-        self.memory
+        self.terms.memory
     }
 
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Error> {
@@ -315,7 +328,7 @@ impl Corpus for Group<'_, '_> {
         if self.held.are_apart(self.name(a), self.name(b)) {
             return Ok(None);
         }
-        let mut threshold = self.threshold;
+        let mut threshold = self.terms.threshold;
         if !self.held.leasts.is_empty() {
             // Of two documents with thresholds of their own the greater one counts.
             let least = |document| self.held.leasts[self.place(document)];

@@ -4,14 +4,13 @@ use pgrx::pg_sys::Datum;
 use sketch::corpus::{Hashes, Identical, LeftOut, PairSide, pairs};
 use sketch::{Error, memory};
 
-use crate::corpus::arguments::{Arguments, Positions};
-use crate::corpus::batches::Emit;
-use crate::corpus::group::Group;
-use crate::corpus::work::{Work, report};
+use crate::corpus::groups::Emit;
+use crate::corpus::groups::group::Group;
+use crate::corpus::jobs::Work;
+use crate::corpus::source::arguments::{Arguments, Positions};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicates_between, near_duplicates_between);
 
@@ -23,36 +22,36 @@ fn near_duplicates_between(call: &Call) -> crate::error::Result<Option<Datum>> {
     let session = Session::open();
     let Work { members, mut batches, .. } =
         Work::of_two(&session, &Arguments::of(call, POSITIONS))?;
-    let (limit, second) = (bucket_limit(), members.second());
-    let left_out = batches.each(
-        &|group: &mut Group, emit: &mut Emit<Found>| Across { second, emit }.group(group, limit),
-        &mut |(a, b, similarity): Found| {
+    let second = members.second();
+    batches.each(
+        &|group: &mut Group, emit: &mut Emit<PairAcross>| Across { second, emit }.group(group),
+        &mut |(a, b, similarity): PairAcross| {
             result.push(&[members.key(a), members.key(b), float8_datum(similarity)].map(Some));
             Ok(())
         },
     )?;
-    report(left_out);
     Ok(None)
 }
 
 /// A document of each collection by name, and their similarity.
-type Found = (u32, u32, f64);
+type PairAcross = (u32, u32, f64);
 
 struct Across<'a, 'b> {
     /// The first document of the second collection.
     second: u32,
-    emit: &'a mut Emit<'b, Found>,
+    emit: &'a mut Emit<'b, PairAcross>,
 }
 
 impl Across<'_, '_> {
     /// Gives out the pairs of a group.
-    fn group(&mut self, group: &mut Group, limit: usize) -> Result<LeftOut, Error> {
+    fn group(&mut self, group: &mut Group) -> Result<LeftOut, Error> {
         let identical = Identical::group(group)?;
         for (leader, _) in identical.groups() {
             self.cross(group, &identical, leader, leader, 1.0)?;
         }
         let sides = self.sides(group, &identical)?;
         let side = |leader: u32| sides[leader as usize];
+        let limit = group.limit();
         pairs(group, &identical, &side, limit, &mut |group, pair| {
             self.cross(group, &identical, pair.a, pair.b, pair.similarity)?;
             self.cross(group, &identical, pair.b, pair.a, pair.similarity)

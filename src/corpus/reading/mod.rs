@@ -7,6 +7,13 @@
 //! Where boilerplate does not count, documents are not signed as they are read, for that depends on all of them. They
 //! get their fingerprints, and are signed when they have been collected.
 
+pub mod band_columns;
+pub mod boilerplate;
+pub mod keyed_rows;
+pub mod members;
+pub mod progress;
+pub mod scopes;
+
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,25 +23,23 @@ use sketch::boilerplate::Boilerplate;
 use sketch::pipeline::{Crew, Hands, Signer, SignerBatch, hands};
 use sketch::{Banding, Config, Sketcher, memory};
 
-use crate::corpus::arguments::Criteria;
-use crate::corpus::aside::{Again, Aside};
-use crate::corpus::boilerplate::{Boilerplates, Collecting, EachDocument};
-use crate::corpus::chosen::Chosen;
-use crate::corpus::columns::BandColumns;
-use crate::corpus::progress::Progress;
-use crate::corpus::reader::{Copied, Reader};
-use crate::corpus::row_columns::RowColumns;
-use crate::corpus::scopes::{Scope, Scopes};
-use crate::corpus::unique::Unique;
-use crate::error::{Result, error};
+use crate::corpus::reading::band_columns::BandColumns;
+use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
+use crate::corpus::reading::progress::Progress;
+use crate::corpus::reading::scopes::{Scope, Scopes};
+use crate::corpus::source::arguments::Criteria;
+use crate::corpus::source::keys::KeyCheck;
+use crate::corpus::source::reader::{Copied, Reader};
+use crate::corpus::source::row_filter::SourceRow;
+use crate::corpus::source::row_spool::{RowSpool, RowSpools};
+use crate::corpus::source::select::SourceRows;
+use crate::error::Result;
 use crate::memory::JobShares;
 use crate::options::Verify;
 use crate::pg::hands::{for_job, setting};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
-use crate::pg::row::Row;
-use crate::pg::select::Select;
 
 /// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.
 const BATCH: usize = 128 << 10;
@@ -77,22 +82,6 @@ struct Note {
     scope: Scope,
     origin: u32,
     key: Option<u64>,
-}
-
-/// A source about to be read.
-pub struct Reading<'a> {
-    /// Gives key, document and scope.
-    pub select: Select<'a>,
-    /// The rows that are read.
-    pub chosen: Chosen<'a>,
-    /// The columns of these rows.
-    pub columns: RowColumns,
-    /// Keys that must be checked.
-    pub unique: Unique,
-    /// The table, which may say how many threads help.
-    pub table: Option<&'a Open>,
-    /// The name of the argument.
-    pub argument: &'static str,
 }
 
 impl Documents {
@@ -203,14 +192,13 @@ impl Documents {
         Ok(())
     }
 
-    /// Finds out what does not count of the documents that were collected, if they were, and signs what does. `each`
-    /// gives them once more, and `again` if they can be had as often as they are needed.
+    /// Finds out what does not count of the documents that were collected, if they were, and signs what does. They are
+    /// read once more.
     pub fn sign_collected(
         &mut self,
         table: Option<&Open>,
         memory: &JobShares,
-        again: Option<Again>,
-        each: &mut EachDocument,
+        rows: &mut RowSpools,
     ) -> Result<()> {
         let Some(collecting) = self.collecting.take() else { return Ok(()) };
         let config = collecting.config.clone();
@@ -222,24 +210,23 @@ impl Documents {
             threads => Crew::With(setting(memory.reading / 2), threads),
         };
         let JobShares { reading, boilerplate, .. } = *memory;
-        let found = collecting.finish(&self.sizes, again, each, &mut crew, reading, boilerplate);
+        let found = collecting.finish(rows, &mut crew, reading, boilerplate);
         let mut boilerplates = found?;
         self.signed = 0;
         self.by_hands(table, Signer::without_boilerplate, Self::take_counted, |intake| {
-            let mut document = 0;
-            each(&|_| true, &mut |_, value| {
+            rows.each(&mut (0..), &mut |_, row| {
                 check_interrupts();
-                let origin = boilerplates.origin(document);
-                document += 1;
+                let origin = boilerplates.origin(row.number);
                 if boilerplates.is_full_for(origin) {
                     // So that nothing has it that is being signed.
                     intake.finish()?;
                 }
                 let boilerplate = boilerplates.of_origin(origin)?;
                 // SAFETY: a value that was taken in before.
-                unsafe { intake.push_again(value()?, &config, boilerplate) }
+                unsafe { intake.push_again(row.document()?, &config, boilerplate) }
             })
         })?;
+        rows.rewind();
         self.boilerplates = Some(boilerplates);
         Ok(())
     }
@@ -260,33 +247,33 @@ impl Documents {
         Ok(())
     }
 
-    /// Reads a source, and puts the rows of its documents into `rows`. Returns which of these have no
-    /// shingles.
-    pub fn read(&mut self, reading: &mut Reading, rows: &mut Aside) -> Result<Vec<u32>> {
-        let Reading { select, chosen, columns, unique, table, argument } = reading;
-        let without = self.take_in(*table, |intake| {
-            let mut take = |row: &Row| {
+    /// Reads the rows of a source, of that table if it is one, and puts those of its documents aside. Returns which of
+    /// these have no shingles.
+    pub fn read(
+        &mut self,
+        rows: &SourceRows,
+        keys: &KeyCheck,
+        table: Option<&Open>,
+        spool: &mut RowSpool,
+    ) -> Result<Vec<u32>> {
+        let without = self.take_in(table, |intake| {
+            rows.each(&mut |row: &SourceRow| {
                 check_interrupts();
-                let Some(document) = columns.document(row) else { return Ok(()) };
-                let scope = |place: usize| columns.scope(row, place);
-                let Some(key) = columns.key(row) else {
+                let Some(document) = row.document() else { return Ok(()) };
+                let scope = |place: usize| row.scope(place);
+                let Some(key) = row.key() else {
                     // SAFETY: the columns that the kind was found for.
-                    return unsafe { intake.refuse_without_key(document, scope, argument) };
+                    let is_document = unsafe { intake.is_document(document, scope)? };
+                    return if is_document { Err(keys.missing()) } else { Ok(()) };
                 };
                 // SAFETY: the columns that the kind and the scopes were found for.
-                if unsafe { intake.push(document, scope, unique.hash(key))? } {
-                    rows.push(row, columns)?;
+                if unsafe { intake.push(document, scope, keys.hash(key))? } {
+                    spool.push(row)?;
                 }
                 Ok(())
-            };
-            chosen.each_in(columns, select, &mut take)
+            })
         })?;
-        let Some(repeated) = unique.repeated(std::mem::take(&mut self.keys)) else {
-            return Ok(without);
-        };
-        rows.each(&mut |_| true, &mut |_, key, _| {
-            unique.complain(key, repeated, argument).map_or(Ok(()), Err)
-        })?;
+        keys.finish(std::mem::take(&mut self.keys), |look| spool.each_key(look))?;
         Ok(without)
     }
 }
@@ -361,36 +348,28 @@ impl Intake<'_, '_, '_> {
         if self.batch.bytes() >= self.full { self.give() } else { Ok(()) }
     }
 
-    /// The error of a document without a key, unless it has no shingles, or no scope.
+    /// True if a document is one that others can be similar to: it has shingles, and a scope.
     ///
     /// # Safety
     /// As for [`Intake::push`].
-    unsafe fn refuse_without_key(
+    unsafe fn is_document(
         &mut self,
         document: pg_sys::Datum,
         scope: impl Fn(usize) -> Option<pg_sys::Datum>,
-        argument: &str,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let Documents { known, reader, config, .. } = &mut *self.documents;
-        let mut sketcher = Sketcher::new(config.clone());
         let mut is_document = false;
         if known.of(scope)?.is_some() {
-            let mut found = |_: &[i32], _| {
+            let mut sketcher = Sketcher::new(config.clone());
+            let found = |_: &[i32], _| {
                 is_document = true;
                 Ok(())
             };
             // SAFETY: the caller's promise.
-            let sketch = || unsafe { reader.sketch(document, &mut sketcher, &mut found) };
+            let sketch = || unsafe { reader.sketch(document, &mut sketcher, found) };
             self.context.run_and_reset(sketch)?;
         }
-        if !is_document {
-            return Ok(());
-        }
-        Err(error(
-            PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-            format!("{argument} has a document with a NULL key"),
-        )
-        .set_hint("Leave out rows without a key, or set their keys."))
+        Ok(is_document)
     }
 
     /// Has all documents signed that were taken in.

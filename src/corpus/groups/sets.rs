@@ -6,8 +6,8 @@ use sketch::corpus::{Drawing, NumberedSets, Outlines};
 use sketch::pipeline::Crew;
 use sketch::{Config, ElementHash, Error, Scheme, memory};
 
-use crate::corpus::batch::Bytes;
-use crate::corpus::reader::Reader;
+use crate::corpus::groups::batch::Bytes;
+use crate::corpus::source::reader::Reader;
 
 /// Hashes of a document for which room is kept.
 const LONG: usize = 1 << 16;

@@ -3,10 +3,10 @@
 use pgrx::prelude::*;
 use sketch::{Banding, Config, DEFAULT_RECALL};
 
-use crate::corpus::arguments::{Arguments, Criteria};
-use crate::corpus::chosen::Chosen;
-use crate::corpus::reader::{Own, Reader};
 use crate::corpus::source::Source;
+use crate::corpus::source::arguments::{Arguments, Criteria};
+use crate::corpus::source::reader::{Own, Reader};
+use crate::corpus::source::row_filter::RowFilter;
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, invalid_parameter, notice};
 use crate::indexed::Indexed;
@@ -21,8 +21,8 @@ impl Source {
             return Ok(Reader::new(self.kind));
         }
         let mut own = None;
-        self.select(session, None, Chosen::All)?.each(&[], &mut |row| {
-            let Some(document) = row.value(2) else { return Ok(()) };
+        self.rows(session, None, RowFilter::All)?.each(&mut |row| {
+            let Some(document) = row.document() else { return Ok(()) };
             // SAFETY: a value of the column, which is of documents.
             unsafe { Own::add(&mut own, document, self.argument) }
         })?;

@@ -1,25 +1,29 @@
-//! `near_duplicate_clusters()`: verified pairs, put together.
+//! `near_duplicate_clusters()`: verified pairs, put together. `near_duplicate_plan()`: what of them to remove so that
+//! no near-duplicates remain, and what to keep.
+
+use std::ffi::CString;
 
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
 use sketch::memory;
 
-use crate::corpus::arguments::{Arguments, Positions};
-use crate::corpus::batches::Emit;
-use crate::corpus::group::Group;
-use crate::corpus::grouping::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
-use crate::corpus::members::Members;
-use crate::corpus::work::{Work, report};
+use crate::corpus::groups::Emit;
+use crate::corpus::groups::group::Group;
+use crate::corpus::jobs::Work;
+use crate::corpus::jobs::linkage::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
+use crate::corpus::reading::members::Members;
+use crate::corpus::source::arguments::{Arguments, Positions, raw_text};
 use crate::error::{Result, invalid_parameter, notice, shortened};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
+sql_function!(minlsh_near_duplicate_plan, near_duplicate_plan);
 
 const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 7 };
+const PLAN_POSITIONS: Positions = Positions { threshold: 1, verify: 3, options: 7 };
 
 /// Of fewer documents none is said to share a template.
 const TEMPLATE_LEAST: u32 = 1000;
@@ -41,7 +45,7 @@ fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
 
 /// Calls `visit` with the clusters of all groups, those of a group in order. A NOTICE names one that is so large that
 /// its documents may share no more than a template.
-pub fn each(
+fn each(
     work: Work,
     linkage: Linkage,
     ranks: &Ranks,
@@ -49,23 +53,20 @@ pub fn each(
 ) -> Result<()> {
     let Work { members, mut batches, read } = work;
     let mut largest = (0, None);
-    let limit = bucket_limit();
     let judge = |group: &mut Group, emit: &mut Emit<Cluster>| {
         let mut clusters = Vec::new();
-        let left_out =
-            linkage(group, ranks, limit, &mut |cluster| memory::push(&mut clusters, cluster))?;
+        let left_out = linkage(group, ranks, &mut |cluster| memory::push(&mut clusters, cluster))?;
         ranks.sort(&mut clusters);
         clusters.into_iter().try_for_each(emit)?;
         Ok(left_out)
     };
-    let left_out = batches.each(&judge, &mut |cluster: Cluster| {
+    batches.each(&judge, &mut |cluster: Cluster| {
         if cluster.distinct > largest.0 {
             largest = (cluster.distinct, Some(cluster.representative));
         }
         visit(&cluster, &members);
         Ok(())
     })?;
-    report(left_out);
     if let (distinct, Some(representative)) = largest
         && read >= TEMPLATE_LEAST
         && distinct as u64 * TEMPLATE_SHARE > u64::from(read)
@@ -118,4 +119,35 @@ fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
             Some(Datum::from(cluster.least_similar.is_exact)),
         ]);
     }
+}
+
+/// `near_duplicate_plan(source, threshold, keep, verify, body, ...) → (doc_id, kept_id, similarity)`
+///
+/// The source is read in the order of `keep`, so that it is evaluated once, by the caller, over
+/// whatever columns there are.
+fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let arguments = Arguments::of(call, PLAN_POSITIONS);
+    let keep = arguments.raw(PLAN_POSITIONS.threshold + 1).map(raw_text);
+    if keep.as_ref().is_some_and(is_blank) {
+        return Err(invalid_parameter("keep must not be empty").set_hint(
+            "Pass an ORDER BY list, such as 'published_at DESC, length(body) DESC', or NULL to keep the \
+             lowest key.",
+        ));
+    }
+    let session = Session::open();
+    let work = Work::of_one(&session, &arguments, keep.as_deref())?;
+    let ranks = if keep.is_some() { Ranks::AsRead } else { Ranks::of(&work.members.sorted())? };
+    each(work, leader_clusters, &ranks, &mut |cluster, members| {
+        for &(document, similarity) in &cluster.members {
+            check_interrupts();
+            let [removed, kept] = [document, cluster.representative].map(|name| members.key(name));
+            result.push(&[removed, kept, float8_datum(similarity)].map(Some));
+        }
+    })?;
+    Ok(None)
+}
+
+fn is_blank(keep: &CString) -> bool {
+    keep.to_bytes().trim_ascii().is_empty()
 }

@@ -6,7 +6,7 @@ use sketch::corpus::{
 };
 use sketch::{Error, memory};
 
-use crate::corpus::group::Group;
+use crate::corpus::groups::group::Group;
 
 /// In a cluster of more distinct documents not every two of them are compared for its weakest
 /// link: a thousand make half a million comparisons.
@@ -88,17 +88,16 @@ impl Ranks {
 pub type Collect<'a> = dyn FnMut(Cluster) -> Result<(), Error> + 'a;
 
 /// The function that makes clusters of verified pairs.
-pub type Linkage = fn(&mut Group, &Ranks, usize, &mut Collect) -> Result<LeftOut, Error>;
+pub type Linkage = fn(&mut Group, &Ranks, &mut Collect) -> Result<LeftOut, Error>;
 
 /// The connected components of two or more documents (single linkage).
 pub fn single_linkage(
     group: &mut Group,
     ranks: &Ranks,
-    limit: usize,
     collect: &mut Collect,
 ) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
-    let connected = connect(group, &identical, limit)?;
+    let connected = connect(group, &identical, group.limit())?;
     let Connected { mut components, links, left_out } = connected;
     let all = members(&identical, &mut components)?;
     let describe = |group: &mut Group, documents: &[u32]| {
@@ -132,7 +131,6 @@ pub fn single_linkage(
 pub fn leader_clusters(
     group: &mut Group,
     ranks: &Ranks,
-    limit: usize,
     collect: &mut Collect,
 ) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
@@ -144,6 +142,7 @@ pub fn leader_clusters(
     // Who belongs to which leader; a leader to itself.
     let mut belongs: Vec<(u32, u32, f64)> = Vec::new();
     let mut outcome = Ok(());
+    let limit = group.limit();
     let left_out = leaders(group, &distinct, limit, &mut |leader, member, similarity| {
         if outcome.is_ok() {
             outcome = memory::push(&mut belongs, (leader, member, similarity));

@@ -5,27 +5,32 @@
 //! of that batch's file. A group that is too large for memory is a batch of its own, and its documents stay in their
 //! file.
 
+mod batch;
+pub mod group;
+mod sets;
+
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use pgrx::PgLogLevel;
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::corpus::{Components, Hashes, LeftOut, NumberedSets, groups, split};
 use sketch::pipeline::{BatchWork, Crew, hands};
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Sketcher, memory};
 
-use crate::corpus::arguments::Criteria;
-use crate::corpus::aside::{Again, GiveDocument};
-use crate::corpus::batch::{Batch, Bytes, Held, Particulars, Take, Until};
-use crate::corpus::boilerplate::{Boilerplates, to_bytes};
-use crate::corpus::documents::Documents;
-use crate::corpus::group::{Group, Measure};
-use crate::corpus::progress::{JobPhase, Progress};
-use crate::corpus::reader::Reader;
-use crate::corpus::sets::{Cache, Distinct, exceed};
+use crate::corpus::groups::batch::{Batch, Bytes, Held, Particulars, TakeStored, Until};
+use crate::corpus::groups::group::{Group, GroupTerms, Measure};
+use crate::corpus::groups::sets::{Cache, Distinct, exceed};
+use crate::corpus::reading::Documents;
+use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
+use crate::corpus::reading::progress::{JobPhase, Progress};
+use crate::corpus::source::arguments::Criteria;
+use crate::corpus::source::reader::Reader;
+use crate::corpus::source::row_spool::{Again, SpooledRow};
 use crate::document::kind::Kind;
-use crate::error::Result;
+use crate::error::{Result, warning};
 use crate::memory::JobShares;
 use crate::options::Verify;
 use crate::pg::hands::{for_job, setting};
@@ -77,14 +82,17 @@ impl<T, F: FnMut(T) -> Result<()>> Taker<T> for F {
     }
 }
 
-/// Is called with the name that a document has from then on, the place at which it is fetched again, if it is, and
-/// what gives it.
-pub type VisitDocument<'a> = dyn FnMut(u32, u64, &GiveDocument) -> Result<()> + 'a;
+/// Is called with the name that a document has from then on, and with its row.
+pub type VisitDocument<'a> = dyn FnMut(u32, &SpooledRow) -> Result<()> + 'a;
 
 /// Rows that can be had once more.
 pub trait RowsAgain {
-    /// Goes through the documents in order, and calls `visit` with each that is wanted.
-    fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut VisitDocument) -> Result<()>;
+    /// Calls `visit` with each document of some numbers, which ascend.
+    fn each(
+        &mut self,
+        wanted: &mut dyn Iterator<Item = u32>,
+        visit: &mut VisitDocument,
+    ) -> Result<()>;
 
     /// The rows as often as they are needed, and in any order; `None` if they are rather written into files.
     fn again(&self) -> Option<Again> {
@@ -95,6 +103,8 @@ pub trait RowsAgain {
 /// The state of comparing groups; threads may look at it.
 struct Comparing {
     criteria: Criteria,
+    /// `minlsh.bucket_limit`
+    limit: usize,
     /// Bytes for the documents of a batch, and as many again for what is made of them.
     memory: usize,
     /// Bytes for what is made of a group whose documents stay in a file.
@@ -164,7 +174,8 @@ impl Batches {
             Some(_) => Criteria { reader: Reader::new(Kind::Set), ..criteria },
             None => criteria,
         };
-        let comparing = Comparing { criteria, memory: memory.batch, group: memory.group };
+        let (limit, JobShares { batch: memory, group, .. }) = (bucket_limit(), *memory);
+        let comparing = Comparing { criteria, limit, memory, group };
         let mut job = Self {
             comparing,
             batches,
@@ -196,14 +207,14 @@ impl Batches {
         roots: &[u32],
         batch_of: &[u32],
     ) -> Result<()> {
-        let wanted = |document: u32| batch_of[roots[document as usize] as usize] != ALONE;
-        let mut all = (0..roots.len() as u32).filter(|document| wanted(*document));
+        let is_wanted = |document: &u32| batch_of[roots[*document as usize] as usize] != ALONE;
+        let mut wanted = (0..roots.len() as u32).filter(is_wanted);
         let Self { comparing, batches, documents: total, boilerplates, .. } = self;
         let mut copying = Copying::new(comparing, boilerplates);
         let (mut hashes, mut count) = (Vec::new(), 0);
-        rows.each(&wanted, &mut |name, place, value| {
+        rows.each(&mut wanted, &mut |name, row| {
             check_interrupts();
-            let Some(document) = all.next() else { return Ok(()) };
+            let document = row.number;
             count += 1;
             documents.progress.candidates(count);
             *total = count as usize;
@@ -220,15 +231,15 @@ impl Batches {
             };
             let batch = &mut batches[batch_of[root as usize] as usize];
             if batch.is_in_table() {
-                return batch.push_place(&own, place);
+                return batch.push_place(&own, row.place);
             }
-            copying.copy(value()?, own.origin, &mut |stored| batch.push(&own, stored))
+            copying.copy(row.document()?, own.origin, &mut |stored| batch.push(&own, stored))
         })
     }
 
     /// Has each group judged, and gives `taker` what is found, always in the same order. Many small
-    /// groups are judged by threads as well.
-    pub fn each<T: Send>(&mut self, judge: &Judge<T>, taker: &mut dyn Taker<T>) -> Result<LeftOut> {
+    /// groups are judged by threads as well. What a limit has left out is reported.
+    pub fn each<T: Send>(&mut self, judge: &Judge<T>, taker: &mut dyn Taker<T>) -> Result<()> {
         let mut left_out = LeftOut::default();
         self.progress.enter(JobPhase::Comparing);
         let mut before = 0;
@@ -256,7 +267,8 @@ impl Batches {
             self.progress.compared(before as u64);
             last = batch.into_held();
         }
-        Ok(left_out)
+        self.comparing.report(left_out);
+        Ok(())
     }
 
     /// Brings a batch whose turn has come into memory, to where the one before was.
@@ -373,7 +385,7 @@ impl<'a> Copying<'a> {
 
     /// Calls `take` with what is compared of a document, as it is stored. Where boilerplate does not count, the number
     /// of its origin says which.
-    fn copy(&mut self, value: Datum, origin: Option<u32>, take: &mut Take) -> Result<()> {
+    fn copy(&mut self, value: Datum, origin: Option<u32>, take: &mut TakeStored) -> Result<()> {
         let Self { criteria, sketcher, boilerplates, room, hashes, context } = self;
         if let (Some(boilerplates), Some(origin)) = (boilerplates, origin) {
             // SAFETY: a value of that kind, as the rows promise.
@@ -429,6 +441,30 @@ impl Comparing {
         judged.map_err(Into::into)
     }
 
+    /// The terms of a group that has so much memory.
+    fn terms(&self, memory: usize) -> GroupTerms {
+        GroupTerms { threshold: self.criteria.threshold.get(), limit: self.limit, memory }
+    }
+
+    /// Reports what a limit has left out, which is never silent.
+    fn report(&self, LeftOut { comparisons, documents }: LeftOut) {
+        if comparisons == 0 {
+            return;
+        }
+        let limit = self.limit;
+        warning(format!("up to {comparisons} pairs of similar documents may be missing"))
+            .set_detail(format!(
+                "In {documents} cases a document was compared with {limit} others without success \
+                 (minlsh.bucket_limit), and then with no more, because many documents share parts without being \
+                 similar."
+            ))
+            .set_hint(
+                "Raise minlsh.bucket_limit, pass boilerplate => the column that says where a document comes from, or \
+                 pass a higher num_perm.",
+            )
+            .report(PgLogLevel::WARNING);
+    }
+
     /// Those who work on documents of so many bytes.
     fn crew<'a>(&self, bytes: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {
         if threads > 0 && bytes >= LARGE {
@@ -464,10 +500,9 @@ impl Comparing {
             let mut cache = Cache::new(reader, config, &bytes, &distinct.places, self.memory)?;
             cache.draw(&mut bytes, &distinct.places, &mut crew)?;
             // Outlines take the other half.
-            let memory = self.memory / 2;
-            let mut group =
-                Group::new((held, bytes), &places, Measure::Same, threshold, memory, &mut crew);
-            let mut components = split(&mut group, bucket_limit(), &mut |a, b| {
+            let terms = self.terms(self.memory / 2);
+            let mut group = Group::new((held, bytes), &places, Measure::Same, terms, &mut crew);
+            let mut components = split(&mut group, self.limit, &mut |a, b| {
                 let (a, b) = (distinct.of_document(a), distinct.of_document(b));
                 a == b || cache.may_reach(a, b, threshold)
             })?;
@@ -493,12 +528,12 @@ impl Comparing {
         room: &mut NumberedSets,
         visit: &mut dyn FnMut(&mut Group) -> std::result::Result<LeftOut, Error>,
     ) -> std::result::Result<LeftOut, Error> {
-        let Criteria { reader, verify, threshold, ref config, .. } = self.criteria;
+        let Criteria { reader, verify, ref config, .. } = self.criteria;
         crew.check();
         let places = memory::collect(group.iter().map(|(_, place)| *place))?;
         let mut visit = |bytes, measure, crew: &mut Crew| {
-            let parts = (held, bytes);
-            visit(&mut Group::new(parts, &places, measure, threshold.get(), self.memory, crew))
+            let terms = self.terms(self.memory);
+            visit(&mut Group::new((held, bytes), &places, measure, terms, crew))
         };
         if verify == Verify::Signature {
             return visit(bytes, Measure::Estimated(config.num_perm()), crew);

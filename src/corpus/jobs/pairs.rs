@@ -6,17 +6,16 @@ use pgrx::pg_sys::Datum;
 use sketch::corpus::{Hashes, Identical, LeftOut, PairSide, pairs};
 use sketch::{Error, memory, sort_by};
 
-use crate::corpus::arguments::{Arguments, Positions};
-use crate::corpus::batches::{Emit, Taker};
-use crate::corpus::group::Group;
-use crate::corpus::members::Members;
-use crate::corpus::work::{Work, report};
+use crate::corpus::groups::group::Group;
+use crate::corpus::groups::{Emit, Taker};
+use crate::corpus::jobs::Work;
+use crate::corpus::reading::members::Members;
+use crate::corpus::source::arguments::{Arguments, Positions};
 use crate::error::{Result, out_of_memory};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicate_pairs, near_duplicate_pairs);
 
@@ -28,19 +27,14 @@ fn near_duplicate_pairs(call: &Call) -> Result<Option<Datum>> {
     let session = Session::open();
     let Work { members, mut batches, .. } =
         Work::of_one(&session, &Arguments::of(call, POSITIONS), None)?;
-    let limit = bucket_limit();
-    let mut rows = Rows { members: &members, rows: &result, copies: VecDeque::new(), left: 0 };
-    let left_out = batches.each(
-        &|group: &mut Group, emit: &mut Emit<Found>| of_group(group, limit, emit),
-        &mut rows,
-    )?;
+    let mut rows = PairRows { members: &members, rows: &result, copies: VecDeque::new(), left: 0 };
+    batches.each(&of_group, &mut rows)?;
     rows.give(u64::MAX);
-    report(left_out);
     Ok(None)
 }
 
 /// The pairs that were found in a group, of documents by name.
-enum Found {
+enum FoundPairs {
     /// One, with its similarity.
     Pair(u32, u32, f64),
     /// All pairs among many copies of one document.
@@ -55,7 +49,7 @@ const AT_A_TIME: usize = 4096;
 
 /// Gives out rows. Those of many copies take longer to give out than to find: they wait, and are given out a few at a
 /// time, while threads compare other documents.
-struct Rows<'a> {
+struct PairRows<'a> {
     members: &'a Members,
     rows: &'a ResultRows,
     copies: VecDeque<Copies>,
@@ -70,7 +64,7 @@ struct Copies {
     b: usize,
 }
 
-impl Rows<'_> {
+impl PairRows<'_> {
     fn pair(&self, a: u32, b: u32, similarity: f64) {
         let keys = [a, b].map(|name| Some(self.members.key(name)));
         self.rows.push(&[keys[0], keys[1], Some(float8_datum(similarity))]);
@@ -98,15 +92,15 @@ impl Rows<'_> {
     }
 }
 
-impl Taker<Found> for Rows<'_> {
-    fn take(&mut self, found: Found) -> Result<()> {
+impl Taker<FoundPairs> for PairRows<'_> {
+    fn take(&mut self, found: FoundPairs) -> Result<()> {
         let members = self.members;
         match found {
-            Found::Pair(a, b, similarity) if members.compare(a, b).is_lt() => {
+            FoundPairs::Pair(a, b, similarity) if members.compare(a, b).is_lt() => {
                 self.pair(a, b, similarity);
             }
-            Found::Pair(a, b, similarity) => self.pair(b, a, similarity),
-            Found::Copies(mut names) => {
+            FoundPairs::Pair(a, b, similarity) => self.pair(b, a, similarity),
+            FoundPairs::Copies(mut names) => {
                 sort_by(&mut names, |a, b| members.compare(*a, *b), &mut check_interrupts);
                 let count = names.len() as u64;
                 self.copies.try_reserve(1).map_err(|_| out_of_memory())?;
@@ -125,30 +119,28 @@ impl Taker<Found> for Rows<'_> {
 }
 
 /// The pairs of a group.
-fn of_group(
-    group: &mut Group,
-    limit: usize,
-    emit: &mut Emit<Found>,
-) -> std::result::Result<LeftOut, Error> {
+fn of_group(group: &mut Group, emit: &mut Emit<FoundPairs>) -> std::result::Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     // Those among exact copies.
     for (leader, copies) in identical.groups() {
         if copies.clone().nth(MANY).is_some() {
             let all = std::iter::once(leader).chain(copies);
-            emit(Found::Copies(memory::collect(all.map(|copy| group.name(copy)))?))?;
+            emit(FoundPairs::Copies(memory::collect(all.map(|copy| group.name(copy)))?))?;
             continue;
         }
         let mut rest = std::iter::once(leader).chain(copies);
         while let Some(a) = rest.next() {
             group.check_interrupts()?;
-            rest.clone().try_for_each(|b| emit(Found::Pair(group.name(a), group.name(b), 1.0)))?;
+            rest.clone()
+                .try_for_each(|b| emit(FoundPairs::Pair(group.name(a), group.name(b), 1.0)))?;
         }
     }
+    let limit = group.limit();
     pairs(group, &identical, &|_| PairSide::Both, limit, &mut |group, pair| {
         for a in identical.members(pair.a) {
             group.check_interrupts()?;
             for b in identical.members(pair.b) {
-                emit(Found::Pair(group.name(a), group.name(b), pair.similarity))?;
+                emit(FoundPairs::Pair(group.name(a), group.name(b), pair.similarity))?;
             }
         }
         Ok(())

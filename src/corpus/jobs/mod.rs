@@ -1,0 +1,212 @@
+//! The whole-corpus jobs, and what they begin with: sources read, and groups formed of their documents.
+
+pub mod apart;
+mod between;
+mod bridges;
+mod clusters;
+mod linkage;
+mod pairs;
+mod window;
+
+use std::ffi::CStr;
+
+use pgrx::pg_sys::Datum;
+
+use crate::corpus::groups::{Batches, RowsAgain, VisitDocument};
+use crate::corpus::jobs::apart::{Apart, ApartKeys, KeepsApart};
+use crate::corpus::reading::Documents;
+use crate::corpus::reading::boilerplate::Collecting;
+use crate::corpus::reading::members::Members;
+use crate::corpus::reading::progress::Progress;
+use crate::corpus::reading::scopes::Scopes;
+use crate::corpus::source::Source;
+use crate::corpus::source::arguments::{Arguments, Criteria};
+use crate::corpus::source::columns::common;
+use crate::corpus::source::criteria::criteria;
+use crate::corpus::source::keys::KeyCheck;
+use crate::corpus::source::row_filter::RowFilter;
+use crate::corpus::source::row_spool::{Again, RowSpools};
+use crate::error::Result;
+use crate::memory::JobShares;
+use crate::pg::document_keys::DocumentKeys;
+use crate::pg::open::Open;
+use crate::pg::relation::Lock;
+use crate::pg::row::Row;
+use crate::pg::spi::Session;
+use crate::row_key::Key;
+
+/// The documents that share buckets.
+pub struct Work {
+    /// Their keys.
+    pub members: Members,
+    /// Their groups.
+    pub batches: Batches,
+    /// The number of documents that were read to find them.
+    pub read: u32,
+}
+
+/// A source, and how its documents are compared.
+pub struct Question<'a> {
+    session: &'a Session,
+    source: [Source; 1],
+    criteria: Criteria,
+    apart: Option<ApartKeys>,
+}
+
+impl<'a> Question<'a> {
+    /// Reads the arguments; `has_order` says that rows come in an order of their own.
+    pub fn new(session: &'a Session, arguments: &Arguments, has_order: bool) -> Result<Self> {
+        let source = [Source::read(session, arguments, 0, "source", has_order)?];
+        let criteria = criteria(session, arguments, &source)?;
+        source[0].notice(arguments, &criteria)?;
+        Ok(Self { session, source, criteria, apart: None })
+    }
+
+    /// The same, but documents of these pairs of keys, which are of the type of the keys, count as not similar.
+    pub fn with_apart(self, apart: ApartKeys) -> Self {
+        Self { apart: Some(apart), ..self }
+    }
+
+    /// True if no other document may stand for that of a key, even if it is the same.
+    ///
+    /// # Safety
+    /// `key` is a non-null value of the type of the keys.
+    pub unsafe fn stands_alone(&self, key: Datum) -> bool {
+        // SAFETY: the caller's promise.
+        self.apart.as_ref().is_some_and(|apart| unsafe { apart.names(key) })
+    }
+
+    /// The source.
+    pub fn source(&self) -> &Source {
+        &self.source[0]
+    }
+
+    /// The criteria by which documents are compared.
+    pub fn criteria(&self) -> &Criteria {
+        &self.criteria
+    }
+
+    /// The work of all documents, in the order of `keep` if that is given.
+    pub fn of_all(self, keep: Option<&CStr>) -> Result<Work> {
+        let Self { session, source, criteria, apart } = self;
+        let buckets = source[0].buckets_for(&criteria, keep);
+        let criteria = buckets.map_or(criteria.clone(), |buckets| buckets.fit(criteria));
+        let filter = buckets.map_or(RowFilter::All, RowFilter::Buckets);
+        let work = Work::start(session, &source, criteria, keep, filter)?;
+        work.without(apart.as_ref())
+    }
+
+    /// The work of those of some keys, which the source has once at most.
+    pub fn of_keys(&self, key: &Key, keys: &DocumentKeys) -> Result<Work> {
+        let (criteria, filter) = (self.criteria.clone(), RowFilter::Keys(key, keys));
+        let work = Work::start(self.session, &self.source, criteria, None, filter)?;
+        work.without(self.apart.as_ref())
+    }
+
+    /// Calls `visit` with the rows of some keys: key, document and scopes of each.
+    pub fn each(
+        &self,
+        key: &Key,
+        keys: &DocumentKeys,
+        visit: &mut dyn FnMut(&Row) -> Result<()>,
+    ) -> Result<()> {
+        let rows = self.source().rows(self.session, None, RowFilter::Keys(key, keys))?;
+        rows.each(&mut |row| visit(row.row))
+    }
+}
+
+impl Work {
+    /// Reads one source, in the order of `keep` if that is given.
+    pub fn of_one(session: &Session, arguments: &Arguments, keep: Option<&CStr>) -> Result<Self> {
+        let apart = Apart::given(session, arguments)?;
+        Question::new(session, arguments, keep.is_some())?.of_all(keep)?.without(apart.as_ref())
+    }
+
+    /// Reads two sources, to be compared with each other.
+    pub fn of_two(session: &Session, arguments: &Arguments) -> Result<Self> {
+        let a = Source::read(session, arguments, 0, "a", false)?;
+        let b = Source::read(session, arguments, 1, "b", false)?;
+        let (sources, apart) = ([a, b], Apart::given(session, arguments)?);
+        let criteria = criteria(session, arguments, &sources)?;
+        let work = Self::start(session, &sources, criteria, None, RowFilter::All)?;
+        work.without(apart.as_ref())
+    }
+
+    /// The same, where some pairs count as not similar.
+    fn without(mut self, apart: Option<&impl KeepsApart>) -> Result<Self> {
+        if let Some(apart) = apart {
+            self.batches.keep_apart(apart.pairs(&self.members)?);
+        }
+        Ok(self)
+    }
+
+    fn start(
+        session: &Session,
+        sources: &[Source],
+        criteria: Criteria,
+        keep: Option<&CStr>,
+        filter: RowFilter,
+    ) -> Result<Self> {
+        let scopes = Scopes::new(&common("scope", sources, |source| Some(source.scope_types()))?)?;
+        let is_collected = sources.iter().any(|source| source.origin.is_some());
+        let memory = if is_collected {
+            JobShares::of_corpus_without_boilerplate()
+        } else {
+            JobShares::of_corpus()
+        };
+        let collecting = is_collected.then(|| {
+            let column = common("boilerplate", sources, Source::origin_type)?;
+            Collecting::new(&criteria, &column)
+        });
+        let table = sources.iter().find_map(|source| source.relation);
+        let documents = Documents::new(&criteria, scopes, &memory, Progress::start(table))?;
+        let mut documents = documents.collecting(collecting.transpose()?);
+        let keys: Vec<_> = sources.iter().map(Source::key_column).collect();
+        let members = Members::new(&keys)?;
+        let mut spools = RowSpools::default();
+        let mut second = u32::MAX;
+        for source in sources {
+            if !spools.0.is_empty() {
+                second = documents.len();
+            }
+            let table = source.relation.and_then(|table| Open::relation(table, Lock::Held));
+            let rows = source.rows(session, keep, filter)?;
+            let mut spool = source.spool(&rows, memory.rows / sources.len());
+            let keys = KeyCheck::of(source);
+            let without = documents.read(&rows, &keys, table.as_ref(), &mut spool)?;
+            spools.0.push((spool, without));
+        }
+        let read = documents.len();
+        let open = table.and_then(|table| Open::relation(table, Lock::Held));
+        documents.sign_collected(open.as_ref(), &memory, &mut spools)?;
+        let mut rows = NamedRows { spools, members };
+        let batches = Batches::gather(documents, &mut rows, second, criteria, &memory, table)?;
+        Ok(Self { members: rows.members, batches, read })
+    }
+}
+
+/// Rows that were put aside, and the names of those that are read again.
+struct NamedRows {
+    spools: RowSpools,
+    members: Members,
+}
+
+impl RowsAgain for NamedRows {
+    fn each(
+        &mut self,
+        wanted: &mut dyn Iterator<Item = u32>,
+        visit: &mut VisitDocument,
+    ) -> Result<()> {
+        let Self { spools, members } = self;
+        spools.each(wanted, &mut |source, row| {
+            let name = members.len();
+            // SAFETY: the key column of the rows that this source gave, of whose types the members were made.
+            unsafe { members.push(source, row.key)? };
+            visit(name, row)
+        })
+    }
+
+    fn again(&self) -> Option<Again> {
+        self.spools.again()
+    }
+}

@@ -1,0 +1,279 @@
+//! The columns of a source: its key, its document, and those by which documents are grouped, scopes, within which they
+//! are compared, and their origin, which `boilerplate` names.
+
+use std::ffi::CString;
+
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+
+use crate::corpus::source::arguments::{Arguments, label, raw_text};
+use crate::corpus::source::{Origin, Source, has_heirs, new_name, place};
+use crate::document::kind::Kind;
+use crate::error::{JOINED, Result, error, invalid_parameter, not_supported};
+use crate::index::info::Info;
+use crate::pg::catalog;
+use crate::pg::element;
+use crate::pg::names::{quoted, regclass_literal, relation_name, type_label, visible_name};
+use crate::pg::relation::Relation;
+use crate::pg::select::SelectColumn;
+use crate::pg::sql;
+use crate::row_key::Key;
+use crate::types;
+
+impl Source {
+    /// The column that `scope` names, if it was passed.
+    pub fn scope(&self, arguments: &Arguments) -> Result<Option<usize>> {
+        arguments.scope().map(|name| self.column_named(name, "scope")).transpose()
+    }
+
+    /// The types and collations of the scopes.
+    pub fn scope_types(&self) -> Vec<(Oid, Oid)> {
+        let column =
+            |place: &usize| (self.columns[*place].type_oid, self.columns[*place].collation);
+        self.scopes.iter().map(column).collect()
+    }
+
+    /// True if the scopes are the columns of an index of the table, which hashes them as they compare.
+    pub fn has_scopes_of(&self, info: &Info, relation: &Relation) -> bool {
+        let own = info.scope_columns().map(|column| {
+            let place = relation.columns.iter().position(|own| own.number == column.attribute)?;
+            let SelectColumn { type_oid, collation, .. } = self.columns[place];
+            let base = catalog::base_type(type_oid);
+            let as_stored = base == column.input_type
+                || (base == pg_sys::VARCHAROID && column.input_type == pg_sys::TEXTOID);
+            (as_stored && collation == column.collation).then_some(place)
+        });
+        own.collect::<Option<Vec<usize>>>().is_some_and(|own| own == self.scopes)
+    }
+
+    /// The origin of documents that `boilerplate` says, if it was passed.
+    pub fn origin_given(&self, arguments: &Arguments) -> Result<Option<Origin>> {
+        let Some(name) = arguments.boilerplate() else { return Ok(None) };
+        if raw_text(name).to_bytes() == b"*" {
+            return Ok(Some(Origin::Same));
+        }
+        let place = self.column_named(name, "boilerplate")?;
+        let SelectColumn { name, type_oid, .. } = &self.columns[place];
+        let column = || format!("column \"{}\" of {}", label(name), self.argument);
+        types::check(*type_oid, column, "Cast it to text in a query.")?;
+        Ok(Some(Origin::Column(place)))
+    }
+
+    /// The columns that are read beside key and document: those of scopes, and then that of the origin.
+    pub fn groupings(&self) -> impl Iterator<Item = usize> {
+        let origin = match self.origin {
+            Some(Origin::Column(place)) => Some(place),
+            Some(Origin::Same) | None => None,
+        };
+        self.scopes.iter().copied().chain(origin)
+    }
+
+    /// The type and collation of the column of the origin: none if it is the same for all; `None` if all counts.
+    pub fn origin_type(&self) -> Option<Vec<(Oid, Oid)>> {
+        let groupings = self.groupings().skip(self.scopes.len());
+        let column = |place: usize| (self.columns[place].type_oid, self.columns[place].collation);
+        self.origin.map(|_| groupings.map(column).collect())
+    }
+
+    /// Names that a query has given twice become new ones.
+    pub fn name_columns(&mut self) {
+        let given: Vec<CString> = self.columns.iter().map(|column| column.name.clone()).collect();
+        for place in 0..self.columns.len() {
+            if given.iter().filter(|name| **name == given[place]).count() > 1 {
+                self.columns[place].name = self.new_name(&format!("column{}", place + 1));
+            }
+        }
+        let mut from = std::mem::take(&mut self.from).text(" AS d(");
+        for (place, column) in self.columns.iter().enumerate() {
+            from = from.text(if place > 0 { ", " } else { "" }).name(&column.name);
+        }
+        self.from = from.text(")");
+    }
+
+    /// A name that no column has.
+    pub fn new_name(&self, name: &str) -> CString {
+        let names: Vec<String> = self.columns.iter().map(|column| label(&column.name)).collect();
+        new_name(names.iter().map(String::as_str), name)
+    }
+
+    /// Chooses the column of the keys: the one that was passed, or the usual one.
+    pub fn choose_key(
+        &mut self,
+        arguments: &Arguments,
+        relation: &Relation,
+        usual: impl FnOnce() -> Option<Key>,
+    ) -> Result<()> {
+        let key = match arguments.key_column() {
+            Some(name) => {
+                self.key = self.column_named(name, "key_column")?;
+                let column = relation.columns.get(self.key).map_or(0, |column| column.number);
+                Key::of_column(relation.oid, column)
+            }
+            None => {
+                let key = usual().ok_or_else(|| {
+                    not_supported(format!("\"{}\" has no primary key of one column", relation.name))
+                        .set_hint(
+                            "Pass a unique column with key_column => '...', or write a query, which may \
+                             combine several columns.",
+                        )
+                })?;
+                self.key = place(relation, key.column);
+                Some(key)
+            }
+        };
+        // A NULL key is found where all rows are read.
+        let is_not_null = relation.columns.get(self.key).is_some_and(|column| column.not_null);
+        // Tables that inherit from it are read as well, and have keys of their own.
+        self.key_is_unique = key.is_some() && is_not_null && !has_heirs(relation);
+        Ok(())
+    }
+
+    /// The only column of a table that can be the document: of text or of documents, else of arrays. Those that are
+    /// named as key, scope or origin do not count.
+    pub fn only_document(&self, arguments: &Arguments, relation: &Relation) -> Result<usize> {
+        let key = match arguments.key_column() {
+            Some(name) => Some(self.column_named(name, "key_column")?),
+            None => None,
+        };
+        let of = |wanted: &[Kind], key: Option<usize>| -> Vec<usize> {
+            let is_it = |place: &usize| {
+                let kind =
+                    Kind::of_type(self.columns[*place].type_oid, arguments.extension.document);
+                kind.is_some_and(|kind| wanted.contains(&kind)) && Some(*place) != key
+            };
+            (0..self.columns.len()).filter(is_it).collect()
+        };
+        let found = |key: Option<usize>| {
+            let texts = of(&[Kind::Text, Kind::Document], key);
+            if texts.is_empty() { of(&[Kind::Set], key) } else { texts }
+        };
+        let of_table = |document| {
+            let key = Key::of_table(relation.oid, relation.kind, document).ok();
+            key.map(|key| place(relation, key.column))
+        };
+        let mut places = found(key.or_else(|| of_table(0)));
+        if places.is_empty() && key.is_none() {
+            // It is the document, and another column the key.
+            places = found(None);
+        }
+        if places.len() > 1 {
+            // What says where a document belongs is not the document.
+            let origin = match self.origin_given(arguments)? {
+                Some(Origin::Column(place)) => Some(place),
+                Some(Origin::Same) | None => None,
+            };
+            let scope = self.scope(arguments)?;
+            places.retain(|place| ![origin, scope].contains(&Some(*place)));
+        }
+        let name = &relation.name;
+        match places[..] {
+            [body] => Ok(body),
+            [] => Err(invalid_parameter(format!("\"{name}\" has no text column"))
+                .set_hint("Pass the document column with body => '...', or write a query.")),
+            _ => {
+                let columns: Vec<_> = places.iter().map(|&i| self.columns[i].clone()).collect();
+                let indexes: Vec<String> = Info::of_table(relation.oid)
+                    .iter()
+                    .map(|info| regclass_literal(info.index.oid))
+                    .collect();
+                let index = if indexes.is_empty() {
+                    "join several in a query".to_owned()
+                } else {
+                    format!("name an index instead of the table: {}", indexes.join(", "))
+                };
+                Err(invalid_parameter(format!(
+                    "\"{name}\" has {} text columns: {}",
+                    places.len(),
+                    list(&columns)
+                ))
+                .set_hint(format!("Pass the document column with body => '...', or {index}.")))
+            }
+        }
+    }
+
+    /// The place of a column that an argument names as SQL does: folded to lower case, or quoted.
+    pub fn column_named(&self, name: pg_sys::Datum, argument: &str) -> Result<usize> {
+        let raw = raw_text(name);
+        let name = sql::identifier(&raw);
+        let is_it = |column: &SelectColumn| column.name == *name.as_ref().unwrap_or(&raw);
+        self.columns.iter().position(is_it).ok_or_else(|| {
+            let of = self
+                .relation
+                .map_or_else(|| self.argument.to_owned(), |oid| format!("\"{}\"", relation_name(oid)));
+            let report = error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+                format!("{argument}: {of} has no column \"{}\"", label(name.as_ref().unwrap_or(&raw))),
+            );
+            match (name, self.relation) {
+                (None, Some(relation)) if argument == "scope" => report.set_hint(format!(
+                    "Name one column, or write a query that makes one of several, as in $$SELECT id, body, \
+                     concat_ws(',', tenant, lang) AS scope FROM {}$$ with scope => 'scope'.",
+                    visible_name(relation)
+                )),
+                (None, Some(_)) => report.set_hint(format!(
+                    "Write a query for an expression, as in $$SELECT id, {JOINED} FROM {}$$.",
+                    self.relation.map(visible_name).unwrap_or_default()
+                )),
+                _ => report.set_hint(format!("Use one of its columns: {}.", list(&self.columns))),
+            }
+        })
+    }
+
+    /// The kind of the documents, once the types of all columns that are used are known to be those of values.
+    pub fn checked_kind(&self, arguments: &Arguments) -> Result<Kind> {
+        for place in [self.key, self.body].iter().chain(&self.scopes) {
+            let SelectColumn { name, type_oid, .. } = &self.columns[*place];
+            let column = || format!("column \"{}\" of {}", label(name), self.argument);
+            types::check(*type_oid, column, "Cast it to text in a query.")?;
+        }
+        let SelectColumn { name, type_oid, .. } = &self.columns[self.body];
+        let wrong = |hint: &str| {
+            let (name, type_label) = (label(name), type_label(*type_oid));
+            let message = format!(
+                "column \"{name}\" of {} is of type {type_label}, not text, an array or a document",
+                self.argument
+            );
+            error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(hint)
+        };
+        let kind = Kind::of_type(*type_oid, arguments.extension.document)
+            .ok_or_else(|| wrong("Cast it to text in a query."))?;
+        if kind == Kind::Set {
+            element::check(catalog::base_element_type(*type_oid))?;
+        }
+        Ok(kind)
+    }
+
+    /// The type and the collation of the key.
+    pub fn key_column(&self) -> (Oid, Oid) {
+        let column = &self.columns[self.key];
+        (column.type_oid, column.collation)
+    }
+}
+
+/// The types and collations of columns.
+pub type ColumnTypes = Vec<(Oid, Oid)>;
+
+/// The types and collations of the columns that an argument names, the same of all sources.
+pub fn common(
+    argument: &str,
+    sources: &[Source],
+    of: fn(&Source) -> Option<ColumnTypes>,
+) -> Result<ColumnTypes> {
+    let all = || sources.iter().map(|source| of(source).unwrap_or_default());
+    let first = all().next().unwrap_or_default();
+    let Some(other) = all().find(|other| *other != first) else { return Ok(first) };
+    let shown = |scopes: &[(Oid, Oid)]| match scopes {
+        [] => "none".to_owned(),
+        _ => scopes.iter().map(|(oid, _)| type_label(*oid)).collect::<Vec<_>>().join(", "),
+    };
+    let (first, other) = (shown(&first), shown(&other));
+    let message = format!("{argument} columns have different types, {first} and {other}");
+    Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
+        .set_hint("Cast them in a query, or compare tables instead of indexes."))
+}
+
+/// The names of columns, for a HINT.
+fn list(columns: &[SelectColumn]) -> String {
+    let names: Vec<String> = columns.iter().map(|column| quoted(&label(&column.name))).collect();
+    names.join(", ")
+}
