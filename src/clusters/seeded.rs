@@ -291,10 +291,11 @@ impl Seeded<'_> {
             let Some(document) = row.value(2) else { return Ok(()) };
             let own = (0..scopes).map(|scope| row.value(scope as i16 + 3));
             let Some(own) = own.collect::<Option<Vec<Datum>>>() else { return Ok(()) };
+            // SAFETY: `question.each` gives the document in the second column, for whose type the reader was made.
+            let document = unsafe { criteria.reader.document(document) };
             let mut look = |signature: &[i32], _| {
                 bytes.clear();
-                // SAFETY: `question.each` gives the document in the second column, for whose type the reader was made.
-                unsafe { criteria.reader.append(document, &mut bytes)? };
+                document.append(&mut bytes)?;
                 let print = components::fingerprint(criteria, &bytes, &mut check_interrupts)?;
                 // The fingerprint does not tell in which scope the document is.
                 if scopes == 0 && change.old.is_some_and(|(_, old)| old == Some(print)) {
@@ -308,9 +309,7 @@ impl Seeded<'_> {
                 let scope = unsafe { index.scope(own) };
                 memory::extend(&mut buckets, &index.keys_of(&bands, scope)?).map_err(Into::into)
             };
-            // SAFETY: the second column, for whose type the reader was made; the row outlives `look`.
-            let sketch = || unsafe { criteria.reader.sketch(document, &mut sketcher, &mut look) };
-            memory.run_and_reset(sketch)
+            memory.run_and_reset(|| document.sketch(&mut sketcher, &mut look))
         })?;
         buckets.sort_unstable();
         buckets.dedup();

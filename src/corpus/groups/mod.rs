@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use pgrx::PgLogLevel;
-use pgrx::pg_sys::{Datum, Oid};
+use pgrx::pg_sys::Datum;
 use sketch::corpus::{Components, Hashes, LeftOut, NumberedSets, groups, split};
 use sketch::pipeline::{BatchWork, Crew, hands};
 use sketch::stored::{Packing, StoredBytes};
@@ -25,7 +25,7 @@ use crate::corpus::groups::group::{Group, GroupTerms, Measure};
 use crate::corpus::groups::sets::{Cache, Distinct, exceed};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
-use crate::corpus::reading::progress::{JobPhase, Progress};
+use crate::corpus::reading::progress::{JobPhase, Progress, crew};
 use crate::corpus::source::arguments::Criteria;
 use crate::corpus::source::reader::Reader;
 use crate::corpus::source::row_spool::{Again, SpooledRow};
@@ -33,11 +33,9 @@ use crate::document::kind::Kind;
 use crate::error::{Result, warning};
 use crate::memory::JobShares;
 use crate::options::Verify;
-use crate::pg::hands::{for_job, setting};
+use crate::pg::hands::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
-use crate::pg::open::Open;
-use crate::pg::relation::Lock;
 use crate::settings::bucket_limit;
 
 /// A group of so many bytes is worth threads, and a look at what of it can be similar at all.
@@ -124,8 +122,6 @@ pub struct Batches {
     /// Pairs of documents that count as not similar, by name and either way round, in order.
     apart: Arc<[(u32, u32)]>,
     progress: Rc<Progress>,
-    /// The table of the documents, which may say how many threads help.
-    table: Option<Oid>,
 }
 
 impl Batches {
@@ -138,19 +134,13 @@ impl Batches {
         second: u32,
         criteria: Criteria,
         memory: &JobShares,
-        table: Option<Oid>,
     ) -> Result<Self> {
         documents.columns.finish()?;
         documents.progress.enter(JobPhase::Grouping);
-        let threads = match table.and_then(|table| Open::relation(table, Lock::Held)) {
-            table if documents.len() >= JOINED => for_job(table.as_ref()),
-            _ => 0,
-        };
+        let is_worth = documents.len() >= JOINED;
+        let threads = if is_worth { documents.progress.threads() } else { 0 };
         let mut check = check_interrupts;
-        let mut crew = match threads {
-            0 => Crew::Alone(&mut check),
-            _ => Crew::With(setting(memory.documents), threads),
-        };
+        let mut crew = crew(memory.documents, threads, &mut check);
         let mut components = groups(&mut documents.columns, &mut crew)?;
         let Assigned { batch_of, until } =
             assign(&documents, &mut components, second, memory.batch)?;
@@ -184,7 +174,6 @@ impl Batches {
             boilerplates,
             apart: Arc::default(),
             progress,
-            table,
         };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
@@ -254,7 +243,7 @@ impl Batches {
                 left_out += self.held(&batch.held, &order, false, before, judge, taker)?;
             } else {
                 for group in order.chunk_by(|a, b| a.0 == b.0) {
-                    let threads = self.threads();
+                    let threads = self.progress.threads();
                     let split = self.comparing.split(batch.parts(), group, threads)?;
                     let order = split.as_deref().unwrap_or(group);
                     for group in order.chunk_by(|a, b| a.0 == b.0) {
@@ -284,12 +273,6 @@ impl Batches {
         })
     }
 
-    /// The number of threads that may help.
-    fn threads(&self) -> usize {
-        let table = self.table.and_then(|table| Open::relation(table, Lock::Held));
-        for_job(table.as_ref())
-    }
-
     /// Has the groups of a batch in memory judged: first each of the large ones, then the others, many at a time.
     /// `order` has root and place of each document, and `before` were judged. Groups that memory does not hold are
     /// split first, unless they are parts of one already.
@@ -306,7 +289,7 @@ impl Batches {
         let is_small = |group: &[(u32, u32)]| group.len() <= FEW && held.sizes(group) < LARGE;
         let groups = || order.chunk_by(|a, b| a.0 == b.0);
         for group in groups().filter(|group| !is_small(group)) {
-            let threads = self.threads();
+            let threads = self.progress.threads();
             let parts = || (held, Bytes::held(held));
             let split =
                 if is_split { None } else { self.comparing.split(parts(), group, threads)? };
@@ -321,7 +304,7 @@ impl Batches {
             let room = NumberedSets::new(self.comparing.memory);
             Judging { job: &self.comparing, held, order, judge, room }
         };
-        let mut others = || (0..self.threads()).map(|_| judging()).collect();
+        let mut others = || (0..self.progress.threads()).map(|_| judging()).collect();
         let mut collect = |judged: &mut Judged<T>| {
             let (part, left) = (judged.range.len(), self.documents.saturating_sub(before));
             left_out += judged.left_out;
@@ -388,8 +371,9 @@ impl<'a> Copying<'a> {
     fn copy(&mut self, value: Datum, origin: Option<u32>, take: &mut TakeStored) -> Result<()> {
         let Self { criteria, sketcher, boilerplates, room, hashes, context } = self;
         if let (Some(boilerplates), Some(origin)) = (boilerplates, origin) {
-            // SAFETY: a value of that kind, as the rows promise.
-            context.run_and_reset(|| unsafe { boilerplates.counted(value, origin, hashes) })?;
+            // SAFETY: a row's document, which this reader has taken in before.
+            let document = unsafe { boilerplates.reader.document(value) };
+            context.run_and_reset(|| boilerplates.counted(document, origin, hashes))?;
             if criteria.verify == Verify::Exact {
                 return take(StoredBytes::plain(to_bytes(hashes, room)?));
             }
@@ -399,13 +383,14 @@ impl<'a> Copying<'a> {
             room.extend(slots.iter().flat_map(|slot| slot.to_ne_bytes()));
             return take(StoredBytes::plain(room));
         }
-        // SAFETY: a value of that kind, as the rows promise.
-        context.run_and_reset(|| unsafe {
+        // SAFETY: a row's document, which this reader has taken in before.
+        let document = unsafe { criteria.reader.document(value) };
+        context.run_and_reset(|| {
             if criteria.verify == Verify::Exact {
-                return criteria.reader.with_stored(value, room, take);
+                return document.with_stored(room, take);
             }
             room.clear();
-            criteria.reader.sketch(value, sketcher, |signature, _| {
+            document.sketch(sketcher, |signature, _| {
                 // Of a few kB at most.
                 room.extend(signature.iter().flat_map(|slot| slot.to_ne_bytes()));
                 Ok(())
@@ -467,12 +452,8 @@ impl Comparing {
 
     /// Those who work on documents of so many bytes.
     fn crew<'a>(&self, bytes: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {
-        if threads > 0 && bytes >= LARGE {
-            // Beside what is made already; what it serves for comes later.
-            Crew::With(setting(self.memory / 4), threads)
-        } else {
-            Crew::Alone(check)
-        }
+        // Beside what is made already; what it serves for comes later.
+        crew(self.memory / 4, if bytes >= LARGE { threads } else { 0 }, check)
     }
 
     /// Splits a group whose sets memory does not hold by the outlines of its documents: root and place of each, in

@@ -102,7 +102,7 @@ impl KeepsApart for Apart<'_> {
     }
 }
 
-/// ApartPairs by name and either way round, as many as memory holds.
+/// Pairs by name and either way round, as many as memory holds.
 #[derive(Default)]
 struct ApartPairs(Vec<(u32, u32)>);
 
@@ -154,7 +154,7 @@ impl ApartKeys {
     /// # Safety
     /// `key` is a non-null value of the type of the keys.
     pub unsafe fn names(&self, key: Datum) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a key of the type that these were made for.
         unsafe { self.keys.find(&self.distinct, key).is_some() }
     }
 }

@@ -29,8 +29,6 @@ use crate::corpus::source::row_spool::{Again, RowSpools};
 use crate::error::Result;
 use crate::memory::JobShares;
 use crate::pg::document_keys::DocumentKeys;
-use crate::pg::open::Open;
-use crate::pg::relation::Lock;
 use crate::pg::row::Row;
 use crate::pg::spi::Session;
 use crate::row_key::Key;
@@ -72,7 +70,7 @@ impl<'a> Question<'a> {
     /// # Safety
     /// `key` is a non-null value of the type of the keys.
     pub unsafe fn stands_alone(&self, key: Datum) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a value of the type of the keys, which those that are apart are of as well.
         self.apart.as_ref().is_some_and(|apart| unsafe { apart.names(key) })
     }
 
@@ -169,18 +167,15 @@ impl Work {
             if !spools.0.is_empty() {
                 second = documents.len();
             }
-            let table = source.relation.and_then(|table| Open::relation(table, Lock::Held));
             let rows = source.rows(session, keep, filter)?;
             let mut spool = source.spool(&rows, memory.rows / sources.len());
-            let keys = KeyCheck::of(source);
-            let without = documents.read(&rows, &keys, table.as_ref(), &mut spool)?;
+            let without = documents.read(&rows, &KeyCheck::of(source), &mut spool)?;
             spools.0.push((spool, without));
         }
         let read = documents.len();
-        let open = table.and_then(|table| Open::relation(table, Lock::Held));
-        documents.sign_collected(open.as_ref(), &memory, &mut spools)?;
+        documents.sign_collected(&memory, &mut spools)?;
         let mut rows = NamedRows { spools, members };
-        let batches = Batches::gather(documents, &mut rows, second, criteria, &memory, table)?;
+        let batches = Batches::gather(documents, &mut rows, second, criteria, &memory)?;
         Ok(Self { members: rows.members, batches, read })
     }
 }

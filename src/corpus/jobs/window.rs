@@ -14,7 +14,7 @@ use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::arguments::{Arguments, Positions};
 use crate::corpus::source::criteria::criteria_of;
-use crate::corpus::source::reader::Own;
+use crate::corpus::source::reader::{Own, Reader};
 use crate::corpus::source::row_spool::SpooledRow;
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter, not_supported};
@@ -73,9 +73,8 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let mut documents =
         Documents::new(&criteria, Scopes::new(&[])?, &memory, Progress::start(None))?;
     let mut partition = Partition { window, places: Vec::new() };
-    partition.read(first.len() as u32, &mut documents)?;
-    let mut batches =
-        Batches::gather(documents, &mut partition, u32::MAX, criteria, &memory, None)?;
+    partition.read(first.len() as u32, criteria.reader, &mut documents)?;
+    let mut batches = Batches::gather(documents, &mut partition, u32::MAX, criteria, &memory)?;
     let mut found = memory::collect(1..=first.len() as u32)?;
     batches.each(&join, &mut |(row, first): (u32, u32)| {
         found[row as usize] = first + 1;
@@ -135,15 +134,18 @@ struct Partition<'a> {
 
 impl Partition<'_> {
     /// Takes in the rows that are documents.
-    fn read(&mut self, rows: u32, documents: &mut Documents) -> Result<()> {
+    fn read(&mut self, rows: u32, reader: Reader, documents: &mut Documents) -> Result<()> {
         let mut context = Memory::scratch(c"minlsh row");
         let Self { window, places } = self;
-        let without = documents.take_in(None, |intake| {
+        let without = documents.take_in(|intake| {
             for place in 0..rows {
                 check_interrupts();
                 let is_document = context.run_and_reset(|| match window.argument_at(0, place) {
-                    // SAFETY: a value of the argument's type, by which the kind was found.
-                    Some(value) => unsafe { intake.push(value, |_| None, None) },
+                    Some(value) => {
+                        // SAFETY: a value of the argument's type, by which `clusters` found the kind.
+                        let document = unsafe { reader.document(value) };
+                        intake.push(document, |_| None, None)
+                    }
                     None => Ok(false),
                 })?;
                 if is_document {

@@ -26,12 +26,10 @@ use crate::error::{Result, invalid_parameter};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::memory::JobShares;
-use crate::pg::hands::{for_job, setting};
+use crate::pg::hands::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
 use crate::pg::memory::Memory;
-use crate::pg::open::Open;
-use crate::pg::relation::Lock;
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
 use crate::spool::Spool;
@@ -56,7 +54,6 @@ pub struct Texts {
     out: usize,
     /// The progress of the job, which others may see.
     pub progress: Rc<Progress>,
-    table: Option<Open>,
 }
 
 /// A text that was read.
@@ -174,10 +171,10 @@ impl Texts {
             progress: Rc::new(Progress::start(relation)),
             form,
         };
-        let table = relation.and_then(|table| Open::relation(table, Lock::Held));
         let make = || Fingerprinting::new(cut.clone(), form == TextForm::Normalized);
         let own = TextFinder(make()?);
-        let mut others = || threads(table.as_ref(), &make);
+        let threads = intake.progress.threads();
+        let mut others = || finders(threads, &make);
         // For one text.
         let mut context = Memory::scratch(c"minlsh passages");
         hands(setting(out), own, &mut others, |hands| -> Result<()> {
@@ -218,7 +215,7 @@ impl Texts {
         let TextIntake { kept, sorter, short, progress, .. } = intake;
         question.notice_short(short);
         let cut = cut.clone();
-        Ok((Self { kept, keys, cut, share, out, progress, table }, sorter))
+        Ok((Self { kept, keys, cut, share, out, progress }, sorter))
     }
 
     /// Has threads look at each text; copies are passed by unless `with_copies`. What is found in a text takes up to
@@ -324,9 +321,10 @@ impl Texts {
         make: &dyn Fn() -> MadeFinder<F>,
         feed: impl FnOnce(&mut Feeder<'_, '_, '_, F>, &mut KeptTexts, &Members) -> Result<()>,
     ) -> Result<()> {
-        let Self { kept, keys, out, table, .. } = self;
+        let Self { kept, keys, out, progress, .. } = self;
         let own = TextFinder(make()?);
-        let mut others = || threads(table.as_ref(), make);
+        let threads = progress.threads();
+        let mut others = || finders(threads, make);
         hands(setting(*out), own, &mut others, |hands| {
             feed(&mut Feeder::new(hands, *out, weight), kept, keys)
         })
@@ -334,9 +332,9 @@ impl Texts {
 }
 
 /// Makes the finders of the threads that may help.
-fn threads<F: Find>(table: Option<&Open>, make: &dyn Fn() -> MadeFinder<F>) -> Vec<TextFinder<F>> {
+fn finders<F: Find>(threads: usize, make: &dyn Fn() -> MadeFinder<F>) -> Vec<TextFinder<F>> {
     // Without memory for one there is a thread less.
-    (0..for_job(table)).filter_map(|_| make().ok().map(TextFinder)).collect()
+    (0..threads).filter_map(|_| make().ok().map(TextFinder)).collect()
 }
 
 /// Fills batches with texts.

@@ -19,7 +19,7 @@ use sketch::{Config, Error, Scheme, memory};
 
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::arguments::Criteria;
-use crate::corpus::source::reader::{Reader, append_bytes, append_hashes};
+use crate::corpus::source::reader::{Reader, Unread, append_bytes, append_hashes};
 use crate::corpus::source::row_spool::RowSpools;
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter, raise};
@@ -180,9 +180,9 @@ fn judged(
             judged.push(JudgedText { origin, at, size, packing });
             Ok(())
         };
-        // SAFETY: a value of the kind that `reader` reads, as the rows promise.
-        context
-            .run_and_reset(|| unsafe { reader.with_stored(row.document()?, &mut room, &mut take) })
+        // SAFETY: a value that was taken in before, by the same reader.
+        let document = unsafe { reader.document(row.document()?) };
+        context.run_and_reset(|| document.with_stored(&mut room, &mut take))
     })?;
     rows.rewind();
     judged.sort_unstable_by_key(|text| (text.origin, text.at));
@@ -246,7 +246,8 @@ impl ShingleCounter<'_> {
 
 /// The shingles that do not count of the documents of each origin.
 pub struct Boilerplates {
-    reader: Reader,
+    /// The reader of the documents.
+    pub reader: Reader,
     /// With a scheme that hashes to 64 bits.
     config: Config,
     /// The number of the origin of each document.
@@ -306,15 +307,7 @@ impl Boilerplates {
     }
 
     /// Replaces `out` by the hashes of what counts of a document of an origin.
-    ///
-    /// # Safety
-    /// `document` is a non-null value of the kind that the job reads.
-    pub unsafe fn counted(
-        &mut self,
-        document: Datum,
-        origin: u32,
-        out: &mut Vec<u64>,
-    ) -> Result<()> {
+    pub fn counted(&mut self, document: Unread, origin: u32, out: &mut Vec<u64>) -> Result<()> {
         let boilerplate = self.of_origin(origin)?;
         let Self { reader, config, rooms: Rooms { bytes, unpacked }, .. } = self;
         let mut count = |stored: StoredBytes| {
@@ -330,8 +323,7 @@ impl Boilerplates {
             };
             counted(boilerplate.as_deref(), content, out, &mut check_interrupts).map_err(Into::into)
         };
-        // SAFETY: the caller promises a value of the kind that `reader` reads.
-        unsafe { reader.with_stored(document, bytes, &mut count)? };
+        document.with_stored(bytes, &mut count)?;
         // One long text is no reason to keep so much room.
         unpacked.truncate(LONG);
         unpacked.shrink_to(LONG);

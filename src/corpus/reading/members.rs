@@ -47,7 +47,7 @@ impl Members {
         let number = self.len();
         let part = &mut self.parts[part];
         part.first = part.first.min(number);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a value of the type that `new` made this source's keys for.
         unsafe { part.keys.push(key) }
     }
 
@@ -97,7 +97,7 @@ impl Members {
     /// `key` must be a non-null value of the base type of that source's keys.
     pub unsafe fn find(&self, part: usize, sorted: &[u32], key: Datum) -> Option<u32> {
         let SourceKeys { first, keys, .. } = &self.parts[part];
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a value of the base type of the type that `new` made these keys for.
         unsafe { keys.find(sorted, key) }.map(|number| first + number)
     }
 

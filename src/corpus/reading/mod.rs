@@ -18,28 +18,27 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use pgrx::prelude::*;
+use pgrx::pg_sys::Datum;
 use sketch::boilerplate::Boilerplate;
-use sketch::pipeline::{Crew, Hands, Signer, SignerBatch, hands};
+use sketch::pipeline::{Hands, Signer, SignerBatch, hands};
 use sketch::{Banding, Config, Sketcher, memory};
 
 use crate::corpus::reading::band_columns::BandColumns;
 use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
-use crate::corpus::reading::progress::Progress;
+use crate::corpus::reading::progress::{Progress, crew};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::arguments::Criteria;
 use crate::corpus::source::keys::KeyCheck;
-use crate::corpus::source::reader::{Copied, Reader};
+use crate::corpus::source::reader::{Copied, Reader, Unread};
 use crate::corpus::source::row_filter::SourceRow;
 use crate::corpus::source::row_spool::{RowSpool, RowSpools};
 use crate::corpus::source::select::SourceRows;
 use crate::error::Result;
 use crate::memory::JobShares;
 use crate::options::Verify;
-use crate::pg::hands::{for_job, setting};
+use crate::pg::hands::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
-use crate::pg::open::Open;
 
 /// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.
 const BATCH: usize = 128 << 10;
@@ -124,33 +123,29 @@ impl Documents {
         self.sizes.len() as u32
     }
 
-    /// Calls `read` with what takes in the documents of a source, of that table if it is one. Returns which of those
-    /// that were pushed have no shingles, by their places, ascending.
-    pub fn take_in(
-        &mut self,
-        table: Option<&Open>,
-        read: impl FnOnce(&mut Intake) -> Result<()>,
-    ) -> Result<Vec<u32>> {
+    /// Calls `read` with what takes in the documents of a source. Returns which of those that were pushed have no
+    /// shingles, by their places, ascending.
+    pub fn take_in(&mut self, read: impl FnOnce(&mut Intake) -> Result<()>) -> Result<Vec<u32>> {
         let make = match self.collecting {
             Some(_) => Signer::of_fingerprints,
             None => |signer| signer,
         };
         self.signed = 0;
-        self.by_hands(table, make, Self::take, read)?;
+        self.by_hands(make, Self::take, read)?;
         Ok(std::mem::take(&mut self.without))
     }
 
     /// Calls `read` with what has documents signed by what `make` makes of a signer, and `take` with their batches.
     fn by_hands(
         &mut self,
-        table: Option<&Open>,
         make: fn(Signer) -> Signer,
         take: Take,
         read: impl FnOnce(&mut Intake) -> Result<()>,
     ) -> Result<()> {
         let (config, banding) = (self.config.clone(), self.banding);
         let signer = || Signer::new(Sketcher::new(config.clone()), banding).with_signature_hash();
-        let mut others = || (0..for_job(table)).map(|_| make(signer())).collect();
+        let threads = self.progress.threads();
+        let mut others = || (0..threads).map(|_| make(signer())).collect();
         hands(setting(self.memory), make(signer()), &mut others, |hands| {
             let full = BATCH.min(self.memory / 4);
             let (batch, context) = (SignerBatch::default(), Memory::scratch(c"minlsh document"));
@@ -194,26 +189,19 @@ impl Documents {
 
     /// Finds out what does not count of the documents that were collected, if they were, and signs what does. They are
     /// read once more.
-    pub fn sign_collected(
-        &mut self,
-        table: Option<&Open>,
-        memory: &JobShares,
-        rows: &mut RowSpools,
-    ) -> Result<()> {
+    pub fn sign_collected(&mut self, memory: &JobShares, rows: &mut RowSpools) -> Result<()> {
         let Some(collecting) = self.collecting.take() else { return Ok(()) };
         let config = collecting.config.clone();
         // Nothing else is kept by now of what these shares are for.
         let mut check = check_interrupts;
-        let mut crew = match for_job(table) {
-            0 => Crew::Alone(&mut check),
-            // They count beside the texts that are out.
-            threads => Crew::With(setting(memory.reading / 2), threads),
-        };
+        // They count beside the texts that are out.
+        let mut crew = crew(memory.reading / 2, self.progress.threads(), &mut check);
         let JobShares { reading, boilerplate, .. } = *memory;
         let found = collecting.finish(rows, &mut crew, reading, boilerplate);
         let mut boilerplates = found?;
         self.signed = 0;
-        self.by_hands(table, Signer::without_boilerplate, Self::take_counted, |intake| {
+        let reader = self.reader;
+        self.by_hands(Signer::without_boilerplate, Self::take_counted, |intake| {
             rows.each(&mut (0..), &mut |_, row| {
                 check_interrupts();
                 let origin = boilerplates.origin(row.number);
@@ -222,8 +210,9 @@ impl Documents {
                     intake.finish()?;
                 }
                 let boilerplate = boilerplates.of_origin(origin)?;
-                // SAFETY: a value that was taken in before.
-                unsafe { intake.push_again(row.document()?, &config, boilerplate) }
+                // SAFETY: a value that `read` has taken in before, by the same reader.
+                let document = unsafe { reader.document(row.document()?) };
+                intake.push_again(document, &config, boilerplate)
             })
         })?;
         rows.rewind();
@@ -247,27 +236,26 @@ impl Documents {
         Ok(())
     }
 
-    /// Reads the rows of a source, of that table if it is one, and puts those of its documents aside. Returns which of
-    /// these have no shingles.
+    /// Reads the rows of a source, and puts those of its documents aside. Returns which of these have no shingles.
     pub fn read(
         &mut self,
         rows: &SourceRows,
         keys: &KeyCheck,
-        table: Option<&Open>,
         spool: &mut RowSpool,
     ) -> Result<Vec<u32>> {
-        let without = self.take_in(table, |intake| {
+        let reader = self.reader;
+        let without = self.take_in(|intake| {
             rows.each(&mut |row: &SourceRow| {
                 check_interrupts();
                 let Some(document) = row.document() else { return Ok(()) };
+                // SAFETY: a value of the source's column of documents, by whose type `Source::reader` made the reader.
+                let document = unsafe { reader.document(document) };
                 let scope = |place: usize| row.scope(place);
                 let Some(key) = row.key() else {
-                    // SAFETY: the columns that the kind was found for.
-                    let is_document = unsafe { intake.is_document(document, scope)? };
+                    let is_document = intake.is_document(document, scope)?;
                     return if is_document { Err(keys.missing()) } else { Ok(()) };
                 };
-                // SAFETY: the columns that the kind and the scopes were found for.
-                if unsafe { intake.push(document, scope, keys.hash(key))? } {
+                if intake.push(document, scope, keys.hash(key))? {
                     spool.push(row)?;
                 }
                 Ok(())
@@ -294,19 +282,16 @@ pub struct Intake<'a, 'scope, 'env> {
 }
 
 impl Intake<'_, '_, '_> {
-    /// Takes in a document, and reports whether it is one that others can be similar to: it has a
-    /// scope. Whether it has shingles is seen later.
-    ///
-    /// # Safety
-    /// `document` and `scope` are values of the criteria's kind, and of the types of the scopes.
-    pub unsafe fn push(
+    /// Takes in a document, and reports whether it is one that others can be similar to: it has a scope. Whether it has
+    /// shingles is seen later.
+    pub fn push(
         &mut self,
-        document: pg_sys::Datum,
-        scope: impl Fn(usize) -> Option<pg_sys::Datum>,
+        document: Unread,
+        scope: impl Fn(usize) -> Option<Datum>,
         key: Option<u64>,
     ) -> Result<bool> {
         let Self { documents, batch, context, .. } = self;
-        let Documents { known, collecting, reader, config, notes, .. } = &mut **documents;
+        let Documents { known, collecting, config, notes, .. } = &mut **documents;
         let Some(own) = known.of(&scope)? else { return Ok(false) };
         let (origin, config) = match collecting {
             Some(collecting) => {
@@ -316,9 +301,7 @@ impl Intake<'_, '_, '_> {
             }
             None => (0, &*config),
         };
-        // SAFETY: the caller's promise.
-        let copied = context.run_and_reset(|| unsafe { reader.copy(document, config, batch) })?;
-        let Copied { size, least } = copied;
+        let Copied { size, least } = context.run_and_reset(|| document.copy(config, batch))?;
         notes.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         notes.push_back(Note { size, least, scope: own, origin, key });
@@ -327,19 +310,14 @@ impl Intake<'_, '_, '_> {
     }
 
     /// Takes in a document once more, to be signed without such boilerplate.
-    ///
-    /// # Safety
-    /// As for [`Intake::push`].
-    unsafe fn push_again(
+    fn push_again(
         &mut self,
-        document: pg_sys::Datum,
+        document: Unread,
         config: &Config,
         boilerplate: Option<Arc<Boilerplate>>,
     ) -> Result<()> {
-        let Self { documents, batch, context, .. } = self;
-        let reader = documents.reader;
-        // SAFETY: the caller promises a value of the kind that `reader` reads.
-        context.run_and_reset(|| unsafe { reader.copy(document, config, batch) })?;
+        let Self { batch, context, .. } = self;
+        context.run_and_reset(|| document.copy(config, batch))?;
         batch.without(boilerplate)?;
         self.give_if_full()
     }
@@ -349,15 +327,12 @@ impl Intake<'_, '_, '_> {
     }
 
     /// True if a document is one that others can be similar to: it has shingles, and a scope.
-    ///
-    /// # Safety
-    /// As for [`Intake::push`].
-    unsafe fn is_document(
+    fn is_document(
         &mut self,
-        document: pg_sys::Datum,
-        scope: impl Fn(usize) -> Option<pg_sys::Datum>,
+        document: Unread,
+        scope: impl Fn(usize) -> Option<Datum>,
     ) -> Result<bool> {
-        let Documents { known, reader, config, .. } = &mut *self.documents;
+        let Documents { known, config, .. } = &mut *self.documents;
         let mut is_document = false;
         if known.of(scope)?.is_some() {
             let mut sketcher = Sketcher::new(config.clone());
@@ -365,9 +340,7 @@ impl Intake<'_, '_, '_> {
                 is_document = true;
                 Ok(())
             };
-            // SAFETY: the caller's promise.
-            let sketch = || unsafe { reader.sketch(document, &mut sketcher, found) };
-            self.context.run_and_reset(sketch)?;
+            self.context.run_and_reset(|| document.sketch(&mut sketcher, found))?;
         }
         Ok(is_document)
     }

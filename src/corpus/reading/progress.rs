@@ -1,15 +1,27 @@
 //! The progress of whole-corpus jobs, of all sessions that the caller may see: the view `minlsh_progress`.
 //!
-//! A job counts what it has done in the slot that [`job`](crate::pg::job) gives it.
+//! A job counts what it has done in the slot that [`job`](crate::pg::job) gives it. It also knows who may help it.
 
 use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::pipeline::Crew;
 
 use crate::error::Result;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::CatalogRow;
+use crate::pg::hands::{for_job, setting};
 use crate::pg::job::{Counter, Job, running};
+use crate::pg::open::Open;
+use crate::pg::relation::Lock;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::text;
+
+/// Those who do some work: so many threads, which `memory` bytes may be out for, or the backend, which calls `check`.
+pub fn crew<'a>(memory: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {
+    match threads {
+        0 => Crew::Alone(check),
+        _ => Crew::With(setting(memory), threads),
+    }
+}
 
 sql_function!(minlsh_running_jobs, running_jobs);
 
@@ -36,7 +48,11 @@ const PHASES: [&str; 7] = [
 ];
 
 /// A running job, shown until it is dropped.
-pub struct Progress(Job);
+pub struct Progress {
+    job: Job,
+    /// The table that it reads, which may say how many threads help.
+    table: Option<Oid>,
+}
 
 impl Progress {
     /// A job begins to read; of that table, if it is one.
@@ -44,29 +60,35 @@ impl Progress {
         let row = table.and_then(CatalogRow::<pg_sys::FormData_pg_class>::find);
         let job = Job::start(table);
         job.set(Counter::Estimated, row.map_or(0, |row| row.reltuples.max(0.0) as u64));
-        let progress = Self(job);
+        let progress = Self { job, table };
         progress.enter(JobPhase::Reading);
         progress
     }
 
+    /// The number of threads that may help.
+    pub fn threads(&self) -> usize {
+        let table = self.table.and_then(|table| Open::relation(table, Lock::Held));
+        for_job(table.as_ref())
+    }
+
     /// A phase begins.
     pub fn enter(&self, phase: JobPhase) {
-        self.0.set(Counter::Phase, phase as u64);
+        self.job.set(Counter::Phase, phase as u64);
     }
 
     /// So many documents were read.
     pub fn read(&self, documents: u64) {
-        self.0.set(Counter::Read, documents);
+        self.job.set(Counter::Read, documents);
     }
 
     /// So many documents share a bucket with another.
     pub fn candidates(&self, documents: u64) {
-        self.0.set(Counter::Candidates, documents);
+        self.job.set(Counter::Candidates, documents);
     }
 
     /// So many of them were compared.
     pub fn compared(&self, documents: u64) {
-        self.0.set(Counter::Compared, documents);
+        self.job.set(Counter::Compared, documents);
     }
 }
 

@@ -21,8 +21,15 @@ use crate::row_key::Key;
 use crate::types;
 
 impl Source {
+    /// Chooses the columns by which documents are grouped: those of an index, and what the call says.
+    pub fn choose_groupings(&mut self, arguments: &Arguments) -> Result<()> {
+        self.scopes.extend(self.scope(arguments)?);
+        self.origin = self.origin_given(arguments)?;
+        Ok(())
+    }
+
     /// The column that `scope` names, if it was passed.
-    pub fn scope(&self, arguments: &Arguments) -> Result<Option<usize>> {
+    fn scope(&self, arguments: &Arguments) -> Result<Option<usize>> {
         arguments.scope().map(|name| self.column_named(name, "scope")).transpose()
     }
 
@@ -47,7 +54,7 @@ impl Source {
     }
 
     /// The origin of documents that `boilerplate` says, if it was passed.
-    pub fn origin_given(&self, arguments: &Arguments) -> Result<Option<Origin>> {
+    fn origin_given(&self, arguments: &Arguments) -> Result<Option<Origin>> {
         let Some(name) = arguments.boilerplate() else { return Ok(None) };
         if raw_text(name).to_bytes() == b"*" {
             return Ok(Some(Origin::Same));

@@ -195,8 +195,7 @@ impl Source {
             Some(name) => source.column_named(name, "body")?,
             None => 1,
         };
-        source.scopes.extend(source.scope(arguments)?);
-        source.origin = source.origin_given(arguments)?;
+        source.choose_groupings(arguments)?;
         let is_used = |place: &usize| {
             [0, source.body].contains(place) || source.groupings().any(|other| other == *place)
         };
@@ -232,8 +231,7 @@ impl Source {
         let number = relation.columns.get(source.body).map_or(0, |column| column.number);
         let key = || Key::of_table(relation.oid, relation.kind, number).ok();
         source.choose_key(arguments, &relation, key)?;
-        source.scopes.extend(source.scope(arguments)?);
-        source.origin = source.origin_given(arguments)?;
+        source.choose_groupings(arguments)?;
         source.kind = source.checked_kind(arguments)?;
         let is_indexed = matches!(relation.kind, b'r' | b'p' | b'm');
         // Rows are asked for by their places, which are a column that nobody can be granted.
@@ -301,8 +299,7 @@ impl Source {
         let mut source = Self::new(argument, from, columns);
         (source.relation, source.body, source.scopes) = (Some(relation.oid), body, scopes);
         source.choose_key(arguments, relation, || named.key.ok())?;
-        source.scopes.extend(source.scope(arguments)?);
-        source.origin = source.origin_given(arguments)?;
+        source.choose_groupings(arguments)?;
         source.kind = named.info.kind;
         let has_places = may_read(relation.oid, &[]);
         if added.is_empty() && predicate.is_none() && has_places && !only {

@@ -1,6 +1,7 @@
 //! Reads the documents of a source, to be signed.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use pgrx::pg_sys::Datum;
 use sketch::pipeline::SignerBatch;
@@ -37,7 +38,7 @@ impl fmt::Display for Reader {
 
 /// A document that was copied to be signed.
 pub struct Copied {
-    /// The bytes that [`Reader::with_stored`] will give.
+    /// The bytes that [`Unread::with_stored`] will give.
     pub size: usize,
     /// The least similarity that it asks for itself.
     pub least: f64,
@@ -77,70 +78,13 @@ impl Reader {
         self.kind == Kind::Text
     }
 
-    /// Reads a document, and the least similarity that it asks for itself.
-    ///
-    /// # Safety
-    /// `document` is a non-null value of this kind, valid for `'a`.
-    unsafe fn read<'a>(self, document: Datum, hash: ElementHash) -> Result<(Value<'a>, f64)> {
-        let kind = if self.is_document { Kind::Document } else { self.kind };
-        // SAFETY: the caller's promise.
-        let (value, own) = unsafe { kind.read(document, hash) }?;
-        Ok((value, own.map_or(0.0, |own| own.threshold.get())))
-    }
-
-    /// Signs a document, and calls `look` with its signature and the least similarity that it asks for itself; not if
-    /// it has no shingles.
-    ///
-    /// # Safety
-    /// `document` is a non-null value of this kind.
-    pub unsafe fn sketch(
-        self,
-        document: Datum,
-        sketcher: &mut Sketcher,
-        look: impl FnOnce(&[i32], f64) -> Result<()>,
-    ) -> Result<()> {
-        let hash = sketcher.config().scheme().element_hash();
-        // SAFETY: the caller's promise; it is used in this call only.
-        let (value, least) = unsafe { self.read(document, hash)? };
-        check_length(&value, sketcher.config())?;
-        match value.signature(sketcher)? {
-            Some(signature) => look(signature, least),
-            None => Ok(()),
-        }
-    }
-
-    /// Copies a document into a batch, to be signed by `config`.
-    ///
-    /// # Safety
-    /// `document` is a non-null value of this kind.
-    pub unsafe fn copy(
-        self,
-        document: Datum,
-        config: &Config,
-        batch: &mut SignerBatch,
-    ) -> Result<Copied> {
-        if self.is_text() {
-            // SAFETY: the caller's promise.
-            return unsafe {
-                lossless::stored(document, |text| {
-                    batch.push_text(text)?;
-                    Ok(Copied { size: text.bytes.len(), least: 0.0 })
-                })
-            };
-        }
-        // SAFETY: the caller's promise.
-        let (value, least) = unsafe { self.read(document, config.scheme().element_hash())? };
-        check_length(&value, config)?;
-        Ok(Copied { size: value.copy(batch)?, least })
-    }
-
-    /// About how many shingles there are in so many bytes of what [`Self::append`] makes: a text has one for each,
+    /// About how many shingles there are in so many bytes of what [`Unread::append`] makes: a text has one for each,
     /// nearly.
     pub fn elements(self, bytes: usize) -> usize {
         if self.kind == Kind::Text { bytes } else { bytes / size_of::<u64>() }
     }
 
-    /// The set of a document, of what [`Self::append`] has made of it.
+    /// The set of a document, of what [`Unread::append`] has made of it.
     pub fn set(
         self,
         config: &Config,
@@ -181,36 +125,80 @@ impl Reader {
         Ok(hash128(bytes))
     }
 
-    /// Calls `look` with what [`Self::append`] makes; with a text as it is stored, which
-    /// [`StoredBytes::unpacked`] undoes. `room` is used where there must be a copy.
+    /// A document, to be read.
     ///
     /// # Safety
-    /// As for [`Self::append`].
-    pub unsafe fn with_stored<T>(
+    /// `value` is a non-null value of this kind, valid for `'a`.
+    pub unsafe fn document<'a>(self, value: Datum) -> Unread<'a> {
+        Unread { reader: self, value, valid: PhantomData }
+    }
+}
+
+/// A document that was not read yet: a value of the kind that its reader reads.
+#[derive(Clone, Copy)]
+pub struct Unread<'a> {
+    reader: Reader,
+    value: Datum,
+    valid: PhantomData<&'a ()>,
+}
+
+impl<'a> Unread<'a> {
+    /// Reads it, and the least similarity that it asks for itself.
+    fn read(self, hash: ElementHash) -> Result<(Value<'a>, f64)> {
+        let Self { reader: Reader { kind, is_document }, value, .. } = self;
+        let kind = if is_document { Kind::Document } else { kind };
+        // SAFETY: whoever called `Reader::document` promised a value of that kind, valid for `'a`.
+        let (value, own) = unsafe { kind.read(value, hash) }?;
+        Ok((value, own.map_or(0.0, |own| own.threshold.get())))
+    }
+
+    /// Signs it, and calls `look` with its signature and the least similarity that it asks for itself; not if it has no
+    /// shingles.
+    pub fn sketch(
         self,
-        document: Datum,
+        sketcher: &mut Sketcher,
+        look: impl FnOnce(&[i32], f64) -> Result<()>,
+    ) -> Result<()> {
+        let (value, least) = self.read(sketcher.config().scheme().element_hash())?;
+        check_length(&value, sketcher.config())?;
+        match value.signature(sketcher)? {
+            Some(signature) => look(signature, least),
+            None => Ok(()),
+        }
+    }
+
+    /// Copies it into a batch, to be signed by `config`.
+    pub fn copy(self, config: &Config, batch: &mut SignerBatch) -> Result<Copied> {
+        if self.reader.is_text() {
+            return self.with_stored(&mut Vec::new(), |text| {
+                batch.push_text(text)?;
+                Ok(Copied { size: text.bytes.len(), least: 0.0 })
+            });
+        }
+        let (value, least) = self.read(config.scheme().element_hash())?;
+        check_length(&value, config)?;
+        Ok(Copied { size: value.copy(batch)?, least })
+    }
+
+    /// Calls `look` with what [`Self::append`] makes; with a text as it is stored, which [`StoredBytes::unpacked`]
+    /// undoes. `room` is used where there must be a copy.
+    pub fn with_stored<T>(
+        self,
         room: &mut Vec<u8>,
         look: impl FnOnce(StoredBytes) -> Result<T>,
     ) -> Result<T> {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if self.is_text() {
-                return lossless::stored(document, look);
-            }
-            room.clear();
-            self.append(document, room)?;
+        if self.reader.is_text() {
+            // SAFETY: a value of type `text`, as whoever called `Reader::document` promised of this kind.
+            return unsafe { lossless::stored(self.value, look) };
         }
+        room.clear();
+        self.append(room)?;
         look(StoredBytes::plain(room))
     }
 
-    /// Appends what it takes to compare a document exactly: a text as UTF-8, a set as the hashes
-    /// of its elements.
-    ///
-    /// # Safety
-    /// `document` is a non-null value of this kind.
-    pub unsafe fn append(self, document: Datum, out: &mut Vec<u8>) -> Result<()> {
-        // SAFETY: the caller's promise.
-        match unsafe { self.read(document, ElementHash::Xxh3)? }.0 {
+    /// Appends what it takes to compare it exactly: a text as UTF-8, a set as the hashes of its elements.
+    pub fn append(self, out: &mut Vec<u8>) -> Result<()> {
+        match self.read(ElementHash::Xxh3)?.0 {
             Value::Text(text) => Ok(memory::extend(out, lossless::decode(text)?.as_bytes())?),
             Value::Set(hashes) => Ok(append_bytes(&hashes, out)?),
             // There is nothing but the signature.
@@ -253,7 +241,7 @@ impl Own {
     /// # Safety
     /// `document` is a non-null `minlsh_document`.
     pub unsafe fn add(own: &mut Option<Self>, document: Datum, argument: &str) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a `minlsh_document` that is not NULL; it is used in this call only.
         let document = unsafe { Document::read(document)? };
         let (kind, config, least) = (document.kind(), document.config()?, document.threshold.get());
         let Some(known) = own else {

@@ -99,7 +99,7 @@ impl Neighbors {
             progress.compared(compared);
             search.document.bytes.clear();
             // SAFETY: a document of the source that the reader was made for.
-            unsafe { reader.append(row.document, &mut search.document.bytes)? };
+            unsafe { reader.document(row.document) }.append(&mut search.document.bytes)?;
             if !search.document.sign()? {
                 found.empty += 1;
                 return Ok(());

@@ -86,7 +86,7 @@ impl Sample {
             progress.read(sample.documents);
             bytes.clear();
             // SAFETY: a document of the source that the reader was made for.
-            unsafe { reader.append(row.document, &mut bytes)? };
+            unsafe { reader.document(row.document) }.append(&mut bytes)?;
             sample.look(reader, config, &bytes)?;
             if cost_of(&bytes, key) > wanted.room / PARTS {
                 sample.large += 1;

@@ -42,7 +42,7 @@ impl ByBands {
             Ok(criteria.banding.hashes(signature, &mut signed.bands)?)
         };
         // SAFETY: a value of the kind that the criteria were made for.
-        unsafe { criteria.reader.sketch(value, sketcher, look)? };
+        unsafe { criteria.reader.document(value) }.sketch(sketcher, look)?;
         Ok(signed)
     }
 }
