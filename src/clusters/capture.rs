@@ -2,12 +2,11 @@
 //!
 //! The [`Record`] names the queue, the key, and the columns that the index is made of.
 
-use std::ffi::CStr;
-
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::clusters::tables::Queue;
+use crate::clusters::tables::{CAPTURE, ChangeQueue};
+use crate::clusters::tracked::members_beside;
 use crate::error::{Result, SqlError, error, warning};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::names::{regclass_literal, relation_name};
@@ -17,9 +16,6 @@ use crate::pg::trigger::{Event, Fired, Record, Trigger};
 use crate::settings;
 
 sql_function!(minlsh_capture, capture);
-
-/// The trigger function's name.
-pub const CAPTURE: &CStr = c"minlsh_capture";
 
 fn capture(call: &Call) -> Result<Option<Datum>> {
     let Some(fired) = Fired::of(call) else {
@@ -52,7 +48,7 @@ fn misused(problem: &str) -> SqlError {
 /// All documents are gone: a row without a key says so.
 fn truncated(fired: &Fired, documents: &Open) -> Result<()> {
     if let Some(queue) = fired.trigger().tied_to
-        && let Some(queue) = Queue::to_write(queue, documents)?
+        && let Some(queue) = ChangeQueue::to_write(queue, documents)?
     {
         queue.note(None);
     }
@@ -92,7 +88,9 @@ impl Statement {
         if keys == [None, None] {
             return Ok(());
         }
-        let Some(queue) = Queue::to_write(self.record.beside, documents)? else { return Ok(()) };
+        let Some(queue) = ChangeQueue::to_write(self.record.beside, documents)? else {
+            return Ok(());
+        };
         queue.check_key(documents, &self.key)?;
         keys.into_iter().flatten().for_each(|key| queue.note(Some(key)));
         Ok(())
@@ -107,7 +105,7 @@ fn warn_of_length(queue: Oid) {
         return;
     }
     if u64::from(open.pages()) * u64::from(pg_sys::BLCKSZ) >= limit {
-        let tracked = relation_name(queue).trim_end_matches("_queue").to_owned();
+        let tracked = members_beside(queue).map_or_else(|| "...".to_owned(), regclass_literal);
         let (queue, limit) = (relation_name(queue), limit >> 10);
         warning(format!("queue \"{queue}\" exceeds minlsh.queue_warning, which is {limit} kB"))
             .set_detail(
@@ -115,9 +113,8 @@ fn warn_of_length(queue: Oid) {
                  refreshed for a long time.",
             )
             .set_hint(format!(
-                "Run SELECT minlsh_refresh_clusters({}), or drop the tracked clusters with \
-                 minlsh_untrack_clusters().",
-                regclass_literal(open.oid()).replace(&queue, &tracked)
+                "Run SELECT minlsh_refresh_clusters({tracked}), or drop the tracked clusters with \
+                 minlsh_untrack_clusters()."
             ))
             .report(PgLogLevel::WARNING);
     }

@@ -31,7 +31,7 @@ const ARGUMENTS: usize = 15;
 pub type Fingerprint = [u8; 16];
 
 /// Documents in components of two or more.
-pub struct Found {
+pub struct FoundComponents {
     members: Members,
     /// Of each its name among the members, its component, and its fingerprint.
     pub documents: Vec<(u32, u32, Fingerprint)>,
@@ -39,7 +39,7 @@ pub struct Found {
     pub read: u32,
 }
 
-impl Found {
+impl FoundComponents {
     /// The key of the document of that name.
     pub fn key(&self, name: u32) -> Datum {
         self.members.stored(name)
@@ -81,13 +81,13 @@ pub fn question<'a>(
 }
 
 /// The components of the documents of a job, be they all or some.
-pub fn find(work: Work) -> Result<Found> {
+pub fn find(work: Work) -> Result<FoundComponents> {
     let Work { members, mut batches, read } = work;
     let criteria = batches.criteria().clone();
     let (mut documents, mut components) = (Vec::new(), 0);
     batches.each(
-        &|group: &mut Group, emit: &mut Emit<Component>| of_group(group, &criteria, emit),
-        &mut |component: Component| {
+        &|group: &mut Group, emit: &mut Emit<ComponentMembers>| of_group(group, &criteria, emit),
+        &mut |component: ComponentMembers| {
             for (document, print) in component {
                 memory::push(&mut documents, (document, components, print))?;
             }
@@ -95,17 +95,17 @@ pub fn find(work: Work) -> Result<Found> {
             Ok(())
         },
     )?;
-    Ok(Found { members, documents, read })
+    Ok(FoundComponents { members, documents, read })
 }
 
 /// The documents of a component by name, with their fingerprints.
-type Component = Vec<(u32, Fingerprint)>;
+type ComponentMembers = Vec<(u32, Fingerprint)>;
 
 /// Gives out the components of a group.
 fn of_group(
     group: &mut Group,
     criteria: &Criteria,
-    emit: &mut Emit<Component>,
+    emit: &mut Emit<ComponentMembers>,
 ) -> std::result::Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     // minlsh.bucket_limit would make the result depend on the order of rows.

@@ -17,7 +17,7 @@
 //!    The components are those of all documents, or those of what may have changed ([`seeded`]), whichever
 //!    costs less: one job, with more documents in it or fewer.
 //! 3. [`stamp`] shows what triggers do not see: other files, other triggers, another owner. If it
-//!    differs, the refresh looks at all documents.
+//!    differs, the refresh looks at all documents, and has triggers fire always again.
 //!
 //! The tables are found by name from the first of them, opened under lock, and checked for kind, owner and
 //! columns. Then SQL reads and writes them, as their owner ([`tables`]). Whoever owns them can alter them, and gains
@@ -26,15 +26,12 @@
 mod capture;
 pub mod check;
 mod components;
-mod known;
 mod least;
 mod places;
 mod refresh;
 mod seeded;
 mod stamp;
-mod state;
 mod tables;
 mod track;
 pub mod tracked;
-mod triggers;
 mod write;

@@ -1,21 +1,29 @@
-//! The documents of an update: keys that are stored, and keys that were found, brought together by rank.
+//! The documents of an update: what the last refresh has stored of them, looked up, and what was found, brought
+//! together by rank.
 
+use std::collections::HashMap;
+
+use ahash::RandomState;
 use pgrx::PgSqlErrorCode;
-use pgrx::pg_sys::{Datum, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::clusters::{ClusterId, RankedDocument};
 use sketch::memory;
 
 use crate::clusters::components::Fingerprint;
-use crate::error::{Result, SqlError, error};
+use crate::clusters::tables::{AT_A_TIME, Tables};
+use crate::error::{Result, SqlError, error, wrong_state};
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
+use crate::pg::row::Continue;
+use crate::pg::spi::{Parameter, Rows};
 
 /// The cluster and the fingerprint that are stored of a document.
 pub type StoredMembership = (ClusterId, Option<Fingerprint>);
 
 /// A document of an update: what is stored of it, and what must be.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct UpdatePlace {
     /// The key.
     pub key: Datum,
     /// The stored state before the update.
@@ -53,7 +61,7 @@ impl ClusterPlaces {
         old: Option<StoredMembership>,
         new: Option<(u32, Option<Fingerprint>)>,
     ) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: a key of the type that `new` has made `keys` for, as this function asks of its caller.
         unsafe { self.keys.push(key)? };
         memory::push(&mut self.old, old)?;
         memory::push(&mut self.new, new).map_err(Into::into)
@@ -92,19 +100,113 @@ impl ClusterPlaces {
     /// # Safety
     /// The key is of the type of the keys.
     pub unsafe fn has(&self, key: Datum) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: a key of the type that `new` has made `keys` for, as this function asks of its caller.
         unsafe { self.keys.find(&self.ranks, key).is_some() }
     }
 
     /// By rank.
-    pub fn list(&self) -> Result<Vec<Place>> {
-        let all = self.merged.iter().map(|&(first, last)| Place {
+    pub fn list(&self) -> Result<Vec<UpdatePlace>> {
+        let all = self.merged.iter().map(|&(first, last)| UpdatePlace {
             key: self.keys.datum(first),
             old: self.old[first as usize],
             print: self.new[last as usize].and_then(|(_, print)| print),
         });
         memory::collect(all).map_err(Into::into)
     }
+}
+
+/// The stored state of documents and clusters.
+pub struct Known<'a> {
+    tables: &'a Tables,
+    /// The next new id.
+    next: ClusterId,
+    /// The sizes of the clusters that were met, by the list.
+    sizes: HashMap<ClusterId, u64, RandomState>,
+}
+
+impl<'a> Known<'a> {
+    /// The stored state that the active snapshot sees.
+    pub fn of(tables: &'a Tables, next: ClusterId) -> Self {
+        Self { tables, next, sizes: HashMap::default() }
+    }
+
+    /// Reads what is stored of each of some documents.
+    pub fn members(&mut self, keys: &DocumentKeys) -> Result<Vec<Option<StoredMembership>>> {
+        let mut stored = memory::filled(None, keys.len())?;
+        let mut memory = Memory::scratch(c"minlsh keys of a statement");
+        for first in (0..keys.len()).step_by(AT_A_TIME) {
+            let some = first..keys.len().min(first + AT_A_TIME);
+            memory.run_and_reset(|| {
+                let some = some.map(|at| Some(keys.datum(at as u32)));
+                // SAFETY: callers gather keys of the documents, whose type `Tables::open` was given as that of its
+                // columns.
+                let some = unsafe { Parameter::array(some, self.tables.key) };
+                self.tables.each(
+                    "SELECT n.at, m.cluster_id, m.fingerprint, l.size
+                     FROM unnest($1) WITH ORDINALITY AS n (doc_id, at)
+                     JOIN {members} AS m ON m.doc_id {=} n.doc_id
+                     LEFT JOIN {list} AS l ON l.cluster_id = m.cluster_id",
+                    &[some],
+                    |rows, row| {
+                        let at = rows.int8(row, 1)?.unwrap_or_default() as usize - 1;
+                        let membership = stored_of(rows, (row, 2), self.next)?;
+                        let size = rows.int8(row, 4)?.and_then(|size| u32::try_from(size).ok());
+                        if let (Some((cluster, _)), Some(size)) = (membership, size) {
+                            // Documents are counted by 32 bits: what is more is not a size.
+                            memory::insert_at(&mut self.sizes, cluster, size.into())?;
+                        }
+                        stored[first + at] = membership;
+                        Ok(Continue::Yes)
+                    },
+                )
+            })?;
+        }
+        Ok(stored)
+    }
+
+    /// The number of members that a cluster has by the list, of which a member was looked up.
+    pub fn size(&self, cluster: ClusterId) -> Option<u64> {
+        self.sizes.get(&cluster).copied()
+    }
+}
+
+/// Calls `visit` with the members of a cluster, until it says that it has enough.
+pub fn each_of(
+    tables: &Tables,
+    cluster: ClusterId,
+    visit: &mut dyn FnMut(Datum, Option<Fingerprint>) -> Result<Continue>,
+) -> Result<()> {
+    tables.each(
+        "SELECT doc_id, fingerprint FROM {members} WHERE cluster_id = $1",
+        &[Parameter::int8(cluster)],
+        |rows, row| match rows.value(row, 1, tables.key)? {
+            Some(key) => visit(key, print_of(rows, (row, 2))?),
+            None => Ok(Continue::Yes),
+        },
+    )
+}
+
+/// Reads the cluster of a member, and its fingerprint in the next column. Ids that were never given, from `next` on,
+/// would be given twice.
+pub fn stored_of(
+    rows: &Rows,
+    (row, column): (usize, i32),
+    next: ClusterId,
+) -> Result<Option<StoredMembership>> {
+    let Some(cluster) = rows.int8(row, column)? else { return Ok(None) };
+    if (1..next).contains(&cluster) {
+        return Ok(Some((cluster, print_of(rows, (row, column + 1))?)));
+    }
+    Err(wrong_state(format!("the table of members has cluster {cluster}, which never existed"))
+        .set_detail("Somebody has changed the table.")
+        .set_hint("Delete its rows from the table of members, and refresh with full => true."))
+}
+
+/// Reads a fingerprint.
+fn print_of(rows: &Rows, (row, column): (usize, i32)) -> Result<Option<Fingerprint>> {
+    let print = rows.value(row, column, pg_sys::UUIDOID)?;
+    // SAFETY: a uuid is 16 bytes, in rows that are held.
+    Ok(print.map(|print| unsafe { *print.cast_mut_ptr::<Fingerprint>() }))
 }
 
 /// The error of a refresh in a transaction whose snapshot is too old; `detail` says what has happened since.

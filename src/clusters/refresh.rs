@@ -10,16 +10,13 @@ use pgrx::prelude::*;
 use sketch::clusters::{Block, ClusterId, Outcome, update};
 
 use crate::clusters::components;
-use crate::clusters::known::{each_of, stored_of};
 use crate::clusters::least::{LeastOfEach, least_similar};
-use crate::clusters::places::{ClusterPlaces, too_late};
+use crate::clusters::places::{ClusterPlaces, each_of, stored_of, too_late};
 use crate::clusters::seeded::{Seeded, cost_of_all, most_changed};
 use crate::clusters::stamp::{self, Stamp};
-use crate::clusters::state::State;
-use crate::clusters::tables::{Queue, Tables};
+use crate::clusters::tables::{ChangeQueue, RefreshState, Tables};
 use crate::clusters::tracked::Tracked;
-use crate::clusters::triggers;
-use crate::clusters::write::{Counts, Difference, write};
+use crate::clusters::write::{Difference, WrittenCounts, write};
 use crate::corpus::jobs::Question;
 use crate::error::{Result, error, warning, wrong_state};
 use crate::index::info::Info;
@@ -59,7 +56,7 @@ fn refresh_clusters(call: &Call) -> Result<Option<Datum>> {
     let done = Refresh::begin(&tracked, &tables)?.run(asked)?;
     drop(settings);
     let number = |number: i64| Some(Datum::from(number));
-    let Done { changed, counts, extent, state } = done;
+    let RefreshDone { changed, counts, extent, state } = done;
     let row = [
         number(changed),
         number(counts.joined),
@@ -82,12 +79,12 @@ enum Extent {
 }
 
 /// The result of a refresh.
-struct Done {
+struct RefreshDone {
     /// Keys that were in the queue.
     changed: i64,
-    counts: Counts,
+    counts: WrittenCounts,
     extent: Extent,
-    state: State,
+    state: RefreshState,
 }
 
 /// The keys that were written since the last refresh.
@@ -105,7 +102,7 @@ pub struct Refresh<'a> {
     tracked: &'a Tracked,
     tables: &'a Tables,
     index: Info,
-    state: State,
+    state: RefreshState,
     /// The stamp before the snapshot was taken, and whether it is that of the last refresh, and has not
     /// changed since.
     stamp: Stamp,
@@ -174,12 +171,12 @@ impl<'a> Refresh<'a> {
         })
     }
 
-    fn run(mut self, asked: Extent) -> Result<Done> {
+    fn run(mut self, asked: Extent) -> Result<RefreshDone> {
         let Queued { keys, count, truncated } = self.queued()?;
         let is_full = asked == Extent::Full || truncated || !self.nothing_went_by;
         if !is_full && count == 0 {
-            let (counts, extent) = (Counts::default(), Extent::Changes);
-            return Ok(Done { changed: 0, counts, extent, state: self.state });
+            let (counts, extent) = (WrittenCounts::default(), Extent::Changes);
+            return Ok(RefreshDone { changed: 0, counts, extent, state: self.state });
         }
         self.tracked.link(self.index.index.oid);
         let of_changes = match keys {
@@ -197,7 +194,9 @@ impl<'a> Refresh<'a> {
         let counts = write(self.tables, &found, &mut state, asked == Extent::Full, &least)?;
         self.state = state;
         if !self.stamp.faults.is_empty() {
-            if extent == Extent::Full && triggers::enable(self.tracked, &self.index, &self.stamp)? {
+            if extent == Extent::Full
+                && stamp::enable_triggers(self.tracked, &self.index, &self.stamp)?
+            {
                 self.stamp = stamp::of(self.tracked, &self.index.index);
             }
             warn_of(self.tracked, &self.stamp.faults);
@@ -206,7 +205,7 @@ impl<'a> Refresh<'a> {
         self.state.apart = Some(self.apart.clone());
         self.state.index = self.index.index.name.clone();
         self.finish(before)?;
-        Ok(Done { changed: count, counts, extent, state: self.state })
+        Ok(RefreshDone { changed: count, counts, extent, state: self.state })
     }
 
     /// The number of the last row of the log.
@@ -293,7 +292,7 @@ impl<'a> Refresh<'a> {
             let documents = places.merge()?;
             match update(&documents, &blocks, self.state.next_id)? {
                 Outcome::Done(update) => {
-                    return Ok(Difference { places, blocks, update, whole });
+                    return Ok(Difference { places, update, whole });
                 }
                 Outcome::Name(clusters) => {
                     let is_named = |block: &Block| clusters.binary_search(&block.cluster).is_ok();
@@ -377,12 +376,16 @@ fn warn_of(tracked: &Tracked, faults: &[String]) {
 }
 
 /// The state that a snapshot sees.
-fn state(queue: &Queue, snapshot: &Snapshot, tracked: &Tracked) -> Result<Option<State>> {
+fn state(
+    queue: &ChangeQueue,
+    snapshot: &Snapshot,
+    tracked: &Tracked,
+) -> Result<Option<RefreshState>> {
     let name = relation_name(tracked.oids.members);
     let mut state = None;
     queue.each(snapshot, &mut |text, _| {
         if let Some(text) = text {
-            state = Some(State::read(text, &name)?);
+            state = Some(RefreshState::read(text, &name)?);
         }
         Ok(())
     })?;

@@ -24,9 +24,8 @@ use sketch::clusters::{Block, ClusterId};
 use sketch::corpus::Components;
 use sketch::{Sketcher, memory};
 
-use crate::clusters::components::{self, Fingerprint, Found};
-use crate::clusters::known::{Known, each_of};
-use crate::clusters::places::{ClusterPlaces, StoredMembership, seen_twice};
+use crate::clusters::components::{self, Fingerprint, FoundComponents};
+use crate::clusters::places::{ClusterPlaces, Known, StoredMembership, each_of, seen_twice};
 use crate::clusters::tables::{AT_A_TIME, Tables};
 use crate::clusters::tracked::Tracked;
 use crate::corpus::jobs::Question;
@@ -123,7 +122,7 @@ struct Change {
 }
 
 /// Something that is true of the documents of some keys.
-type Test<'a> = dyn Fn(Datum) -> bool + 'a;
+type KeyTest<'a> = dyn Fn(Datum) -> bool + 'a;
 
 /// The kinds of documents in a job.
 #[derive(Clone, Copy)]
@@ -144,16 +143,16 @@ struct Rest {
 }
 
 /// The documents of the job.
-struct Job {
+struct SeededJob {
     keys: DocumentKeys,
     tags: Vec<Tag>,
 }
 
-impl Job {
+impl SeededJob {
     /// # Safety
     /// The key is of the type of the keys.
     unsafe fn push(&mut self, key: Datum, tag: Tag) -> Result<u32> {
-        // SAFETY: the caller's promise.
+        // SAFETY: a key of the type that `find` has made `keys` for, as this function asks of its caller.
         unsafe { self.keys.push(key)? };
         memory::push(&mut self.tags, tag)?;
         Ok(self.tags.len() as u32 - 1)
@@ -162,7 +161,7 @@ impl Job {
 
 /// Clusters of which not every document is named.
 #[derive(Default)]
-struct Blocks {
+struct KnownBlocks {
     blocks: Vec<Block>,
     /// The number of each cluster's block; none of a cluster that is named one by one.
     numbers: HashMap<ClusterId, Option<usize>, RandomState>,
@@ -170,7 +169,7 @@ struct Blocks {
     texts: HashSet<(usize, Fingerprint), RandomState>,
 }
 
-impl Blocks {
+impl KnownBlocks {
     fn add(&mut self, cluster: ClusterId, size: u64) -> Result<usize> {
         let number = self.blocks.len();
         memory::push(&mut self.blocks, Block { cluster, size, component: 0 })?;
@@ -229,9 +228,9 @@ impl Seeded<'_> {
         // They are ascending, each once.
         let all = memory::collect(0..changed.len() as u32)?;
         let (changes, buckets) = self.changes(&question, &index, (changed, &all), &mut known)?;
-        let mut blocks = Blocks::default();
+        let mut blocks = KnownBlocks::default();
         let keys = || DocumentKeys::new(key_type, key.collation());
-        let mut job = Job { keys: keys()?, tags: Vec::new() };
+        let mut job = SeededJob { keys: keys()?, tags: Vec::new() };
         let mut rest = Rest { keys: keys()?, stored: Vec::new() };
         let written = |key: Datum| {
             // SAFETY: called with keys of members, mates and the rest, which are all of `key_type`, as `changed` is.
@@ -320,10 +319,10 @@ impl Seeded<'_> {
     /// or is not what the list says.
     fn rests(
         &self,
-        (changes, written, alone): (&[Change], &Test, &Test),
+        (changes, written, alone): (&[Change], &KeyTest, &KeyTest),
         known: &mut Known,
         budget: &mut Budget,
-        (blocks, rest, job): (&mut Blocks, &mut Rest, &mut Job),
+        (blocks, rest, job): (&mut KnownBlocks, &mut Rest, &mut SeededJob),
     ) -> Result<bool> {
         let lost = changes.iter().filter(|change| change.now != Now::Same);
         let mut lost = memory::collect(lost.filter_map(|change| change.old))?;
@@ -382,7 +381,7 @@ impl Seeded<'_> {
         &self,
         cluster: ClusterId,
         mut lost: Vec<Option<Fingerprint>>,
-        is_lost: &Test,
+        is_lost: &KeyTest,
     ) -> Result<bool> {
         if lost.first() == Some(&None) {
             return Ok(false);
@@ -403,9 +402,9 @@ impl Seeded<'_> {
     fn mates(
         &self,
         (leaves, buckets): (&[Leaf], &[u64]),
-        (written, alone, known): (&Test, &Test, &mut Known),
+        (written, alone, known): (&KeyTest, &KeyTest, &mut Known),
         budget: &mut Budget,
-        (blocks, job): (&mut Blocks, &mut Job),
+        (blocks, job): (&mut KnownBlocks, &mut SeededJob),
     ) -> Result<bool> {
         let key_type = self.tracked.key.base_type;
         let Some(column) = self.tracked.documents.column(self.tracked.key.column) else {
@@ -479,8 +478,8 @@ impl Seeded<'_> {
     fn mate(
         (key, stored, alone): (Datum, Option<StoredMembership>, bool),
         known: &Known,
-        blocks: &mut Blocks,
-        job: &mut Job,
+        blocks: &mut KnownBlocks,
+        job: &mut SeededJob,
     ) -> Result<bool> {
         let Some((cluster, print)) = stored else {
             // SAFETY: `mates` passes a key of those that it has gathered for the type of the tracked key, as `job`
@@ -498,7 +497,7 @@ impl Seeded<'_> {
         };
         let print = print.filter(|_| !alone);
         if print.map_or(Ok(true), |print| blocks.is_new(number, print))? {
-            // SAFETY: as above, by `mates`.
+            // SAFETY: `mates` has gathered this key by the type of the tracked key, for which `find` has made `job`.
             unsafe { job.push(key, Tag::Block(number))? };
         }
         Ok(true)
@@ -509,11 +508,11 @@ impl Seeded<'_> {
         &self,
         changed: &DocumentKeys,
         changes: &[Change],
-        (blocks, rest, job): (Blocks, &Rest, &Job),
-        found: &Found,
+        (blocks, rest, job): (KnownBlocks, &Rest, &SeededJob),
+        found: &FoundComponents,
         places: &mut ClusterPlaces,
     ) -> Result<Vec<Block>> {
-        let Blocks { mut blocks, .. } = blocks;
+        let KnownBlocks { mut blocks, .. } = blocks;
         let count = job.tags.len() as u32;
         let mut joined = Components::new(count + blocks.len() as u32)?;
         let sorted = job.keys.sorted();

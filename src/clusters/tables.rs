@@ -1,4 +1,5 @@
-//! The tables of tracked clusters under lock, found to be what they must be, and the SQL that reads and writes them.
+//! The tables of tracked clusters under lock, found to be what they must be, the SQL that reads and writes them, and
+//! the state that a refresh leaves for the next one, in a row of the queue.
 //!
 //! Whoever owns them can alter them: they are trusted for the names and types of their columns, and for nothing else.
 //! SQL runs as their owner, security-restricted and with `pg_catalog` as search path, so what they have planted there
@@ -11,6 +12,7 @@ use std::ffi::CStr;
 use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Datum, Oid};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, SqlError, wrong_state};
 use crate::pg::beside::{Beside, is_of_owner};
@@ -30,6 +32,9 @@ pub const LOG: &str = "_log";
 pub const QUEUE: &str = "_queue";
 pub const APART: &str = "_apart";
 
+/// The name of the function of the triggers that write the queue.
+pub const CAPTURE: &CStr = c"minlsh_capture";
+
 /// The columns of the queue by number.
 mod queue {
     pub const STATE: i16 = 2;
@@ -40,9 +45,9 @@ mod queue {
 pub const AT_A_TIME: usize = 1 << 12;
 
 /// One of the tables.
-struct Table(Beside);
+struct SoundTable(Beside);
 
-impl Table {
+impl SoundTable {
     /// Opens a table whose columns must be of these names and types.
     fn open(oid: Oid, lock: Lock, columns: &[(&CStr, Oid)], owner: Oid) -> Result<Self> {
         let Some(open) = Open::relation(oid, lock) else {
@@ -92,9 +97,9 @@ fn altered(table: &str, detail: &str) -> SqlError {
 }
 
 /// The queue: keys, and a row of state.
-pub struct Queue(Table);
+pub struct ChangeQueue(SoundTable);
 
-impl Queue {
+impl ChangeQueue {
     /// Opens the queue of open documents, or of a partition of them, to note a key; `None` if it does not belong to
     /// their owner, who then is the only one to learn of it: when refreshing.
     pub fn to_write(oid: Oid, documents: &Open) -> Result<Option<Self>> {
@@ -117,7 +122,7 @@ impl Queue {
 
     fn open(open: Open, lock: Lock, key: Oid) -> Result<Self> {
         let columns = [key, pg_sys::TEXTOID, pg_sys::TIMESTAMPTZOID];
-        Table::checked(open, lock, &columns).map(Self)
+        SoundTable::checked(open, lock, &columns).map(Self)
     }
 
     /// Since when the row of an entry is there: the beginning of the transaction that has written it.
@@ -175,6 +180,76 @@ impl Queue {
     }
 }
 
+/// The state of tracked clusters beside their tables.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct RefreshState {
+    /// The layout of this.
+    pub version: u32,
+    /// The name of the index, for when a dump has not carried the link to it.
+    pub index: String,
+    /// The least similarity of an edge.
+    pub threshold: f64,
+    /// The next new id.
+    pub next_id: i64,
+    /// The number of the last row of the log.
+    pub last_seq: i64,
+    /// The number of refreshes that have written something.
+    pub refreshes: i64,
+    /// The number of clusters.
+    pub clusters: i64,
+    /// See [`stamp`](super::stamp); none before the first refresh.
+    pub stamp: Option<String>,
+    /// A digest of the pairs that count as not similar; none before the first refresh.
+    #[serde(default)]
+    pub apart: Option<String>,
+    /// The cost of the last job over all documents, in documents that are read.
+    pub whole: f64,
+}
+
+/// The layout of today.
+const VERSION: u32 = 1;
+
+impl RefreshState {
+    /// Before the first refresh.
+    pub fn new(index: String, threshold: f64) -> Self {
+        Self {
+            version: VERSION,
+            index,
+            threshold,
+            next_id: 1,
+            last_seq: 0,
+            refreshes: 0,
+            clusters: 0,
+            stamp: None,
+            apart: None,
+            whole: 0.0,
+        }
+    }
+
+    /// Reads what [`Self::write`] has written; whoever owns the table may have written something else.
+    pub fn read(text: &str, tracked: &str) -> Result<Self> {
+        let state: Option<Self> = serde_json::from_str(text).ok();
+        let sound = state.filter(|state| {
+            let numbers = [state.next_id, state.last_seq, state.refreshes, state.clusters];
+            state.version == VERSION
+                && state.next_id > 0
+                && state.threshold > 0.0
+                && state.threshold <= 1.0
+                && numbers.iter().all(|number| (0..i64::MAX / 2).contains(number))
+        });
+        sound.ok_or_else(|| {
+            wrong_state(format!("the state of \"{tracked}\" was not written by minlsh")).set_hint(
+                "Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.",
+            )
+        })
+    }
+
+    /// As text.
+    pub fn write(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
 /// The time when the transaction began.
 fn now() -> Datum {
     // SAFETY: within a transaction.
@@ -193,14 +268,14 @@ pub struct Oids {
 
 /// All tables, for a refresh.
 pub struct Tables {
-    pub queue: Queue,
+    pub queue: ChangeQueue,
     /// The type of the keys.
     pub key: Oid,
     oids: Oids,
     /// Plans by their text.
     plans: RefCell<HashMap<&'static str, Rc<PreparedPlan>>>,
     /// The other tables stay open, so that what was found of them stays true.
-    _others: [Table; 4],
+    _others: [SoundTable; 4],
 }
 
 impl Tables {
@@ -213,9 +288,9 @@ impl Tables {
         let (doc_id, cluster_id, size) = ((c"doc_id", key), (c"cluster_id", INT8), (c"size", INT8));
         let (since, least) = ((c"since", TIME), (c"least_similar", pg_sys::FLOAT8OID));
         let columns = [cluster_id, size, since, (c"changed", INT8), least];
-        let list = Table::open(oids.list, alone, &columns, owner)?;
+        let list = SoundTable::open(oids.list, alone, &columns, owner)?;
         let columns = [doc_id, cluster_id, (c"fingerprint", pg_sys::UUIDOID)];
-        let members = Table::open(oids.members, alone, &columns, owner)?;
+        let members = SoundTable::open(oids.members, alone, &columns, owner)?;
         for table in [&list, &members] {
             if table.0.key_index(1).is_none() {
                 return Err(altered(&table.0.table.name(), "It has no primary key."));
@@ -224,10 +299,10 @@ impl Tables {
         let [seq, refresh, other] = [c"seq", c"refresh", c"other_id"].map(|name| (name, INT8));
         let (at, event) = ((c"at", TIME), (c"event", pg_sys::TEXTOID));
         let columns = [seq, refresh, at, event, cluster_id, other, doc_id, size];
-        let log = Table::open(oids.log, write, &columns, owner)?;
+        let log = SoundTable::open(oids.log, write, &columns, owner)?;
         let columns = [doc_id, (c"state", pg_sys::TEXTOID), since];
-        let queue = Queue(Table::open(oids.queue, write, &columns, owner)?);
-        let apart = Table::open(oids.apart, Lock::Read, &[(c"a", key), (c"b", key)], owner)?;
+        let queue = ChangeQueue(SoundTable::open(oids.queue, write, &columns, owner)?);
+        let apart = SoundTable::open(oids.apart, Lock::Read, &[(c"a", key), (c"b", key)], owner)?;
         let others = [list, members, log, apart];
         Ok(Self { queue, key, oids, plans: RefCell::default(), _others: others })
     }

@@ -6,9 +6,7 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::clusters::capture::CAPTURE;
-use crate::clusters::state::State;
-use crate::clusters::tables::{APART, LIST, LOG, QUEUE, Tables};
+use crate::clusters::tables::{APART, CAPTURE, LIST, LOG, QUEUE, RefreshState, Tables};
 use crate::clusters::tracked::{Located, Tracked, with_suffix};
 use crate::document::kind::Kind;
 use crate::error::{Result, error, not_supported, shortened};
@@ -55,7 +53,7 @@ fn track_clusters(call: &Call) -> Result<Option<Datum>> {
     let tracked = Tracked::find(members, Lock::Read)?;
     tracked.link(info.index.oid);
     let tables = Tables::open(tracked.oids, key.base_type, documents.owner, Lock::Write)?;
-    tables.queue.put_state(&State::new(info.index.name.clone(), threshold.get()).write());
+    tables.queue.put_state(&RefreshState::new(info.index.name.clone(), threshold.get()).write());
     Ok(Some(Datum::from(members)))
 }
 

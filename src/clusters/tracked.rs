@@ -7,14 +7,12 @@ use std::ops::Deref;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 
-use crate::clusters::capture::CAPTURE;
-use crate::clusters::state::State;
-use crate::clusters::tables::{APART, LIST, LOG, Oids, QUEUE, Queue};
+use crate::clusters::tables::{APART, CAPTURE, ChangeQueue, LIST, LOG, Oids, QUEUE, RefreshState};
 use crate::error::{Result, SqlError, error, wrong_state};
 use crate::index::info::Info;
 use crate::pg::catalog::{self, AttributeRow};
 use crate::pg::dependency::{self, Object};
-use crate::pg::names::{quoted, relation_name, visible_name};
+use crate::pg::names::{quoted, regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, is_owned_by, leaves};
 use crate::pg::restricted::current_role;
@@ -54,12 +52,6 @@ impl Located {
     /// Finds what `members` is the table of members of, for its owner, and locks the documents.
     pub fn find(members: Oid, lock: Lock) -> Result<Self> {
         let oids = tables_of(members)?;
-        let not_tracked = || {
-            let message =
-                format!("\"{}\" is not a table of tracked clusters", relation_name(members));
-            error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message)
-                .set_hint("Use minlsh_track_clusters(), which creates one and returns its name.")
-        };
         let mut tables = dependency::tables_tied_to(oids.queue);
         // Nobody's documents are locked but the caller's.
         let owned = tables.iter().map(|table| check_owner(*table));
@@ -73,10 +65,11 @@ impl Located {
             let mut records = Record::all(&open, CAPTURE).into_iter();
             Some((table, records.find(|record| record.beside == oids.queue)?))
         });
-        let (table, record) = found.next().ok_or_else(not_tracked)?;
+        let (table, record) = found.next().ok_or_else(|| not_tracked(members))?;
         drop(found);
         check_owner(table)?;
-        let documents = Relation::open(table, Lock::Held).ok_or_else(not_tracked)?;
+        let documents = Relation::open(table, Lock::Held);
+        let documents = documents.ok_or_else(|| not_tracked(members))?;
         let leaves = leaves(&documents, if lock == Lock::Exclusive { lock } else { Lock::Read });
         Ok(Self { oids, documents, leaves, record })
     }
@@ -192,15 +185,49 @@ fn tables_of(members: Oid) -> Result<Oids> {
         return Err(error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message));
     }
     let schema = catalog::relation_schema(members);
-    let beside = |suffix: &str| {
+    let found = [LIST, LOG, QUEUE, APART].map(|suffix| {
         let name = with_suffix(&name, suffix);
-        match catalog::relation_called(&name, schema) {
-            Oid::INVALID => Err(missing(members, &name)),
-            oid => Ok(oid),
-        }
+        (catalog::relation_called(&name, schema), name)
+    });
+    if found.iter().all(|(oid, _)| *oid == Oid::INVALID) {
+        return Err(not_tracked(members));
+    }
+    if let Some((_, name)) = found.iter().find(|(oid, _)| *oid == Oid::INVALID) {
+        return Err(missing(members, name));
+    }
+    let [list, log, queue, apart] = found.map(|(oid, _)| oid);
+    Ok(Oids { members, list, log, queue, apart })
+}
+
+/// The table of members that another one of its tables stands beside.
+pub fn members_beside(table: Oid) -> Option<Oid> {
+    let name = sql::relation_name(table);
+    let suffixes = [LIST, LOG, QUEUE, APART].into_iter();
+    let name = suffixes.filter_map(|suffix| name.to_bytes().strip_suffix(suffix.as_bytes())).next();
+    let name = CString::new(name?).unwrap_or_default();
+    let members = catalog::relation_called(&name, catalog::relation_schema(table));
+    Some(members).filter(|members| Tracked::is_one(*members))
+}
+
+/// The error of a relation that is not a table of members. Whoever named the documents, their index, or another one of
+/// the tables, learns of the right one.
+fn not_tracked(relation: Oid) -> SqlError {
+    let table = match catalog::table_of_index(relation) {
+        Oid::INVALID => relation,
+        table => table,
     };
-    let [list, log, queue, apart] = [LIST, LOG, QUEUE, APART].map(beside);
-    Ok(Oids { members, list: list?, log: log?, queue: queue?, apart: apart? })
+    let is_own = is_owned_by(table, current_role());
+    let documents = is_own.then(|| Open::relation(table, Lock::Read)).flatten();
+    let records = documents.iter().flat_map(|documents| Record::all(documents, CAPTURE));
+    let tables = records.map(|record| record.beside).chain([relation]);
+    let meant: Vec<String> = tables.filter_map(members_beside).map(regclass_literal).collect();
+    let hint = if meant.is_empty() {
+        "Use minlsh_track_clusters(), which creates one and returns its name.".to_owned()
+    } else {
+        format!("Pass {}.", meant.join(" or "))
+    };
+    let message = format!("\"{}\" is not a table of tracked clusters", relation_name(relation));
+    error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message).set_hint(hint)
 }
 
 /// The relations that a record is linked to; the index is one of them.
@@ -244,7 +271,7 @@ pub fn waiting(info: &Info) -> Option<Waiting> {
     let records = Record::all(&documents, CAPTURE).into_iter();
     let found = records.filter_map(|record| {
         let is_linked = relations_linked_to(&record).contains(&info.index.oid);
-        of_queue(&Queue::to_look_at(record.beside)?, &info.index.name, is_linked)
+        of_queue(&ChangeQueue::to_look_at(record.beside)?, &info.index.name, is_linked)
     });
     found.reduce(|a, b| Waiting {
         rows: a.rows + b.rows,
@@ -253,17 +280,17 @@ pub fn waiting(info: &Info) -> Option<Waiting> {
 }
 
 /// Counts what waits in a queue, if its clusters are those of the index of that name: a dump carries no link to it.
-fn of_queue(queue: &Queue, index: &str, is_linked: bool) -> Option<Waiting> {
+fn of_queue(queue: &ChangeQueue, index: &str, is_linked: bool) -> Option<Waiting> {
     let mut waiting = Waiting { rows: 0, since: None };
     let mut is_of_index = is_linked;
     let read = queue.each(&Snapshot::statement(), &mut |state, row| {
         match state {
             Some(text) => {
-                is_of_index |= State::read(text, "").is_ok_and(|state| state.index == index);
+                is_of_index |= RefreshState::read(text, "").is_ok_and(|state| state.index == index);
             }
             None => {
                 waiting.rows += 1;
-                waiting.since = waiting.since.into_iter().chain(Queue::since(row)).min();
+                waiting.since = waiting.since.into_iter().chain(ChangeQueue::since(row)).min();
             }
         }
         Ok(())

@@ -1,13 +1,12 @@
 //! The difference between the old state and the new one, written with its log.
 
 use pgrx::pg_sys::{self, Datum};
-use sketch::clusters::{Block, ClusterEvent, ClusterId, Update};
+use sketch::clusters::{ClusterEvent, ClusterId, Update};
 use sketch::memory;
 
 use crate::clusters::least::LeastOfEach;
-use crate::clusters::places::{ClusterPlaces, Place};
-use crate::clusters::state::State;
-use crate::clusters::tables::{AT_A_TIME, Tables};
+use crate::clusters::places::{ClusterPlaces, UpdatePlace};
+use crate::clusters::tables::{AT_A_TIME, RefreshState, Tables};
 use crate::error::Result;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
@@ -20,8 +19,6 @@ use crate::pg::text;
 pub struct Difference {
     /// Its documents.
     pub places: ClusterPlaces,
-    /// The clusters of which it does not name every document.
-    pub blocks: Vec<Block>,
     /// The update of their ids and log.
     pub update: Update,
     /// The cost of looking at all documents, if they were looked at.
@@ -30,7 +27,7 @@ pub struct Difference {
 
 /// The counts of an update, as the result of a refresh shows them.
 #[derive(Clone, Copy, Default)]
-pub struct Counts {
+pub struct WrittenCounts {
     pub joined: i64,
     pub removed: i64,
     pub moved: i64,
@@ -41,25 +38,13 @@ pub struct Counts {
 pub fn write(
     tables: &Tables,
     difference: &Difference,
-    state: &mut State,
+    state: &mut RefreshState,
     every: bool,
     least: &dyn Fn(&[ClusterId]) -> Result<LeastOfEach>,
-) -> Result<Counts> {
-    let Difference { places, blocks, update, whole } = difference;
+) -> Result<WrittenCounts> {
+    let Difference { places, update, whole } = difference;
     let places = &*places.list()?;
-    let merges = merges(update)?;
-    let ids = new_ids(places, update, &merges)?;
-    let (mut counts, touched) = documents(tables, places, &ids)?;
-    // Those that are left of a block have no place.
-    let is_block = |cluster| blocks.iter().any(|block| block.cluster == cluster);
-    let merged = memory::collect(merges.into_iter().filter(|merge| is_block(merge.0)));
-    counts.moved += each_part(&merged?, |some| {
-        tables.write(
-            "UPDATE {members} AS m SET cluster_id = n.cluster_id
-             FROM unnest($1, $2) AS n (other_id, cluster_id) WHERE m.cluster_id = n.other_id",
-            &[int8s(some, |merge| merge.0), int8s(some, |merge| merge.1)],
-        )
-    })?;
+    let (counts, printed) = members(tables, places, update)?;
     state.refreshes += 1;
     let new_from = std::mem::replace(&mut state.next_id, update.next);
     // SAFETY: the time of day.
@@ -88,7 +73,7 @@ pub fn write(
         let ended = [int8s(some, |cluster| *cluster)];
         tables.write("DELETE FROM {list} WHERE cluster_id = ANY ($1)", &ended)
     })?;
-    let mut looked_at = memory::collect(changed.into_iter().chain(touched))?;
+    let mut looked_at = memory::collect(changed.into_iter().chain(printed))?;
     if whole.is_some() {
         let all = listed(tables)?;
         state.clusters = all.len() as i64;
@@ -144,90 +129,83 @@ fn int8s<T>(rows: &[T], value: impl Fn(&T) -> i64) -> Parameter {
     Parameter::int8s(rows.iter().map(|row| Some(value(row))))
 }
 
-/// The old clusters that belong to others now, and these, in the order of the old ones.
-fn merges(update: &Update) -> Result<Vec<(ClusterId, ClusterId)>> {
-    let merges = update.events.iter().filter_map(|event| match *event {
-        ClusterEvent::Merge { cluster, other, .. } => Some((other, cluster)),
-        _ => None,
-    });
-    let mut merges = memory::collect(merges)?;
-    merges.sort_unstable();
-    Ok(merges)
-}
-
-/// The cluster of each document after the update.
-fn new_ids(
-    places: &[Place],
-    update: &Update,
-    merges: &[(ClusterId, ClusterId)],
-) -> Result<Vec<Option<ClusterId>>> {
-    let stays = |old: ClusterId| match merges.binary_search_by_key(&old, |merge| merge.0) {
-        Ok(place) => merges[place].1,
-        Err(_) => old,
-    };
-    let ids = places.iter().map(|place| place.old.map(|(old, _)| stays(old)));
-    let mut ids = memory::collect(ids)?;
-    for event in &update.events {
-        if let Some(document) = event.document() {
-            let left = matches!(event, ClusterEvent::Leave { .. });
-            ids[document as usize] = (!left).then_some(event.cluster());
-        }
-    }
-    Ok(ids)
-}
-
-/// Writes the rows of documents. Returns the clusters of those that were in one before, too.
-fn documents(
+/// Writes the members as the events of the log say, in their order. Returns also the clusters in which a fingerprint
+/// has changed.
+fn members(
     tables: &Tables,
-    places: &[Place],
-    ids: &[Option<ClusterId>],
-) -> Result<(Counts, Vec<ClusterId>)> {
-    let (mut removed, mut joined, mut moved) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut printed, mut touched) = (Vec::new(), Vec::new());
-    for (place, id) in places.iter().zip(ids) {
-        match (place.old, *id) {
-            (None, None) => {}
-            (Some(_), None) => memory::push(&mut removed, place)?,
-            (None, Some(id)) => memory::push(&mut joined, (place, id))?,
-            (Some((old, stored)), Some(id)) => {
-                let is_printed = place.print.is_some() && place.print != stored;
-                if id != old {
-                    memory::push(&mut moved, (place, id))?;
-                } else if is_printed {
-                    memory::push(&mut printed, (place, id))?;
-                } else {
-                    continue;
-                }
-                memory::push(&mut touched, id)?;
-            }
-        }
-    }
-    // SAFETY: keys of that type, as `ClusterPlaces` was made for it.
-    let keys = |some: &mut dyn Iterator<Item = &Place>| unsafe {
+    places: &[UpdatePlace],
+    update: &Update,
+) -> Result<(WrittenCounts, Vec<ClusterId>)> {
+    // SAFETY: keys of that type, for which `ClusterPlaces` was made.
+    let keys = |some: &mut dyn Iterator<Item = &UpdatePlace>| unsafe {
         Parameter::array(some.map(|place| Some(place.key)), tables.key)
     };
-    let put = |rows: &[(&Place, ClusterId)]| {
-        each_part(rows, |some| {
-            let print = |(place, _): &(&Place, ClusterId)| {
-                let stored = place.old.as_ref().and_then(|(_, print)| print.as_ref());
-                place.print.as_ref().or(stored).map(|print| Datum::from(print.as_ptr()))
-            };
-            // SAFETY: a uuid is passed as a pointer to its bytes, which are those of places.
-            let prints = unsafe { Parameter::array(some.iter().map(print), pg_sys::UUIDOID) };
-            let rows = [keys(&mut some.iter().map(|row| row.0)), int8s(some, |row| row.1), prints];
-            // A key that is there stays as it is spelled: equal ones may differ.
-            let sql = "INSERT INTO {members} SELECT * FROM unnest($1, $2, $3) ON CONFLICT (doc_id)
-                 DO UPDATE SET cluster_id = excluded.cluster_id, fingerprint = excluded.fingerprint";
-            tables.write(sql, &rows)
-        })
+    let prints = |some: &mut dyn Iterator<Item = &UpdatePlace>| {
+        let prints = some.map(|place| Some(Datum::from(place.print.as_ref()?.as_ptr())));
+        // SAFETY: a uuid is passed as a pointer to its bytes, which are those of places.
+        unsafe { Parameter::array(prints, pg_sys::UUIDOID) }
     };
-    let removed = each_part(&removed, |some| {
+    let is_printed = |place: &&UpdatePlace| {
+        place.old.is_some_and(|(_, stored)| place.print.is_some() && place.print != stored)
+    };
+    let printed = memory::collect(places.iter().filter(is_printed))?;
+    each_part(&printed, |some| {
+        let mut of = some.iter().copied();
+        tables.write(
+            "UPDATE {members} AS m SET fingerprint = n.fingerprint
+             FROM unnest($1, $2) AS n (doc_id, fingerprint) WHERE m.doc_id {=} n.doc_id",
+            &[keys(&mut of.clone()), prints(&mut of)],
+        )
+    })?;
+    let (mut left, mut moved) = (Vec::new(), Vec::new());
+    let (mut merged, mut joined) = (Vec::new(), Vec::new());
+    for event in &update.events {
+        let place = |document: u32| &places[document as usize];
+        match *event {
+            ClusterEvent::Leave { document, .. } => memory::push(&mut left, place(document))?,
+            ClusterEvent::Move { cluster, document, .. } => {
+                memory::push(&mut moved, (place(document), cluster))?;
+            }
+            ClusterEvent::Merge { cluster, other, .. } => {
+                memory::push(&mut merged, (other, cluster))?;
+            }
+            ClusterEvent::Join { cluster, document } => {
+                memory::push(&mut joined, (place(document), cluster))?;
+            }
+            ClusterEvent::Create { .. }
+            | ClusterEvent::Split { .. }
+            | ClusterEvent::Dissolve { .. } => {}
+        }
+    }
+    let removed = each_part(&left, |some| {
         let sql =
             "DELETE FROM {members} AS m USING unnest($1) AS n (doc_id) WHERE m.doc_id {=} n.doc_id";
         tables.write(sql, &[keys(&mut some.iter().copied())])
     })?;
-    put(&printed)?;
-    Ok((Counts { joined: put(&joined)?, removed, moved: put(&moved)? }, touched))
+    let one_by_one = each_part(&moved, |some| {
+        tables.write(
+            "UPDATE {members} AS m SET cluster_id = n.cluster_id
+             FROM unnest($1, $2) AS n (doc_id, cluster_id) WHERE m.doc_id {=} n.doc_id",
+            &[keys(&mut some.iter().map(|row| row.0)), int8s(some, |row| row.1)],
+        )
+    })?;
+    let together = each_part(&merged, |some| {
+        tables.write(
+            "UPDATE {members} AS m SET cluster_id = n.cluster_id
+             FROM unnest($1, $2) AS n (other_id, cluster_id) WHERE m.cluster_id = n.other_id",
+            &[int8s(some, |merge| merge.0), int8s(some, |merge| merge.1)],
+        )
+    })?;
+    let joined = each_part(&joined, |some| {
+        let mut of = some.iter().map(|row| row.0);
+        let clusters = int8s(some, |row| row.1);
+        // Somebody may have inserted a row that the transaction's snapshot does not see.
+        let sql = "INSERT INTO {members} SELECT * FROM unnest($1, $2, $3) ON CONFLICT (doc_id)
+             DO UPDATE SET cluster_id = excluded.cluster_id, fingerprint = excluded.fingerprint";
+        tables.write(sql, &[keys(&mut of.clone()), clusters, prints(&mut of)])
+    })?;
+    let printed = memory::collect(printed.iter().filter_map(|place| Some(place.old?.0)))?;
+    Ok((WrittenCounts { joined, removed, moved: one_by_one + together }, printed))
 }
 
 /// The clusters of the list, as they have just been written, ascending.

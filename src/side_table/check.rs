@@ -22,7 +22,7 @@ use crate::side_table::storage::{DOC_ID, stored};
 use crate::side_table::{SYNC, SideTable, find};
 
 /// Takes a problem, and the key of the document that has it.
-type Report<'a> = dyn FnMut(Option<Datum>, &str) + 'a;
+type ReportProblem<'a> = dyn FnMut(Option<Datum>, &str) + 'a;
 
 /// Checks the side tables that a name stands for, each by its rows or a share of them; returns the indexes over their
 /// bands, `None` if there is no side table.
@@ -53,7 +53,7 @@ pub fn check(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<Opt
 }
 
 /// Checks the index as a whole; its problems have no key.
-fn structure(side: &SideTable, record: &Record, report: &mut Report) {
+fn structure(side: &SideTable, record: &Record, report: &mut ReportProblem) {
     let parts = leaves(&side.table, Lock::Read).into_iter().map(|leaf| leaf.oid);
     let parts = parts.filter(|part| *part != side.table.oid);
     let tables = [side.table.oid, side.storage].into_iter().chain(parts);
@@ -83,7 +83,7 @@ fn structure(side: &SideTable, record: &Record, report: &mut Report) {
 }
 
 /// Signs every document, or a share of them, again and compares; then looks for rows of documents that are not there.
-fn rows(side: &SideTable, share: Option<Share>, report: &mut Report) -> Result<()> {
+fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> Result<()> {
     let storage = side.open()?;
     if let Err(outdated) = storage.check_current() {
         report(None, outdated.message());

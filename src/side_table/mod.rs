@@ -9,14 +9,140 @@ pub mod arguments;
 pub mod check;
 mod commands;
 mod find;
-mod lookup;
 pub mod sign;
 mod storage;
 mod sync;
 
-pub use find::documents_of;
-pub use lookup::SideTable;
-pub use storage::StoredSketch;
+use std::ffi::CStr;
+use std::rc::Rc;
+
+use pgrx::PgSqlErrorCode;
+use pgrx::pg_sys::{Datum, Oid};
+use sketch::memory;
+
+use crate::document::image::{Content, Document};
+use crate::document::kind::Kind;
+use crate::error::{Result, SqlError, error, wrong_state};
+use crate::extension::missing;
+use crate::index::info::Info;
+use crate::options::{IndexOptions, Threshold};
+use crate::pg::index::SearchOperator;
+use crate::pg::memory::Memory;
+use crate::pg::names::regclass_literal;
+use crate::pg::open::Open;
+use crate::pg::relation::{Column, Lock, Relation};
+use crate::pg::row::{Continue, Row};
+use crate::pg::snapshot::Snapshot;
+
+pub use self::find::documents_of;
+pub use self::storage::StoredSketch;
+use self::storage::{Storage, stored};
 
 /// The name of the trigger function.
-const SYNC: &std::ffi::CStr = c"minlsh_sync";
+const SYNC: &CStr = c"minlsh_sync";
+
+/// A side table that was opened under lock and found to be sound.
+#[derive(Clone, Debug)]
+pub struct SideTable {
+    /// The user's table.
+    pub table: Relation,
+    /// The side table.
+    pub storage: Oid,
+    /// The index of its signatures, which has the options.
+    pub index: Oid,
+    /// The key column of the user's table.
+    pub key: Column,
+    /// The text column of the user's table.
+    pub body: Column,
+    /// The options by which documents are cut, signed and banded.
+    pub options: Rc<IndexOptions>,
+}
+
+impl SideTable {
+    /// The side table that an index is of; `None` for an index of anything else.
+    ///
+    /// # Errors
+    /// SQLSTATE 55000 if it is unsound.
+    pub fn of_index(info: &Info) -> Result<Option<Self>> {
+        if info.kind != Kind::Signature {
+            return Ok(None);
+        }
+        Ok(Self::find(info.index.oid)?.into_iter().next())
+    }
+
+    /// Refuses one whose signatures another version of the library has made.
+    pub fn check_current(&self) -> Result<()> {
+        storage::check_current(self.storage, &self.options)
+    }
+
+    /// The error of a key that no longer tells documents apart.
+    pub fn no_key(&self) -> SqlError {
+        wrong_state(format!(
+            "column \"{}\" of table \"{}\" is no longer unique",
+            self.key.name, self.table.name
+        ))
+        .set_hint(format!(
+            "Add a unique constraint again, or drop the side table with SELECT minlsh_drop_index({});",
+            regclass_literal(self.storage)
+        ))
+    }
+
+    /// The signature of the document with that key.
+    ///
+    /// # Safety
+    /// `key` must be of the base type of [`Self::key`].
+    pub unsafe fn signature(&self, key: Datum) -> Result<Option<Vec<i32>>> {
+        let mut found = None;
+        let visit = |row: &Row| {
+            found = stored(row)?.map(|(_, signature, _)| memory::copied(signature));
+            Ok(Continue::No)
+        };
+        // SAFETY: the caller promises a key of the type that `open` opens it for.
+        unsafe { self.open()?.of_document(key, &Snapshot::statement(), visit)? };
+        found.transpose().map_err(Into::into)
+    }
+
+    /// Calls `visit(key, signature)` with each document whose signature shares a band with `signature`, as many of
+    /// them as the recall needs at that threshold: what the index of the signatures gives.
+    pub fn candidates(
+        &self,
+        signature: &[i32],
+        threshold: Threshold,
+        visit: &mut dyn FnMut(Datum, &[i32]) -> Result<()>,
+    ) -> Result<()> {
+        let storage = self.open()?;
+        let content = Content::of_slots(signature)?;
+        let (value, snapshot) = (Document { threshold, content }.write(), Snapshot::statement());
+        let index = storage.signature_index();
+        let operator = SearchOperator::only_of(index.family()).ok_or_else(missing)?;
+        let mut memory = Memory::scratch(c"minlsh candidate");
+        let visit = |row: &Row| {
+            memory.run_and_reset(|| {
+                if let Some((key, signature, _)) = stored(row)? {
+                    visit(key, signature)?;
+                }
+                Ok(Continue::Yes)
+            })
+        };
+        // SAFETY: the operator of the index of the signatures, `integer[] ~= minlsh_document`.
+        unsafe { index.each_match(&storage.rows.table, operator, value, &snapshot, visit) }
+    }
+
+    /// Opened again, and checked again: a caller may have altered it since.
+    fn open(&self) -> Result<Storage> {
+        let documents = Open::relation(self.table.oid, Lock::Read).ok_or_else(|| {
+            wrong_state(format!("table \"{}\" no longer exists", self.table.name))
+        })?;
+        let storage = Storage::open(self.storage, &documents, self.key.type_oid, Lock::Read)?;
+        if storage.rows.table.is_older_than(&Snapshot::statement()) {
+            return Ok(storage);
+        }
+        let message = format!(
+            "side table \"{}\" was built after the snapshot of this transaction",
+            storage.rows.table.name()
+        );
+        Err(error(PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
+            .set_detail("The snapshot does not see its rows.")
+            .set_hint("Try again in a new transaction."))
+    }
+}

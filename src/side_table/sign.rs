@@ -29,7 +29,7 @@ use crate::side_table::storage::{StoredSketch, row_of};
 /// # Safety
 /// `body` must be a non-null `text`, or of a type that is stored as text is.
 pub unsafe fn sign(options: &IndexOptions, body: Datum) -> Result<Option<StoredSketch>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: a text, or what is stored as one, which callers know by `check_body`.
     sign_text(options, &unsafe { lossless::read(body)? })
 }
 
