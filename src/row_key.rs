@@ -110,18 +110,18 @@ impl Key {
     }
 
     /// An array of keys, of that type.
-    ///
-    /// # Safety
-    /// They must be values of the key's base type.
-    pub unsafe fn array(&self, mut keys: Vec<Datum>) -> Parameter {
-        let mut element = self.base_type;
-        if catalog::array_of(element) == Oid::INVALID {
-            // SAFETY: values of the key's base type, as the caller promises.
-            keys.iter_mut().for_each(|key| *key = unsafe { to_text(*key, element) });
-            element = pg_sys::TEXTOID;
-        }
-        // SAFETY: the keys are of the base type, as # Safety asks, or the texts that were made of them.
-        unsafe { Parameter::array(keys.into_iter().map(Some), element) }
+    pub fn array(&self, keys: &[KeyValue]) -> Parameter {
+        let is_text = catalog::array_of(self.base_type) == Oid::INVALID;
+        let element = if is_text { pg_sys::TEXTOID } else { self.base_type };
+        let value = |key: &KeyValue| if is_text { key.to_text() } else { self.datum(*key) };
+        // SAFETY: texts, or else values of the key's base type, as `datum` checks.
+        unsafe { Parameter::array(keys.iter().map(|key| Some(value(key))), element) }
+    }
+
+    /// A value of this key, which must be of its type.
+    pub fn datum(&self, key: KeyValue) -> Datum {
+        assert_eq!(key.base_type, self.base_type, "a key is of the type of its column");
+        key.datum
     }
 
     /// `key = ANY (parameter number)`, an [array](Key::array) of keys, where `column` is the column of the key.
@@ -163,12 +163,48 @@ impl Key {
     }
 
     /// A value of the key as a parameter of a query.
-    ///
+    pub fn parameter(&self, key: KeyValue) -> Parameter {
+        // SAFETY: a value of that type, as `datum` checks, which lives as long as what is made of it: see
+        // [`KeyValue::new`].
+        unsafe { Parameter::new(self.base_type, Some(self.datum(key))) }
+    }
+}
+
+/// A value of a key, which is not NULL, with its type.
+#[derive(Clone, Copy)]
+pub struct KeyValue {
+    datum: Datum,
+    base_type: Oid,
+}
+
+impl KeyValue {
     /// # Safety
-    /// `value` must be of the key's base type, and live as long as what is made of the parameter.
-    pub unsafe fn parameter(&self, value: Datum) -> Parameter {
-        // SAFETY: the caller promises what `Parameter::new` needs: a value of that type that lives as long.
-        unsafe { Parameter::new(self.base_type, Some(value)) }
+    /// `datum` must be a non-null value of that type, and live as long as what is made of this.
+    pub unsafe fn new(datum: Datum, base_type: Oid) -> Self {
+        Self { datum, base_type }
+    }
+
+    /// As a text, by the output function of its type; without the padding of a `char(n)`.
+    pub fn to_text(self) -> Datum {
+        // SAFETY: `new` was given a value of that type.
+        unsafe { to_text(self.datum, self.base_type) }
+    }
+
+    /// As messages show it.
+    pub fn shown(self) -> String {
+        // SAFETY: `new` was given a value of that type.
+        unsafe { Output::of(self.base_type).shown(self.datum) }
+    }
+
+    /// As a value of `type_oid`, the type of a result.
+    pub fn as_result(self, type_oid: Oid) -> Datum {
+        if catalog::base_type(type_oid) == self.base_type {
+            return self.datum;
+        }
+        match integer(self.datum, self.base_type) {
+            Some(number) if type_oid == pg_sys::INT8OID => Datum::from(number),
+            _ => self.to_text(),
+        }
     }
 }
 
@@ -193,20 +229,22 @@ pub fn argument(
     argument: usize,
     base_type: Oid,
     index: &str,
-) -> Result<Option<Datum>> {
+) -> Result<Option<KeyValue>> {
     let Some(datum) = call.datum(argument) else {
         return Ok(None);
     };
     let given = catalog::base_type(call.argument_type(argument));
+    // SAFETY: each caller below has a value of that type, which lives as long as the call.
+    let key = |datum| unsafe { KeyValue::new(datum, base_type) };
     if given == base_type {
-        return Ok(Some(datum));
+        return Ok(Some(key(datum)));
     }
     if let (Some(value), true) = (integer(datum, given), is_integer(base_type)) {
-        return Ok(from_integer(value, base_type));
+        return Ok(from_integer(value, base_type).map(key));
     }
     if given == pg_sys::TEXTOID {
         // SAFETY: an argument of a call is of the type that the call says, which was compared with text.
-        return unsafe { from_text(datum, base_type, STORED) }.map(Some);
+        return Ok(Some(key(unsafe { from_text(datum, base_type, STORED) }?)));
     }
     let mismatch = error(
         PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
@@ -280,19 +318,4 @@ pub unsafe fn from_text(given: Datum, base_type: Oid, hint: &str) -> Result<Datu
 pub unsafe fn to_text(key: Datum, base_type: Oid) -> Datum {
     // SAFETY: the caller promises a non-null value of that type, for which the output function is.
     unsafe { Output::of(base_type).text(key) }
-}
-
-/// A key as a value of `type_oid`, the type of a result.
-///
-/// # Safety
-/// `key` must be a non-null value of `base_type`.
-pub unsafe fn shown(key: Datum, base_type: Oid, type_oid: Oid) -> Datum {
-    if catalog::base_type(type_oid) == base_type {
-        return key;
-    }
-    match integer(key, base_type) {
-        Some(number) if type_oid == pg_sys::INT8OID => Datum::from(number),
-        // SAFETY: `key` is of `base_type`, as # Safety asks.
-        _ => unsafe { to_text(key, base_type) },
-    }
 }

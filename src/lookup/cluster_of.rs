@@ -19,7 +19,7 @@ use crate::pg::memory::Memory;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::pg::text;
-use crate::row_key::{self, STORED};
+use crate::row_key::{self, KeyValue, STORED};
 
 sql_function!(minlsh_near_duplicate_cluster_of, near_duplicate_cluster_of);
 
@@ -49,21 +49,14 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     let wanted = result.column_type(0);
     let session = Session::open();
     // Without it the row would be found twice, as it was asked for and as it is.
-    // SAFETY: `row_key::argument` gives a value of the type of the table's key; it lives as long as the call.
-    let rows = unsafe { target.stored_key(&session, key)? };
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    let Some(key) = rows.datum(0, 1)? else { return Ok(None) };
+    let Some(key) = target.stored_key(&session, key)? else { return Ok(None) };
     // Rows of the same set have the same near-duplicates, but where each row has a threshold of its own.
     members.find(&session, &asked, target.info.kind != Kind::Document, key)?;
     // A row that is alone has no cluster.
     if members.keys.len() > 1 {
         for member in members.keys.sorted() {
             check_interrupts();
-            // SAFETY: the members were made as keys of that type.
-            let key = unsafe { row_key::shown(members.keys.datum(member), key_type, wanted) };
-            result.push(&[Some(key)]);
+            result.push(&[Some(members.key(member).as_result(wanted))]);
         }
     }
     Ok(None)
@@ -91,19 +84,19 @@ impl FoundMembers {
         session: &Session,
         asked: &Asked,
         has_copies: bool,
-        key: Datum,
+        key: KeyValue,
     ) -> Result<()> {
         let settings = LocalSettings::open();
         settings.write_exact_text();
-        // SAFETY: a key that was read from the column of that type is made a text by `to_text`.
-        let name = unsafe { text::read(row_key::to_text(key, self.key_type)) }?;
+        // SAFETY: `to_text` has just made a text.
+        let name = unsafe { text::read(key.to_text()) }?;
         self.add(name)?;
         let mut memory = Memory::scratch(c"minlsh member");
         let mut next = 0;
         while next < self.keys.len() {
             check_interrupts();
             if !self.done[next] {
-                let key = self.keys.datum(next as u32);
+                let key = self.key(next as u32);
                 let mut visit = |name: &str, similarity: f64| {
                     let member = self.add(name)?;
                     if has_copies && similarity == 1.0 {
@@ -111,12 +104,17 @@ impl FoundMembers {
                     }
                     Ok(())
                 };
-                // SAFETY: the members are keys of the type that `asked` has, and live as long as they are members.
-                memory.run_and_reset(|| unsafe { asked.each(session, key, &mut visit) })?;
+                memory.run_and_reset(|| asked.each(session, key, &mut visit))?;
             }
             next += 1;
         }
         Ok(())
+    }
+
+    /// The key of a member.
+    fn key(&self, member: u32) -> KeyValue {
+        // SAFETY: `add` has made each member as a value of that type; it lives as long as `self`.
+        unsafe { KeyValue::new(self.keys.datum(member), self.key_type) }
     }
 
     /// The number of a member, which may be a new one.

@@ -49,20 +49,17 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     let read = |argument| row_key::argument(call, argument, of_key.base_type, target.name());
     let (Some(a), Some(b)) = (read(A)?, read(B)?) else { return Ok(None) };
     let session = Session::open();
-    // SAFETY: `row_key::argument` gives values of the base type of the key; they live as long as the call.
-    let (rows_a, rows_b) = unsafe { (target.stored(&session, a)?, target.stored(&session, b)?) };
+    let (rows_a, rows_b) = (target.stored(&session, a)?, target.stored(&session, b)?);
     for (key, rows) in [(a, &rows_a), (b, &rows_b)] {
-        // SAFETY: `row_key::argument` gives values of that type.
-        let shown = || unsafe { Output::of(of_key.base_type).shown(key) };
         if rows.is_empty() {
-            pgrx::notice!("no document that you can see has the key {}", shown());
+            pgrx::notice!("no document that you can see has the key {}", key.shown());
             return Ok(None);
         }
         if target.info.index.partial && rows.bool(0, 2)? != Some(true) {
             let index = target.name();
             pgrx::notice!(
                 "partial index \"{index}\" does not have the document of key {}",
-                shown()
+                key.shown()
             );
             return Ok(None);
         }

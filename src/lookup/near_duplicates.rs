@@ -19,7 +19,7 @@ use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::text;
 use crate::pg::{catalog, lossless};
-use crate::row_key;
+use crate::row_key::{self, KeyValue};
 use crate::side_table::sign::sign_text;
 
 sql_function!(minlsh_near_duplicates, near_duplicates);
@@ -65,8 +65,7 @@ fn of_document(
     let asked = Asked::new(target, threshold, find::verify(call, VERIFY)?)?;
     if let Some(key) = row_key::argument(call, OF, asked.key_type()?, target.name())? {
         let (session, limit) = (Session::open(), limit.map(i64::from));
-        // SAFETY: `row_key::argument` gives a value of the type of the keys; it lives as long as the call.
-        if let Some(search) = unsafe { asked.of_row(&session, key, limit)? } {
+        if let Some(search) = asked.of_row(&session, key, limit)? {
             asked.answer(&session, search, limit, result)?;
         }
     }
@@ -103,25 +102,14 @@ impl<'a> Asked<'a> {
     }
 
     /// The search for the near-duplicates of a row; `None` if there is none, or it has no document.
-    ///
-    /// # Safety
-    /// `key` must be of [`Self::key_type`], and live as long as the search.
-    unsafe fn of_row(
-        &self,
-        session: &Session,
-        key: Datum,
-        limit: Option<i64>,
-    ) -> Result<Option<Way>> {
-        // SAFETY: the caller promises a key of `key_type`, which is that of the index.
-        let wanted = || unsafe { self.index.of_row(session, key, self.threshold, limit) };
+    fn of_row(&self, session: &Session, key: KeyValue, limit: Option<i64>) -> Result<Option<Way>> {
+        let wanted = || self.index.of_row(session, key, self.threshold, limit);
         let Some(side) = &self.side else { return Ok(wanted()?.map(Way::Query)) };
         if self.verify == Verify::Signature {
-            // SAFETY: the same.
-            return Ok(unsafe { side.stored(key)? }.map(Way::Estimates));
+            return Ok(side.stored(key)?.map(Way::Estimates));
         }
         let Some(wanted) = wanted()? else { return Ok(None) };
-        // SAFETY: the same.
-        unsafe { side.stored(key)? }.map(|probe| self.among(wanted, &probe)).transpose()
+        side.stored(key)?.map(|probe| self.among(wanted, &probe)).transpose()
     }
 
     /// The search for the near-duplicates of what a call brings along: a value like those that are indexed, or a
@@ -178,10 +166,8 @@ impl<'a> Asked<'a> {
         let Some(side) = &self.side else { return Ok(Way::Query(wanted)) };
         let memory = Memory::scratch(c"minlsh candidates");
         let found = side.candidates(probe, self.threshold, Verify::Exact, &memory)?;
-        let keys = found.into_iter().map(|(key, _)| key).collect();
-        // SAFETY: keys of the side table, which are of the type of the documents'; they are copied.
-        let keys = unsafe { self.index.key()?.array(keys) };
-        Ok(Way::Query(wanted.among(keys)))
+        let keys: Vec<KeyValue> = found.into_iter().map(|(key, _)| key).collect();
+        Ok(Way::Query(wanted.among(self.index.key()?.array(&keys))))
     }
 
     /// Refuses a signature of another length than those of the side table.
@@ -204,32 +190,24 @@ impl<'a> Asked<'a> {
         limit: Option<i64>,
         result: &ResultRows,
     ) -> Result<()> {
-        let (shown, key_type) = (result.column_type(0), self.key_type()?);
+        let shown = result.column_type(0);
         self.each_found(session, &search, limit, &mut |key, similarity| {
-            // SAFETY: a key of the index, which is of that type.
-            let key = unsafe { row_key::shown(key, key_type, shown) };
-            result.push(&[Some(key), Some(float8_datum(similarity))]);
+            result.push(&[Some(key.as_result(shown)), Some(float8_datum(similarity))]);
             Ok(())
         })
     }
 
     /// Calls `visit` with the key, as text, and the similarity of each near-duplicate of a row.
-    ///
-    /// # Safety
-    /// `key` must be of [`Self::key_type`], and live until this returns.
-    pub unsafe fn each(
+    pub fn each(
         &self,
         session: &Session,
-        key: Datum,
+        key: KeyValue,
         visit: &mut dyn FnMut(&str, f64) -> Result<()>,
     ) -> Result<()> {
-        let key_type = self.key_type()?;
-        // SAFETY: the caller promises a key of `key_type`, which is that of the index.
-        let Some(search) = (unsafe { self.of_row(session, key, None)? }) else { return Ok(()) };
+        let Some(search) = self.of_row(session, key, None)? else { return Ok(()) };
         self.each_found(session, &search, None, &mut |key, similarity| {
-            // SAFETY: a key of the index, which is of that type, is made a text by `to_text`.
-            let name = unsafe { text::read(row_key::to_text(key, key_type)) }?;
-            visit(name, similarity)
+            // SAFETY: `to_text` has just made a text.
+            visit(unsafe { text::read(key.to_text()) }?, similarity)
         })
     }
 
@@ -239,7 +217,7 @@ impl<'a> Asked<'a> {
         session: &Session,
         search: &Way,
         limit: Option<i64>,
-        visit: &mut dyn FnMut(Datum, f64) -> Result<()>,
+        visit: &mut dyn FnMut(KeyValue, f64) -> Result<()>,
     ) -> Result<()> {
         let mut memory = Memory::scratch(c"minlsh near-duplicate");
         let visit = &mut |key, similarity| memory.run_and_reset(|| visit(key, similarity));

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Oid};
 
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, not_supported};
@@ -19,7 +19,8 @@ use crate::pg::relation::has_row_security;
 use crate::pg::spi::{Parameter, Rows, Session};
 use crate::pg::sql::Sql;
 use crate::pg::table_query::{Parts, TableQuery};
-use crate::row_key;
+use crate::pg::type_storage::TypeStorage;
+use crate::row_key::{self, KeyValue};
 
 /// A document to look for.
 pub struct Wanted {
@@ -46,18 +47,14 @@ impl Wanted {
 impl Indexed {
     /// The question for the near-duplicates of a row; `None` if the caller sees no such row, if it has no
     /// document, or if a partial index does not have it.
-    ///
-    /// # Safety
-    /// `key` must be of the base type of the key of this index, and live as long as the question.
-    pub unsafe fn of_row(
+    pub fn of_row(
         &self,
         session: &Session,
-        key: Datum,
+        key: KeyValue,
         threshold: Threshold,
         limit: Option<i64>,
     ) -> Result<Option<Wanted>> {
-        // SAFETY: the caller promises a key of that type.
-        let key = unsafe { self.key()?.parameter(key) };
+        let key = self.key()?.parameter(key);
         let values = [key, Parameter::float8(threshold.get())];
         let rows = self.of_key(session, Purpose::Document, &values, |columns| {
             let document = self.document(columns.document, "$2");
@@ -83,27 +80,28 @@ impl Indexed {
 
     /// The row of a key as it is indexed; none if the caller cannot see it. Its first column is the document. The
     /// second one is the predicate, if the index is partial.
-    ///
-    /// # Safety
-    /// `key` must be of the base type of the key of this index, and live until this returns.
-    pub unsafe fn stored<'s>(&self, session: &'s Session, key: Datum) -> Result<Rows<'s>> {
-        // SAFETY: the caller promises a key of that type.
-        let key = unsafe { self.key()?.parameter(key) };
+    pub fn stored<'s>(&self, session: &'s Session, key: KeyValue) -> Result<Rows<'s>> {
+        let key = self.key()?.parameter(key);
         // The scopes have it refused, as all queries of the index are, if they have code of strangers.
         self.of_key(session, Purpose::Stored, &[key], |Columns { document, scopes, predicate }| {
             std::iter::once(document).chain(predicate).chain(scopes).collect()
         })
     }
 
-    /// A key as it is stored, which another that is equal may be written unlike; none if the caller cannot see its row.
-    ///
-    /// # Safety
-    /// `key` must be of the base type of the key of this index, and live until this returns.
-    pub unsafe fn stored_key<'s>(&self, session: &'s Session, key: Datum) -> Result<Rows<'s>> {
+    /// A key as it is stored, which another that is equal may be written unlike; `None` if the caller cannot see its row.
+    /// It lives as long as the current memory context.
+    pub fn stored_key(&self, session: &Session, key: KeyValue) -> Result<Option<KeyValue>> {
         let of_key = self.key()?;
-        // SAFETY: the caller promises a key of that type.
-        let key = unsafe { of_key.parameter(key) };
-        self.of_key(session, Purpose::StoredKey, &[key], |_| vec![of_key.name()])
+        let values = [of_key.parameter(key)];
+        let rows = self.of_key(session, Purpose::StoredKey, &values, |_| vec![of_key.name()])?;
+        let is_seen = !rows.is_empty() && catalog::base_type(rows.type_of(1)) == of_key.base_type;
+        let key = if is_seen { rows.datum(0, 1)? } else { None };
+        // SAFETY: copied as a value of the type that the rows have, as just checked.
+        let copied = |key| unsafe {
+            let copy = TypeStorage::of(of_key.base_type).copy(key);
+            KeyValue::new(copy, of_key.base_type)
+        };
+        Ok(key.map(copied))
     }
 
     /// The rows of a key, the first of the values, that the caller sees.
@@ -170,7 +168,7 @@ impl Indexed {
         &self,
         session: &Session,
         wanted: &Wanted,
-        visit: &mut dyn FnMut(Datum, f64) -> Result<()>,
+        visit: &mut dyn FnMut(KeyValue, f64) -> Result<()>,
     ) -> Result<()> {
         let purpose = match wanted {
             Wanted { among: Some(_), .. } => Purpose::Among,
@@ -178,7 +176,8 @@ impl Indexed {
             _ => Purpose::OfGiven,
         };
         let query = self.query(purpose, Oid::INVALID, || self.search(session, purpose))?;
-        if catalog::base_type(query.type_of(0)) != self.key()?.base_type {
+        let key_type = self.key()?.base_type;
+        if catalog::base_type(query.type_of(0)) != key_type {
             return Err(query.replaced());
         }
         let limit = wanted.limit.map_or(Parameter::null(pg_sys::INT8OID), Parameter::int8);
@@ -189,7 +188,11 @@ impl Indexed {
         }
         values.extend(wanted.among);
         query.each(session, &values, &mut |row| match (row.value(1), row.value(2)) {
-            (Some(key), Some(similarity)) => visit(key, f64::from_bits(similarity.value() as u64)),
+            (Some(key), Some(similarity)) => {
+                // SAFETY: a value of the query's first column, which is of that type, as just checked.
+                let key = unsafe { KeyValue::new(key, key_type) };
+                visit(key, f64::from_bits(similarity.value() as u64))
+            }
             _ => Ok(()),
         })
     }

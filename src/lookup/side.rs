@@ -4,7 +4,8 @@
 //! similarities that are estimated. What is similar enough is then the search of any index, among the keys of the
 //! candidates; or, with `verify => 'signature'`, the estimate, which needs no text.
 
-use pgrx::pg_sys::Datum;
+use std::cmp::Ordering;
+
 use sketch::{estimate_gate, estimate_jaccard, memory};
 
 use crate::error::{Result, SqlError, wrong_state};
@@ -16,7 +17,7 @@ use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::order::Order;
 use crate::pg::rights::{self, Visibility};
 use crate::pg::spi::Session;
-use crate::row_key::Key;
+use crate::row_key::{Key, KeyValue};
 use crate::side_table::SideTable;
 
 /// A side table that the caller may read.
@@ -30,13 +31,13 @@ pub struct Side<'a> {
 /// A document to look for.
 pub struct Probe {
     /// `None`: it is not a stored document.
-    pub key: Option<Datum>,
+    pub key: Option<KeyValue>,
     /// Its signature.
     pub signature: Vec<i32>,
 }
 
 /// A key, and the similarity that the signatures estimate.
-pub type Candidate = (Datum, f64);
+pub type Candidate = (KeyValue, f64);
 
 impl<'a> Side<'a> {
     /// The side table of an index, if it has one; checks the caller's rights.
@@ -47,12 +48,10 @@ impl<'a> Side<'a> {
     }
 
     /// Reads what is stored of the document with that key; nothing if it has no shingles.
-    ///
-    /// # Safety
-    /// `key` must be of the type of the index's keys, and live as long as the result.
-    pub unsafe fn stored(&self, key: Datum) -> Result<Option<Probe>> {
-        // SAFETY: the caller's promise: the key of the index is that of the side table.
-        let signature = unsafe { self.table.signature(key)? };
+    pub fn stored(&self, key: KeyValue) -> Result<Option<Probe>> {
+        let datum = self.key.datum(key);
+        // SAFETY: of the type of the key, as `datum` checks, which is the column that the side table has the keys of.
+        let signature = unsafe { self.table.signature(datum)? };
         Ok(signature.map(|signature| Probe { key: Some(key), signature }))
     }
 
@@ -71,23 +70,22 @@ impl<'a> Side<'a> {
             Verify::Signature => threshold.get(),
             Verify::Exact => estimate_gate(threshold.get(), self.index.options.config.num_perm()),
         };
-        let storage = self.table.key.storage;
+        let (storage, key_type) = (self.table.key.storage, self.key.base_type);
         let mut found = Vec::new();
         self.table.candidates(&probe.signature, threshold, &mut |key, signature| {
             let estimate = estimate_jaccard(&probe.signature, signature);
             let estimate = estimate.map_err(|cause| self.altered(&cause.to_string()))?;
             if estimate >= least {
-                // SAFETY: `Storage::open` has found that the side table has keys of the type that is stored so.
-                let key = keys.run(|| unsafe { storage.copy(key) });
+                // SAFETY: `Storage::open` has found that the side table has keys of that type, which is stored so.
+                let key = unsafe { KeyValue::new(keys.run(|| storage.copy(key)), key_type) };
                 memory::push(&mut found, (key, estimate))?;
             }
             Ok(())
         })?;
         // A document is not its own near-duplicate.
         if let Some(own) = probe.key {
-            let order = Order::of(self.key.base_type, self.key.collation())?;
-            // SAFETY: keys of the side table, which are of that type, as the one asked for is.
-            found.retain(|(key, _)| unsafe { order.compare(*key, own) }.is_ne());
+            let order = self.order()?;
+            found.retain(|(key, _)| order(*key, own).is_ne());
         }
         Ok(found)
     }
@@ -99,7 +97,7 @@ impl<'a> Side<'a> {
         probe: &Probe,
         threshold: Threshold,
         limit: Option<i64>,
-        visit: &mut dyn FnMut(Datum, f64) -> Result<()>,
+        visit: &mut dyn FnMut(KeyValue, f64) -> Result<()>,
     ) -> Result<()> {
         if let Some(key) = probe.key
             && !self.is_seen(session, key)?
@@ -108,10 +106,9 @@ impl<'a> Side<'a> {
         }
         let keys = Memory::scratch(c"minlsh candidates");
         let mut found = self.candidates(probe, threshold, Verify::Signature, &keys)?;
-        let order = Order::of(self.key.base_type, self.key.collation())?;
+        let order = self.order()?;
         found.sort_by(|(a, similar_a), (b, similar_b)| {
-            // SAFETY: `candidates` gives keys of the side table, which `Storage::open` has found to be of that type.
-            similar_b.total_cmp(similar_a).then_with(|| unsafe { order.compare(*a, *b) })
+            similar_b.total_cmp(similar_a).then_with(|| order(*a, *b))
         });
         let mut left = limit.unwrap_or(i64::MAX);
         let mut scratch = Memory::scratch(c"minlsh candidate");
@@ -129,12 +126,16 @@ impl<'a> Side<'a> {
     }
 
     /// True if the caller sees the document with that key.
-    fn is_seen(&self, session: &Session, key: Datum) -> Result<bool> {
-        if self.visibility == Visibility::All {
-            return Ok(true);
-        }
-        // SAFETY: a key of the side table, whose column has the type of the table's key, as `SideTable` has checked.
-        Ok(!unsafe { self.index.stored_key(session, key)? }.is_empty())
+    fn is_seen(&self, session: &Session, key: KeyValue) -> Result<bool> {
+        let sees_all = self.visibility == Visibility::All;
+        Ok(sees_all || self.index.stored_key(session, key)?.is_some())
+    }
+
+    /// The order of keys.
+    fn order(&self) -> Result<impl Fn(KeyValue, KeyValue) -> Ordering> {
+        let (key, order) = (self.key, Order::of(self.key.base_type, self.key.collation())?);
+        // SAFETY: both are of the type whose order this is, as `datum` checks.
+        Ok(move |a, b| unsafe { order.compare(key.datum(a), key.datum(b)) })
     }
 
     /// The error of a side table that has what it never writes.

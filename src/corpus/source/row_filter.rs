@@ -11,7 +11,7 @@ use crate::pg::memory::Memory;
 use crate::pg::row::Row;
 use crate::pg::select::Select;
 use crate::pg::sql::Sql;
-use crate::row_key::Key;
+use crate::row_key::{Key, KeyValue};
 
 /// Keys that a statement is given at a time.
 const AT_A_TIME: usize = 1 << 12;
@@ -70,11 +70,12 @@ impl RowFilter<'_> {
             Self::Keys(key, keys) => {
                 let all = memory::collect((0..keys.len() as u32).map(|at| keys.datum(at)));
                 for some in all?.chunks(AT_A_TIME) {
-                    let some = memory::copied(some)?;
-                    let context = Memory::scratch(c"minlsh keys of a statement");
                     // SAFETY: `DocumentKeys` gives values of the type that it was made for, which whoever chooses by
                     // keys has made for those of `key`.
-                    let array = context.run(|| unsafe { key.array(some) });
+                    let typed = |value: &Datum| unsafe { KeyValue::new(*value, key.base_type) };
+                    let some = memory::collect(some.iter().map(typed))?;
+                    let context = Memory::scratch(c"minlsh keys of a statement");
+                    let array = context.run(|| key.array(&some));
                     select.each(&[array], visit)?;
                 }
                 Ok(())

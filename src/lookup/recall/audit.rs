@@ -15,7 +15,9 @@ use crate::corpus::source::Source;
 use crate::document::value::Value;
 use crate::error::{Result, out_of_memory};
 use crate::memory::of_sample;
+use crate::pg::catalog;
 use crate::pg::spi::Session;
+use crate::row_key::KeyValue;
 
 /// About what a key and what belongs to it take, beside its letters.
 pub const ENTRY: usize = 64;
@@ -38,7 +40,7 @@ pub trait NearFinder {
     fn begin(&mut self);
 
     /// Takes the next document of the sample by its key and its value; returns about how many bytes it keeps of it.
-    fn take(&mut self, key: Datum, value: Datum) -> Result<usize>;
+    fn take(&mut self, key: KeyValue, value: Datum) -> Result<usize>;
 
     /// Is called when it has taken the documents of a part of the sample.
     fn taken(&mut self) {}
@@ -82,6 +84,7 @@ impl Audited<'_> {
         let rows = KeyedRows::of(self.session, self.source)?;
         let mut scopes = Scopes::new(&self.source.scope_types())?;
         let mut left = chosen(&rows, wanted)?;
+        let key_type = catalog::base_type(self.source.key_column().0);
         loop {
             let (before, room) = (left.len(), of_sample());
             let (mut truth, mut members, mut bytes) = (Truth::default(), Vec::new(), 0);
@@ -93,7 +96,9 @@ impl Audited<'_> {
                 }
                 let (document, least) = self.read(row.document)?;
                 truth.push(document, self.config)?;
-                bytes += finder.take(row.key, row.document)? + ENTRY + row.name.len();
+                // SAFETY: a key of the source, which is of the type of its column, and lives as long as its row.
+                let key = unsafe { KeyValue::new(row.key, key_type) };
+                bytes += finder.take(key, row.document)? + ENTRY + row.name.len();
                 let scope = scopes.of(|place| row.scope(place))?;
                 let name = memory::owned(row.name)?;
                 let member = Member { name, scope, least, tally: Tally::default() };

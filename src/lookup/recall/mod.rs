@@ -71,9 +71,7 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
             let mut bands = Bands::above(threshold.get(), verify.unwrap_or(Verify::Exact));
             let audited =
                 Audited { session: &session, source: &source, config: &target.options.config };
-            // SAFETY: `Source::of_index` takes the key of the index.
-            let mut finder = unsafe { ByIndex::new(asked) };
-            audited.audit(&mut finder, wanted, &mut bands)?;
+            audited.audit(&mut ByIndex::new(asked), wanted, &mut bands)?;
             bands
         }
         None => {

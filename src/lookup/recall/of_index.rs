@@ -9,6 +9,7 @@ use super::audit::{ENTRY, NearFinder, Similar};
 use crate::error::Result;
 use crate::lookup::near_duplicates::Asked;
 use crate::pg::spi::Session;
+use crate::row_key::KeyValue;
 
 /// An index that is asked, and what it has found by its name as a text.
 pub struct ByIndex<'a> {
@@ -19,10 +20,7 @@ pub struct ByIndex<'a> {
 
 impl<'a> ByIndex<'a> {
     /// Nothing is found yet.
-    ///
-    /// # Safety
-    /// The keys of the documents that it takes are those of the index.
-    pub unsafe fn new(asked: Asked<'a>) -> Self {
+    pub fn new(asked: Asked<'a>) -> Self {
         Self { asked, found: HashMap::new(), count: 0 }
     }
 }
@@ -33,7 +31,7 @@ impl NearFinder for ByIndex<'_> {
         self.count = 0;
     }
 
-    fn take(&mut self, key: Datum, _value: Datum) -> Result<usize> {
+    fn take(&mut self, key: KeyValue, _value: Datum) -> Result<usize> {
         let (mut bytes, number) = (0, self.count);
         let mut visit = |name: &str, similarity: f64| {
             bytes += ENTRY + name.len();
@@ -47,8 +45,7 @@ impl NearFinder for ByIndex<'_> {
             Ok(())
         };
         // The rows are read by a query that goes on behind this one, in another session.
-        // SAFETY: `new` promises keys of the index; it lives while its row is looked at.
-        unsafe { self.asked.each(&Session::open(), key, &mut visit)? };
+        self.asked.each(&Session::open(), key, &mut visit)?;
         self.count += 1;
         Ok(bytes)
     }

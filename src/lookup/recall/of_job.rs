@@ -8,6 +8,7 @@ use crate::corpus::reading::keyed_rows::SampleBuckets;
 use crate::corpus::source::arguments::Criteria;
 use crate::error::Result;
 use crate::options::Verify;
+use crate::row_key::KeyValue;
 
 /// A document, signed. Without shingles it has no bands, and shares none.
 #[derive(Default)]
@@ -53,7 +54,7 @@ impl NearFinder for ByBands {
         self.buckets = SampleBuckets::default();
     }
 
-    fn take(&mut self, _key: Datum, value: Datum) -> Result<usize> {
+    fn take(&mut self, _key: KeyValue, value: Datum) -> Result<usize> {
         let (signed, number) = (self.sign(value)?, self.members.len() as u32);
         self.buckets.add(&signed.bands, number)?;
         let bytes = size_of_val(&*signed.signature) + size_of_val(&*signed.bands);
