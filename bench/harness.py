@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -95,6 +96,21 @@ class Server:
         self.run(sql)
         return self.processor() - start
 
+    def sessions(self) -> float:
+        """Seconds of the processor of all sessions that have ended, by what the server's first process waited for."""
+        pid = int(self.value("SELECT pg_read_file('postmaster.pid')").split()[0])
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        # cutime and cstime of proc(5): fields 16 and 17, of which the first two are cut off.
+        return sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
+
+    def beside(self, command: list, **arguments) -> dict:
+        """Runs a program that asks this server. Seconds of the processor, its own and of its sessions, and of the
+        clock."""
+        before, sessions, clock = children(), self.sessions(), time.perf_counter()
+        subprocess.run(list(map(str, command)), check=True, **arguments)
+        taken = {"clock": time.perf_counter() - clock, "own": children() - before}
+        return {**taken, "sessions": self.sessions() - sessions}
+
     def load(self, name: str, texts: Path) -> int:
         """Makes a table of the texts in a file that corpus.py wrote; returns how many there are."""
         self.run(f"DROP TABLE IF EXISTS {name} CASCADE")
@@ -113,6 +129,12 @@ class Server:
         with open(f"/proc/{self.pid}/status", encoding="utf-8") as file:
             values = dict(line.split(":", 1) for line in file)
         return (int(values["VmHWM"].split()[0]) - int(values["RssShmem"].split()[0])) * 1024
+
+
+def children() -> float:
+    """Seconds of the processor of all programs that this process has waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def seconds(work) -> float:

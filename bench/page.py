@@ -5,6 +5,7 @@ from pathlib import Path
 from report import chart, digits, duration, megabytes, page, speed, table, times
 from sections.clusters import CHANGES, COPIES
 from sections.copies import WAYS as COPIES_WAYS
+from sections.export import programs
 from sections.files import THRESHOLDS, WAYS
 from sections.pairs import PEERS
 
@@ -294,6 +295,69 @@ def clusters_table(figures: dict) -> str:
     return table(["", *(f"{count:,} documents" for count, _ in sizes)], body)
 
 
+def export_table(figures: dict) -> str:
+    labels = {"statement": "the statement", "program": "the program"}
+    body = []
+    total = {name: figures[f"{name}: own"] + figures[f"{name}: sessions"] for name in labels}
+    for name, label in labels.items():
+        ratio = "" if name == "statement" else times(total[name] / total["statement"])
+        cells = [duration(total[name]), ratio, duration(figures[f"{name}: clock"])]
+        body.append([label, *cells, f"{figures[f'{name}: pairs']:,}"])
+    return table([f"{figures['documents']:,} documents", "CPU", "", "clock", "pairs"], body)
+
+
+def processor(measured: dict) -> str:
+    """The model, and which vector instructions it has."""
+    return measured["machine"].partition(", ")[0]
+
+
+def beside_former(former: dict | None, measured: dict) -> dict:
+    """A new measurement of a section, with the last one of each other processor."""
+    elsewhere = {}
+    if former:
+        elsewhere = {**former.pop("elsewhere", {}), processor(former): former}
+        elsewhere.pop(processor(measured), None)
+    return {**measured, "elsewhere": elsewhere}
+
+
+def on_processors(results: dict, section: str) -> dict:
+    """The figures of a section by processor."""
+    measured = results.get(section)
+    if not measured:
+        return {}
+    return {processor(each): each["figures"] for each in (measured, *measured.get("elsewhere", {}).values())}
+
+
+def processors_table(results: dict) -> str:
+    """A few figures on each processor on which they were measured."""
+
+    def functions(name):
+        return lambda figures: figures["functions"][name]
+
+    def largest(figures, key):
+        return max((int(count), each[key] / int(count)) for count, each in figures.items() if key in each)[1]
+
+    rows = {
+        "`md5(body)`, a row of 1.5 kB": ("engine", functions("md5(body)")),
+        "`minhash(body)`, a row of 1.5 kB": ("engine", functions("minhash(body)")),
+        "all pairs of a table, a document": ("pairs", lambda figures: largest(figures, "pairs")),
+        "`CREATE INDEX`, a document": ("index", lambda figures: largest(figures["sizes"], "minlsh: create")),
+        "COPY, a row, more than without an index": (
+            "index", lambda figures: figures["inserts"]["minlsh"] - figures["inserts"]["no index"]
+        ),
+    }  # fmt: skip
+    columns = sorted({name for section, _ in rows.values() for name in on_processors(results, section)})
+    body = []
+    for label, (section, of) in rows.items():
+        found = {name: of(figures) for name, figures in on_processors(results, section).items()}
+        body.append([label, *(duration(found.get(name)) for name in columns)])
+    engine = on_processors(results, "engine")
+    ratios = [over(functions("minhash(body)")(engine[name]), functions("md5(body)")(engine[name]))
+              if name in engine else None for name in columns]  # fmt: skip
+    body.insert(2, ["`minhash(body)` of `md5(body)`", *map(times, ratios)])
+    return table(["", *columns], body)
+
+
 def of_changes(each: dict, name: str) -> str:
     taken = each.get(f"{name}: taken")
     if taken is None:
@@ -343,6 +407,7 @@ TABLES = {
     "passages": {"two_texts_table": two_texts_table, "passages_table": passages_table,
                  "passage_jobs_table": passage_jobs_table},
     "clusters": {"clusters_table": clusters_table},
+    "export": {"export_table": export_table},
 }  # fmt: skip
 
 
@@ -361,8 +426,8 @@ def write(results: dict, directory: Path) -> None:
         taken = "Not measured."
         if measured:
             taken = (
-                f"`{measured['command']}`, {measured['day']}, {measured['postgres']}, commit {measured['commit']}, "
-                f"{rounds(measured)}, {measured['minutes']:.1f} minutes."
+                f"`{measured['command']}`, {measured['day']}, {processor(measured)}, {measured['postgres']}, commit "
+                f"{measured['commit']}, {rounds(measured)}, {measured['minutes']:.1f} minutes."
             )
         values[f"{section}_taken"] = taken
         for name, show in tables.items():
@@ -370,6 +435,8 @@ def write(results: dict, directory: Path) -> None:
     machines = sorted({measured["machine"] for measured in results.values()})
     files, recall = (results.get(name, {}).get("figures", {}) for name in ("files", "recall"))
     values["machine"] = "; ".join(machines)
+    values["processors_table"] = processors_table(results)
+    values |= {f"export_{name}": text.strip() for name, text in programs().items()}
     values["files"] = f"{files.get('documents', 0):,} files of {files.get('characters', 0):,.0f} characters on average"
     passages = results.get("passages", {}).get("figures", {})
     values["passages_files"] = f"{passages.get('documents', 0):,} files, {megabytes(passages.get('bytes', 0))}"

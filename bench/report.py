@@ -1,5 +1,6 @@
 """How figures are shown: tables of Markdown, and charts."""
 
+import re
 import textwrap
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,9 @@ matplotlib.use("svg")
 matplotlib.rcParams.update({"svg.hashsalt": "minlsh", "svg.fonttype": "none", "font.size": 10})
 import matplotlib.pyplot as plt  # noqa: E402
 
+# A fenced block, with the line breaks around it.
+PROGRAM = re.compile(r"(\n\n```.*?\n```(?:\n\n|$))", re.S)
+
 
 def table(header: list, body: list) -> str:
     """A Markdown table: the first column to the left, figures to the right."""
@@ -19,9 +23,15 @@ def table(header: list, body: list) -> str:
 
 
 def page(template: Path, values: dict) -> str:
-    """The template with its values; prose is wrapped anew, for values have lengths of their own."""
-    blocks = template.read_text(encoding="utf-8").format(**values).split("\n\n")
-    return "\n\n".join(block if block.strip()[:1] in "|!#-" else fill(block) for block in blocks) + "\n"
+    """The template with its values. Prose is wrapped again, because values have lengths of their own; programs are
+    not."""
+    parts = PROGRAM.split(template.read_text(encoding="utf-8").format(**values))
+    parts[::2] = ["\n\n".join(map(wrapped, part.split("\n\n"))) for part in parts[::2]]
+    return "".join(parts) + "\n"
+
+
+def wrapped(block: str) -> str:
+    return block if block.strip()[:1] in "|!#-" else fill(block)
 
 
 def fill(paragraph: str) -> str:

@@ -27,7 +27,7 @@ import scaling
 
 SECTIONS = (
     "pairs", "index", "files", "memory", "engine", "scripts", "flags", "recall", "copies", "threads", "passages",
-    "clusters",
+    "clusters", "export",
 )  # fmt: skip
 # These run only if they are named: a day of a large table.
 NAMED = ("scale",)
@@ -91,7 +91,7 @@ def main() -> None:
         harness.build()
         harness.bind_to_one_core()
         for name in options.sections or SECTIONS:
-            results[name] = measure(name, options)
+            results[name] = page.beside_former(results.get(name), measure(name, options))
             # After each section: what was measured is not lost.
             file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     page.write(results, docs)
