@@ -8,6 +8,7 @@ use sketch::pipeline::Crew;
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Level, memory};
 
+use crate::corpus::groups::outline_file::OutlineFile;
 use crate::corpus::reading::band_columns::BandColumns;
 use crate::corpus::reading::scopes::Scope;
 use crate::error::raise;
@@ -78,6 +79,8 @@ struct Files {
     columns: Option<BandColumns>,
     /// The bytes that are compared, unless they are fetched again.
     bytes: Option<TempFile>,
+    /// The outlines that were drawn of them.
+    outlines: Option<OutlineFile>,
 }
 
 /// The properties of a document that are known before it is compared.
@@ -111,6 +114,7 @@ impl Batch {
             hashes: TempFile::create(),
             columns: None,
             bytes: (until == Until::InFile).then(TempFile::create),
+            outlines: None,
         };
         let held = Held { width, ..Held::default() };
         Self { held, files: (until != Until::Held).then(files) }
@@ -440,6 +444,18 @@ impl<'a> Bytes<'a> {
     pub fn column(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) {
         if let Some(columns) = self.files.as_mut().and_then(|files| files.columns.as_mut()) {
             columns.hashes(column, visit).unwrap_or_else(|report| raise(report));
+        }
+    }
+
+    /// The outlines that were drawn of documents in a file.
+    pub fn outlines(&mut self) -> Option<&mut OutlineFile> {
+        self.files.as_mut()?.outlines.as_mut()
+    }
+
+    /// Keeps the outlines of documents in a file.
+    pub fn keep_outlines(&mut self, outlines: OutlineFile) {
+        if let Some(files) = &mut self.files {
+            files.outlines = Some(outlines);
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod batch;
 pub mod group;
+mod outline_file;
 mod sets;
 
 use std::ops::Range;
@@ -483,9 +484,10 @@ impl Comparing {
             // Outlines take the other half.
             let terms = self.terms(self.memory / 2);
             let mut group = Group::new((held, bytes), &places, Measure::Same, terms, &mut crew);
-            let mut components = split(&mut group, self.limit, &mut |a, b| {
-                let (a, b) = (distinct.of_document(a), distinct.of_document(b));
-                a == b || cache.may_reach(a, b, threshold)
+            let mut components = split(&mut group, self.limit, &mut |group, a, b| {
+                let [a, b] = [a, b].map(|document| distinct.of_document(document));
+                let places = [a, b].map(|own| (own as u32, distinct.places[own]));
+                Ok(a == b || cache.may_reach(group.bytes(), places, threshold)?)
             })?;
             let roots = (0..places.len() as u32).map(|document| components.find(document));
             let mut order = memory::collect(roots.zip(places.iter().copied()))?;
@@ -530,8 +532,8 @@ impl Comparing {
         }
         let memory = if bytes.is_held() { self.memory } else { self.group };
         let mut cache = Cache::new(reader, config, &bytes, &distinct.places, memory)?;
-        // Whoever is alone draws those that are asked for.
-        if crew.size() > 1 {
+        // Whoever is alone draws those that are asked for, unless they lie in a file.
+        if crew.size() > 1 || !bytes.is_held() {
             cache.draw(&mut bytes, &distinct.places, crew)?;
         }
         visit(bytes, Measure::OneByOne(&distinct, &mut cache), crew)

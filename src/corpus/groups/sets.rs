@@ -7,6 +7,7 @@ use sketch::pipeline::Crew;
 use sketch::{Config, ElementHash, Error, Scheme, memory};
 
 use crate::corpus::groups::batch::Bytes;
+use crate::corpus::groups::outline_file::OutlineFile;
 use crate::corpus::source::reader::Reader;
 
 /// Hashes of a document for which room is kept.
@@ -135,6 +136,8 @@ pub struct Cache {
     sets: NumberedSets,
     hashes: Vec<u64>,
     memory: usize,
+    /// Wider outlines of the two documents that were compared last, if a file has them.
+    wide: [Option<(u32, Drawing)>; 2],
 }
 
 impl Cache {
@@ -157,6 +160,7 @@ impl Cache {
             sets: NumberedSets::new(memory / 2),
             hashes: Vec::new(),
             memory: memory / 2,
+            wide: [None, None],
         })
     }
 
@@ -177,15 +181,33 @@ impl Cache {
             sets: NumberedSets::new(memory),
             hashes: Vec::new(),
             memory,
+            wide: [None, None],
         }
     }
 
-    /// True if two documents, of which the outlines are drawn, may be so similar.
-    pub fn may_reach(&self, a: usize, b: usize, threshold: f64) -> bool {
-        self.outlines.may_reach(a, b, threshold)
+    /// True if two documents at their places of a batch, of which the outlines are drawn, may be so similar.
+    pub fn may_reach(
+        &mut self,
+        bytes: &mut Bytes,
+        documents: [(u32, u32); 2],
+        threshold: f64,
+    ) -> Result<bool, Error> {
+        let own = documents.map(|(document, _)| document as usize);
+        if !self.outlines.may_reach(own[0], own[1], threshold) {
+            return Ok(false);
+        }
+        let Some(file) = bytes.outlines() else { return Ok(true) };
+        for (wide, (document, place)) in self.wide.iter_mut().zip(documents) {
+            if wide.as_ref().is_none_or(|(other, _)| *other != document) {
+                *wide = file.read(place)?.map(|drawing| (document, drawing));
+            }
+        }
+        let [Some((_, a)), Some((_, b))] = &self.wide else { return Ok(true) };
+        Ok(self.outlines.may_reach_by(own, [a.words(), b.words()], threshold))
     }
 
-    /// Draws the outlines of all documents, which are at `places`.
+    /// Draws the outlines of all documents, which are at `places`. Those of documents in a file are drawn once, as wide
+    /// as they pay, and put into another one.
     pub fn draw(
         &mut self,
         bytes: &mut Bytes,
@@ -193,8 +215,20 @@ impl Cache {
         crew: &mut Crew,
     ) -> Result<(), Error> {
         let Self { reader, config, outlines, .. } = self;
-        let widths = memory::collect((0..places.len()).map(|document| outlines.width(document)))?;
         let Some(outlines) = Arc::get_mut(outlines) else { return Ok(()) };
+        if let Some(file) = bytes.outlines() {
+            for (document, &place) in places.iter().enumerate() {
+                crew.check();
+                file.read(place)?.iter().for_each(|drawing| outlines.put(document, drawing));
+            }
+            return Ok(());
+        }
+        let mut file = (!bytes.is_held()).then(OutlineFile::new);
+        let widths = places.iter().enumerate().map(|(document, place)| match file {
+            Some(_) => Drawing::widest(reader.elements(bytes.size(*place))),
+            None => outlines.width(document),
+        });
+        let widths = memory::collect(widths)?;
         let make = |document: usize, bytes: &[u8], check: &mut dyn FnMut()| {
             let mut hashes = Vec::new();
             reader.hashes(config, bytes, &mut hashes, check)?;
@@ -204,8 +238,10 @@ impl Cache {
         bytes.each(places, crew, &make, &mut |drawing| {
             outlines.put(document, &drawing);
             document += 1;
-            Ok(())
-        })
+            file.iter_mut().try_for_each(|file| file.push(places[document - 1], &drawing))
+        })?;
+        file.into_iter().for_each(|file| bytes.keep_outlines(file));
+        Ok(())
     }
 
     /// The similarity of two documents at their places of a batch, if it is at least `threshold`.
@@ -223,7 +259,7 @@ impl Cache {
                     self.draw_one(bytes, document as usize, place, check)?;
                 }
             }
-            if !self.outlines.may_reach(a as usize, b as usize, threshold) {
+            if !self.may_reach(bytes, documents, threshold)? {
                 return Ok(None);
             }
         }

@@ -220,7 +220,7 @@ impl Components {
 pub fn split<C: Hashes>(
     corpus: &mut C,
     limit: usize,
-    may_be_similar: &mut dyn FnMut(u32, u32) -> bool,
+    may_be_similar: &mut dyn FnMut(&mut C, u32, u32) -> Result<bool, C::Error>,
 ) -> Result<Components, C::Error> {
     let documents = corpus.documents();
     let mut components = Components::new(documents)?;
@@ -243,7 +243,7 @@ pub fn split<C: Hashes>(
             for (position, &b) in bucket.iter().enumerate() {
                 corpus.check_interrupts()?;
                 for &a in &bucket[..position] {
-                    if components.find(a) != components.find(b) && may_be_similar(a, b) {
+                    if components.find(a) != components.find(b) && may_be_similar(corpus, a, b)? {
                         components.union(a, b);
                     }
                 }

@@ -11,6 +11,9 @@
 //! low bits of its hash: so a wide outline is a narrow one many times over, of which the parts can be laid upon each
 //! other.
 //!
+//! Memory that is short makes all of them narrow, and then most bits are set and say nothing. Outlines that are wide
+//! enough may be kept elsewhere, and be looked at where the narrow ones rule nothing out.
+//!
 //! Where one set is compared with thousands, what takes the time is to wait for their outlines. So these have a digest
 //! as well: the outline in two lines of the cache, which rules out most of them.
 
@@ -38,6 +41,22 @@ const DIGEST: u32 = 4;
 const STRIDE: usize = 64;
 
 /// Outlines by document.
+///
+/// ```
+/// use sketch::corpus::{Drawing, Outlines};
+///
+/// // Hashes of two sets of 500 elements, of which 200 are the same.
+/// let hashes = |ids: std::ops::Range<u64>| ids.map(|id| (id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+/// let mut sets: [Vec<u64>; 2] = [hashes(0..500), hashes(300..800)];
+/// let mut outlines = Outlines::new(&[500, 500], 1 << 20)?;
+/// for (document, set) in sets.iter_mut().enumerate() {
+///     let drawing = Drawing::of(set, outlines.width(document), &mut || ())?;
+///     outlines.put(document, &drawing);
+/// }
+/// // Their similarity is 0.25. That it does not reach 0.8 is seen without a look at the sets.
+/// assert!(outlines.may_reach(0, 1, 0.25) && !outlines.may_reach(0, 1, 0.8));
+/// # Ok::<(), sketch::Error>(())
+/// ```
 pub struct Outlines {
     level: Level,
     bits: Vec<u64>,
@@ -66,12 +85,6 @@ struct Elements {
     most: u32,
 }
 
-impl Elements {
-    fn exactly(elements: usize) -> Self {
-        Self { least: elements as u32, most: elements as u32 }
-    }
-}
-
 impl Outlines {
     /// None yet, for documents with about so many elements each, in about `memory` bytes.
     ///
@@ -79,10 +92,6 @@ impl Outlines {
     /// [`Error::OutOfMemory`].
     pub fn new(elements: &[usize], memory: usize) -> Result<Self, Error> {
         // Bits for 64 elements: as many as memory has for all.
-        let words = |elements: usize, bits: usize| {
-            let words = elements.saturating_mul(bits) / BITS / BITS;
-            if words < 2 { 1 } else { words.next_power_of_two() / 2 }
-        };
         let all =
             |bits: usize| elements.iter().map(|elements| words(*elements, bits)).sum::<usize>();
         let mut bits = MOST_BITS * BITS;
@@ -180,10 +189,7 @@ impl Outlines {
     fn lay_together(&mut self, document: usize) {
         let Outlined { start, width, .. } = self.documents[document];
         if let Some(digest) = self.digests.get_mut(digest(document)) {
-            digest.fill(0);
-            for part in self.bits[start..][..1 << width].chunks_exact(digest.len()) {
-                digest.iter_mut().zip(part).for_each(|(word, more)| *word |= more);
-            }
+            lay(digest, &self.bits[start..][..1 << width]);
         }
     }
 
@@ -193,42 +199,44 @@ impl Outlines {
         self.documents[document].width
     }
 
-    /// Puts a drawing, which has the width of the document's outline, in place of it.
+    /// Puts a drawing in place of the document's outline, which is not wider.
     pub fn put(&mut self, document: usize, drawing: &Drawing) {
         let Outlined { start, width, .. } = self.documents[document];
-        self.bits[start..][..1 << width].copy_from_slice(&drawing.bits);
+        lay(&mut self.bits[start..][..1 << width], &drawing.bits);
         self.documents[document].elements = Some(drawing.elements);
     }
 
     /// True if the Jaccard similarity of two documents may be `threshold` or more, as far as their outlines say.
     #[must_use]
     pub fn may_reach(&self, a: usize, b: usize, threshold: f64) -> bool {
-        let (mut wide, mut narrow) = (self.documents[a], self.documents[b]);
-        if wide.width < narrow.width {
-            std::mem::swap(&mut wide, &mut narrow);
-        }
-        let (Some(left), Some(right)) = (wide.elements, narrow.elements) else { return true };
-        let bound = SharedBound { left, right, threshold };
-        if !bound.allows(Lacking::default()) {
+        let digests = [a, b].map(|document| self.digests.get(digest(document)));
+        if let [Some(x), Some(y)] = digests
+            && !self.may_reach_by([a, b], [x, y], threshold)
+        {
             return false;
         }
-        if let (Some(x), Some(y)) = (self.digests.get(digest(a)), self.digests.get(digest(b))) {
-            // Those that have digests have one width, so `a` is the wide one.
-            let lacking = self.level.compiled(
-                #[inline(always)]
-                || Lacking::of(x, y, 0..y.len()),
-            );
-            if !bound.allows(lacking) {
-                return false;
-            }
-        }
-        self.outlines_allow(wide, narrow, bound)
+        self.may_reach_by([a, b], [a, b].map(|document| self.of(document)), threshold)
     }
 
-    /// True if the words of two outlines allow what is bounded, the wider one first.
-    fn outlines_allow(&self, wide: Outlined, narrow: Outlined, bound: SharedBound) -> bool {
+    /// The same by other outlines of the two: by wider ones, which are kept elsewhere.
+    #[must_use]
+    pub fn may_reach_by(
+        &self,
+        documents: [usize; 2],
+        outlines: [&[u64]; 2],
+        threshold: f64,
+    ) -> bool {
+        let [mut wide, mut narrow] = [0, 1].map(|i| (outlines[i], self.documents[documents[i]]));
+        if wide.0.len() < narrow.0.len() {
+            std::mem::swap(&mut wide, &mut narrow);
+        }
+        let ((x, wide), (y, narrow)) = (wide, narrow);
+        let (Some(left), Some(right)) = (wide.elements, narrow.elements) else { return true };
+        let bound = SharedBound { left, right, threshold };
         let mut lacking = Lacking::default();
-        let (x, y) = (self.of(wide), self.of(narrow));
+        if !bound.allows(lacking) {
+            return false;
+        }
         for start in (0..y.len()).step_by(STRIDE) {
             let end = y.len().min(start + STRIDE);
             let part = self.level.compiled(
@@ -244,8 +252,23 @@ impl Outlines {
         true
     }
 
-    fn of(&self, document: Outlined) -> &[u64] {
-        &self.bits[document.start..][..1 << document.width]
+    fn of(&self, document: usize) -> &[u64] {
+        let Outlined { start, width, .. } = self.documents[document];
+        &self.bits[start..][..1 << width]
+    }
+}
+
+/// The words of the outline of so many elements, a power of two, at so many bits for 64 of them.
+fn words(elements: usize, bits: usize) -> usize {
+    let words = elements.saturating_mul(bits) / BITS / BITS;
+    if words < 2 { 1 } else { words.next_power_of_two() / 2 }
+}
+
+/// Lays the parts of an outline upon each other, each so wide.
+fn lay(narrow: &mut [u64], wide: &[u64]) {
+    narrow.fill(0);
+    for part in wide.chunks_exact(narrow.len()) {
+        narrow.iter_mut().zip(part).for_each(|(word, more)| *word |= more);
     }
 }
 
@@ -288,7 +311,31 @@ impl Drawing {
         let mut bits = memory::filled(0, 1 << width)?;
         mark(&mut bits, hashes);
         let elements = count_distinct(hashes, check)?;
-        Ok(Self { bits, elements: Elements::exactly(elements) })
+        Ok(Self::new(bits, elements as u32))
+    }
+
+    /// The outline that has such words, of a set of so many elements.
+    #[must_use]
+    pub fn new(words: Vec<u64>, elements: u32) -> Self {
+        Self { bits: words, elements: Elements { least: elements, most: elements } }
+    }
+
+    /// The words of the outline.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        &self.bits
+    }
+
+    /// The number of elements of the set.
+    #[must_use]
+    pub fn elements(&self) -> u32 {
+        self.elements.least
+    }
+
+    /// The width beyond which the outline of a set of about so many elements shows little more.
+    #[must_use]
+    pub fn widest(elements: usize) -> u32 {
+        words(elements, MOST_BITS * BITS).trailing_zeros()
     }
 }
 
@@ -375,17 +422,32 @@ mod tests {
                 prop_assert!(!outlines.has(document));
                 let mut hashes: Vec<u64> = set.iter().chain(set.iter()).collect();
                 hashes.reverse();
-                if document % 2 == 0 {
-                    outlines.draw_hashes(document, &hashes);
-                } else {
-                    put(&mut outlines, document, hashes);
+                match document % 3 {
+                    0 => outlines.draw_hashes(document, &hashes),
+                    1 => put(&mut outlines, document, hashes),
+                    _ => {
+                        // A wider one is laid together.
+                        let width = outlines.width(document) + 2;
+                        let drawing = Drawing::of(&mut hashes, width, &mut || ()).unwrap();
+                        outlines.put(document, &drawing);
+                        let mut same = vec![0; 1 << outlines.width(document)];
+                        mark(&mut same, &hashes);
+                        prop_assert_eq!(outlines.of(document), &same);
+                    }
                 }
                 prop_assert!(outlines.has(document));
             }
+            let wide = sets.iter().zip(&about).map(|(set, about)| {
+                let mut hashes: Vec<u64> = set.iter().collect();
+                Drawing::of(&mut hashes, Drawing::widest(*about), &mut || ()).unwrap()
+            });
+            let wide: Vec<Drawing> = wide.collect();
             for (a, left) in sets.iter().enumerate() {
                 for (b, right) in sets.iter().enumerate() {
                     let similar = left.jaccard(right).is_some_and(|jaccard| jaccard >= threshold);
                     prop_assert!(!similar || outlines.may_reach(a, b, threshold));
+                    let words = [a, b].map(|of| wide[of].words());
+                    prop_assert!(!similar || outlines.may_reach_by([a, b], words, threshold));
                 }
             }
         }
