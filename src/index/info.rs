@@ -15,7 +15,8 @@ use crate::index::stored_options;
 use crate::options::{IndexOptions, Threshold};
 use crate::pg::bytes;
 use crate::pg::catalog;
-use crate::pg::index::{Index, IndexColumn};
+use crate::pg::dependency;
+use crate::pg::index::{Index, IndexColumn, OperatorClass};
 use crate::pg::names::{quoted, visible_name};
 use crate::pg::relation::{Column, Lock, Relation};
 use crate::pg::rights;
@@ -75,6 +76,23 @@ impl Info {
     pub fn of_table(table: Oid) -> Vec<Self> {
         let all = Index::of_table(table).into_iter().filter_map(Self::of);
         all.filter(|info| info.kind != Kind::Passage).collect()
+    }
+
+    /// All indexes of this database in the order of their OIDs, whatever state they are in; without the partitions of
+    /// others, and what is temporary in other sessions.
+    pub fn oids_of_all() -> Vec<Oid> {
+        let classes = OperatorClass::of_method(access_method()).into_iter();
+        let mut indexes: Vec<Oid> = classes
+            .filter(|class| !is_scope_class(class.family, class.input_type))
+            .flat_map(|class| dependency::indexes_of_class(class.oid))
+            .filter(|index| {
+                let table = Index::table_of(*index);
+                let is_gone = table == Oid::INVALID || catalog::is_partition(*index);
+                !is_gone && !catalog::is_of_other_session(catalog::relation_schema(table))
+            })
+            .collect();
+        indexes.sort_unstable_by_key(|index| index.to_u32());
+        indexes
     }
 
     /// Describes texts in a column of a table of which another relation has the signatures, as a side table has: as
@@ -272,7 +290,7 @@ fn is_scope(column: &IndexColumn) -> bool {
 }
 
 /// True if the operator class of a family for a type is for scope columns.
-pub fn is_scope_class(family: Oid, input: Oid) -> bool {
+fn is_scope_class(family: Oid, input: Oid) -> bool {
     let hash = catalog::function_of_family(family, input, SCOPE_HASH as i16);
     hash != Oid::INVALID
 }

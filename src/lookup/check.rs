@@ -6,16 +6,17 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::clusters;
 use crate::error::{Result, SqlError, error, invalid_parameter, not_supported};
 use crate::index;
+use crate::index::info::Info;
 use crate::index::table_scan::Share;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog;
+use crate::pg::index::Index;
 use crate::pg::names::relation_name;
 use crate::pg::open::Open;
 use crate::pg::relation::{self, Lock, Relation, is_owned_by, leaves, owner_of};
 use crate::pg::restricted::{current_role, restricted_to};
 use crate::pg::result_rows::ResultRows;
 use crate::pg::rights::{check_owner, check_owner_before, no_such_relation};
-use crate::pg::spi::Session;
 use crate::pg::text;
 use crate::side_table;
 
@@ -28,7 +29,7 @@ fn check(call: &Call) -> Result<Option<Datum>> {
     match call.oid(0) {
         Some(name) => check_named(name, share, &result)?,
         None => {
-            for table in indexed_tables()? {
+            for table in indexed_tables() {
                 check_named(table, share, &result)?;
             }
         }
@@ -46,31 +47,20 @@ fn share(part: f64, seed: i64) -> Result<Share> {
 }
 
 /// The tables with an index that the caller may check.
-fn indexed_tables() -> Result<Vec<Oid>> {
-    let session = Session::open();
-    let rows = session.query(
-        "SELECT DISTINCT i.indrelid AS relation FROM pg_catalog.pg_index AS i \
-         JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.indexrelid \
-         JOIN pg_catalog.pg_am AS m ON m.oid OPERATOR(pg_catalog.=) c.relam \
-         JOIN pg_catalog.pg_class AS r ON r.oid OPERATOR(pg_catalog.=) i.indrelid \
-         WHERE m.amname OPERATOR(pg_catalog.=) 'minlsh' AND NOT c.relispartition \
-         AND NOT pg_catalog.pg_is_other_temp_schema(r.relnamespace) ORDER BY relation",
-        &[],
-    )?;
-    let mut tables = Vec::new();
-    for row in 0..rows.len() {
-        let Some(table) = rows.oid(row, 1)?.filter(|table| check_owner_before(*table).is_ok())
-        else {
-            continue;
-        };
-        // A side table is checked with its documents.
-        let documents = side_table::documents_of(table, Lock::Read);
-        let table = documents.map_or(table, |(documents, _)| documents.oid());
-        tables.extend(Some(table).filter(|table| is_owned_by(*table, current_role())));
-    }
+fn indexed_tables() -> Vec<Oid> {
+    let all = Info::oids_of_all().into_iter().map(Index::table_of);
+    let mut tables: Vec<Oid> = all
+        .filter(|table| check_owner_before(*table).is_ok())
+        .map(|table| {
+            // A side table is checked with its documents.
+            let documents = side_table::documents_of(table, Lock::Read);
+            documents.map_or(table, |(documents, _)| documents.oid())
+        })
+        .filter(|table| is_owned_by(*table, current_role()))
+        .collect();
     tables.sort_unstable_by_key(|table| table.to_u32());
     tables.dedup();
-    Ok(tables)
+    tables
 }
 
 /// Checks the index, or all those of a table, that are named.

@@ -15,14 +15,14 @@ use pgrx::prelude::*;
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::extension::Extension;
-use crate::index::info::{Info, is_scope_class};
+use crate::index::info::Info;
 use crate::indexed::{Indexed, of_documents};
 use crate::lookup::session_cache;
 use crate::options::{Threshold, Verify};
 use crate::pg::call::Call;
 use crate::pg::catalog;
 use crate::pg::dependency;
-use crate::pg::index::{Index, OperatorClass};
+use crate::pg::index::Index;
 use crate::pg::names::{literal, quoted, regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation, owner_of};
@@ -218,30 +218,17 @@ impl Finder {
     /// The indexes of documents, and without a description the side tables, that the caller may read, of tables
     /// that `wanted` accepts. No other is locked: nobody should wait for what strangers do with theirs.
     fn readable(self, wanted: fn(Oid) -> bool) -> Vec<(Oid, Option<Info>)> {
-        if self.extension.method == Oid::INVALID {
-            return Vec::new();
-        }
-        let classes = OperatorClass::of_method(self.extension.method).into_iter();
-        let mut indexes: Vec<Oid> = classes
-            .filter(|class| !is_scope_class(class.family, class.input_type))
-            .flat_map(|class| dependency::indexes_of_class(class.oid))
-            .collect();
-        indexes.sort_unstable_by_key(|index| index.to_u32());
-        indexes.into_iter().filter_map(|oid| Self::readable_index(oid, wanted)).collect()
+        let all = Info::oids_of_all().into_iter();
+        all.filter_map(|oid| Self::readable_index(oid, wanted)).collect()
     }
 
     /// The relation to name an index by, if the caller may read it.
     fn readable_index(oid: Oid, wanted: fn(Oid) -> bool) -> Option<(Oid, Option<Info>)> {
         let table = Index::table_of(oid);
-        // A partition's index is part of another.
-        let skipped = table == Oid::INVALID
-            || catalog::is_partition(oid)
-            || catalog::is_of_other_session(catalog::relation_schema(table));
         // Of a side table the user's table counts, which a trigger ties to it.
         let mut tables = dependency::tables_tied_to(table);
         tables.push(table);
-        if skipped || !tables.into_iter().any(wanted) || rights::check_before_reading(oid).is_err()
-        {
+        if !tables.into_iter().any(wanted) || rights::check_before_reading(oid).is_err() {
             return None;
         }
         let of_documents = |info: &Info| info.index.valid && info.kind != Kind::Passage;

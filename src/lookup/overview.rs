@@ -17,7 +17,6 @@ use crate::pg::names::{cstring, regclass_literal, visible_name};
 use crate::pg::relation::{self, Lock};
 use crate::pg::result_rows::result_row;
 use crate::pg::rights;
-use crate::pg::spi::Session;
 use crate::pg::text;
 use crate::row_key::Key;
 use crate::side_table::{self, SideTable};
@@ -71,9 +70,10 @@ fn describe(call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_warn_reindex() → bigint`: what update scripts end with. Indexes of all owners count.
 fn warn_reindex(_call: &Call) -> Result<Option<Datum>> {
     let mut found = Vec::new();
-    let all = relation::without_keeping_locks(|| -> Result<Vec<Described>> {
-        Ok(all_indexes()?.iter().map(Described::of).collect())
-    })?;
+    let all = relation::without_keeping_locks(|| -> Vec<Described> {
+        let all = Info::oids_of_all().into_iter().filter_map(Info::open);
+        all.map(|info| Described::of(&info)).collect()
+    });
     for described in all {
         if let Some(reason) = described.outdated {
             let storage = described.storage;
@@ -99,22 +99,6 @@ fn warn_reindex(_call: &Call) -> Result<Option<Datum>> {
             .report(PgLogLevel::WARNING);
     }
     Ok(Some(Datum::from(statements.len() as i64)))
-}
-
-/// All indexes of this database, but the partitions of others and what is temporary in other sessions.
-fn all_indexes() -> Result<Vec<Info>> {
-    let session = Session::open();
-    let rows = session.query(
-        "SELECT c.oid FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_am AS m ON m.oid OPERATOR(pg_catalog.=) c.relam \
-         WHERE m.amname OPERATOR(pg_catalog.=) 'minlsh' AND NOT c.relispartition \
-         AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace) ORDER BY c.oid",
-        &[],
-    )?;
-    let mut all = Vec::new();
-    for row in 0..rows.len() {
-        all.extend(rows.oid(row, 1)?.and_then(Info::open));
-    }
-    Ok(all)
 }
 
 /// A row of the view, which describes an index.

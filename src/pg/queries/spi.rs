@@ -408,12 +408,6 @@ impl Rows<'_> {
     pub fn bool(&self, row: usize, column: i32) -> Result<Option<bool>> {
         Ok(self.value(row, column, pg_sys::BOOLOID)?.map(|datum| datum.value() as u8 != 0))
     }
-
-    /// An `oid` value.
-    pub fn oid(&self, row: usize, column: i32) -> Result<Option<Oid>> {
-        let datum = self.value(row, column, pg_sys::OIDOID)?;
-        Ok(datum.map(|datum| Oid::from(datum.value() as u32)))
-    }
 }
 
 impl Drop for Rows<'_> {
