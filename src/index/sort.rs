@@ -3,8 +3,8 @@
 //!
 //! Keys are hashes. One pass over the upper bits brings entries into parts, chunk by chunk. Then each part is collected
 //! from the chunks, and sorted by itself: both by threads, if there are some, while the backend takes the parts before
-//! it. Runs are merged in the same way: the
-//! backend reads the next part of each run, a thread sorts what was read, and the backend takes it.
+//! it. Runs are merged in the same way: the backend reads the next part of each run, a thread sorts what was read, and
+//! the backend takes it.
 //!
 //! Threads also do what is to be done with sorted entries: see [`EntryTaker`].
 
@@ -38,7 +38,7 @@ pub struct Sorter {
     /// Bytes for all; and entries held in memory at most, beside copies of parts.
     memory: usize,
     capacity: usize,
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     threads: usize,
 }
 
@@ -72,11 +72,7 @@ impl Sorter {
 
     /// Takes an entry.
     pub fn push(&mut self, entry: Entry) -> Result<()> {
-        if self.entries.len() == self.entries.capacity() {
-            self.grow()?;
-        }
-        self.entries.push(entry);
-        Ok(())
+        self.extend(&[entry])
     }
 
     /// Takes entries.
@@ -104,8 +100,8 @@ impl Sorter {
     }
 
     fn spill(&mut self) -> Result<()> {
-        let mut run = Run::create();
-        self.sorted(&mut run)?;
+        let mut run = SortedRun::create();
+        self.sorted(&mut Each::of(|part| run.append(part)))?;
         self.runs.push(run);
         self.entries.clear();
         Ok(())
@@ -145,12 +141,6 @@ pub trait EntryTaker {
 
     /// Takes some entries, which are the next.
     fn take(&mut self, entries: &[Entry]) -> Result<()>;
-
-    /// Makes something of some entries if those before them do not matter: then they are not taken by themselves. This
-    /// runs in any thread.
-    fn make_alone(_entries: &[Entry]) -> std::result::Result<Option<Self::Made>, Error> {
-        Ok(None)
-    }
 
     /// The parts that are ready, each with the bytes that it and its result take.
     fn ready(&mut self) -> &mut VecDeque<(Self::Part, usize)>;
@@ -225,13 +215,13 @@ impl<T> Pool<T> {
 }
 
 /// A part that is to be sorted, or of which something is to be made.
-enum Task<P, Q> {
+enum SortTask<P, Q> {
     Sort(P),
     Make(Q),
 }
 
-/// The result of a [`Task`].
-enum Done<S, M> {
+/// The result of a [`SortTask`].
+enum SortOutcome<S, M> {
     Sorted(S),
     Made(M),
 }
@@ -250,40 +240,30 @@ fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
     let later = RefCell::new(VecDeque::new());
     let take_one =
         || later.borrow_mut().pop_front().map(|made| taker.borrow_mut().made(made)).transpose();
-    let make = |task: &mut Task<P, T::Part>, check: &mut dyn FnMut()| match task {
-        Task::Sort(part) => {
-            let part = sort(part, check)?;
-            // Without memory for it the backend tries again, which has what was sorted.
-            let Ok(Some(made)) = T::make_alone(&part) else { return Ok(Done::Sorted(part)) };
-            end(part);
-            Ok(Done::Made(made))
-        }
-        Task::Make(part) => T::make(part, check).map(Done::Made),
+    let make = |task: &mut SortTask<P, T::Part>, check: &mut dyn FnMut()| match task {
+        SortTask::Sort(part) => sort(part, check).map(SortOutcome::Sorted),
+        SortTask::Make(part) => T::make(part, check).map(SortOutcome::Made),
     };
     loop {
         let mut next = || -> Result<_> {
             take_one()?;
             if let Some((part, bytes)) = taker.borrow_mut().ready().pop_front() {
-                return Ok(Some((Task::Make(part), bytes)));
+                return Ok(Some((SortTask::Make(part), bytes)));
             }
-            Ok(next()?.map(|(part, bytes)| (Task::Sort(part), bytes)))
+            Ok(next()?.map(|(part, bytes)| (SortTask::Sort(part), bytes)))
         };
         crew.each(&mut next, &make, &mut |done| {
-            let made = match done {
-                Done::Made(made) => made,
-                Done::Sorted(part) => {
-                    let alone = T::make_alone(&part)?;
-                    if alone.is_none() {
-                        taker.borrow_mut().take(&part)?;
-                    }
-                    end(part);
-                    let Some(made) = alone else { return Ok(()) };
-                    made
+            match done {
+                SortOutcome::Made(made) => {
+                    let mut later = later.borrow_mut();
+                    later.try_reserve(1).map_err(|_| out_of_memory())?;
+                    later.push_back(made);
                 }
-            };
-            let mut later = later.borrow_mut();
-            later.try_reserve(1).map_err(|_| out_of_memory())?;
-            later.push_back(made);
+                SortOutcome::Sorted(part) => {
+                    taker.borrow_mut().take(&part)?;
+                    end(part);
+                }
+            }
             Ok(())
         })?;
         while take_one()?.is_some() {}
@@ -427,7 +407,7 @@ fn sort_part<'a>(
 /// Merges sorted runs, and gives one part after the other. Reads about as much of each run as memory holds
 /// of all, and takes of that what is certain to be less than what was not read.
 fn merged(
-    runs: &mut [Run],
+    runs: &mut [SortedRun],
     memory: usize,
     crew: &mut Crew,
     taker: &mut impl EntryTaker,
@@ -438,9 +418,9 @@ fn merged(
     let buffer = (memory / shares).clamp(*RUN_BUFFER.start(), *RUN_BUFFER.end());
     runs.iter_mut().try_for_each(|run| run.rewind(buffer / size_of::<Entry>()))?;
     let mut next = || {
-        runs.iter_mut().try_for_each(Run::fill)?;
-        let last = runs.iter().filter_map(Run::bound).min();
-        let upto = |run: &Run| match last {
+        runs.iter_mut().try_for_each(SortedRun::fill)?;
+        let last = runs.iter().filter_map(SortedRun::bound).min();
+        let upto = |run: &SortedRun| match last {
             Some(last) => run.rest().partition_point(|entry| *entry <= last),
             None => run.rest().len(),
         };
@@ -462,7 +442,7 @@ fn merged(
 }
 
 /// Sorted entries in a temporary file, packed.
-struct Run {
+struct SortedRun {
     file: TempFile,
     /// Entries and bytes that are still to be read, and the bytes that an entry takes on average.
     left: usize,
@@ -473,48 +453,24 @@ struct Run {
     buffer: Vec<Entry>,
     position: usize,
     size: usize,
-    /// Of a run nothing else is made.
-    ready: VecDeque<((), usize)>,
 }
 
-impl EntryTaker for Run {
-    type Part = ();
-    /// The packed bytes of some entries, and their number.
-    type Made = (Vec<u8>, usize);
-
-    /// Each part is packed alone.
-    fn take(&mut self, entries: &[Entry]) -> Result<()> {
-        Self::make_alone(entries)?.map_or(Ok(()), |made| self.made(made))
-    }
-
-    fn make_alone(entries: &[Entry]) -> std::result::Result<Option<Self::Made>, Error> {
-        let mut bytes = Vec::new();
-        pack(entries, &mut bytes)?;
-        Ok(Some((bytes, entries.len())))
-    }
-
-    fn ready(&mut self) -> &mut VecDeque<((), usize)> {
-        &mut self.ready
-    }
-
-    fn make((): &mut (), _: &mut dyn FnMut()) -> std::result::Result<Self::Made, Error> {
-        Ok((Vec::new(), 0))
-    }
-
-    fn made(&mut self, (bytes, count): Self::Made) -> Result<()> {
-        check_interrupts();
-        self.file.append(&bytes);
-        self.left += count;
-        self.bytes += bytes.len();
-        Ok(())
-    }
-}
-
-impl Run {
+impl SortedRun {
     fn create() -> Self {
         let file = TempFile::create();
-        let (packed, buffer, ready) = (Vec::new(), Vec::new(), VecDeque::new());
-        Self { file, left: 0, bytes: 0, average: 0, packed, buffer, position: 0, size: 0, ready }
+        let (packed, buffer) = (Vec::new(), Vec::new());
+        Self { file, left: 0, bytes: 0, average: 0, packed, buffer, position: 0, size: 0 }
+    }
+
+    /// Appends some entries, which are the next.
+    fn append(&mut self, entries: &[Entry]) -> Result<()> {
+        check_interrupts();
+        let mut bytes = Vec::new();
+        pack(entries, &mut bytes)?;
+        self.file.append(&bytes);
+        self.left += entries.len();
+        self.bytes += bytes.len();
+        Ok(())
     }
 
     /// Goes to the first entry, to read `size` entries at a time.
