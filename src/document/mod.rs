@@ -9,8 +9,8 @@
 //! | `kind` | what a value is, from its type or its operator class |
 //! | `value` | a value that was read: a text, a set or a signature |
 //! | `image` | a document as bytes, each of which is checked when it is read |
-//! | `constructors` | from a text, a set, a signature to a document |
-//! | `form`, `literal` | the forms of our types: for people, dumps and clients; a document as text |
+//! | `form` | the forms that our types share: for people, dumps and clients |
+//! | `constructors` | from a text, a set, a signature to a document; a document as text |
 //! | `prepared` | one side of a comparison, made ready once and kept for the next row |
 //! | `similar` | the operators `~=` and the measure behind them |
 //! | `passage` | passages that are sought in texts: a type, operators and entries of their own |
@@ -20,7 +20,6 @@ pub mod constructors;
 mod form;
 pub mod image;
 pub mod kind;
-mod literal;
 mod passage;
 pub mod prepared;
 mod similar;

@@ -115,9 +115,9 @@ impl Kind {
         if let Some(document) = sought.document()? {
             return self.service_of(document.kind(), Some(&document), index);
         }
-        // Only the operator can say what a value of a type of somebody else's is. An array beside documents may be a set
-        // or a signature, as each of the rows is, if it is of integers; and elements that cannot be hashed are refused
-        // beside the rows that are sets.
+        // Only the operator can say what a value of a type of somebody else's is. Integers beside documents may be a
+        // set or a signature, as each of the rows is. Elements that cannot be hashed are refused beside the rows that
+        // are sets.
         let is_for_the_operator = |element| {
             let element = catalog::base_type(element);
             element == pg_sys::INT4OID || element::check(element).is_err()

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use pgrx::pg_sys::{Datum, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::passage::Bound;
 use sketch::pipeline::SignerBatch;
 use sketch::stored::StoredBytes;
@@ -13,7 +13,7 @@ use super::image::{Content, Document, hash};
 use super::kind::{Kind, is_document, is_passage};
 use crate::error::Result;
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::{array, bytes, element, lossless};
+use crate::pg::{array, bytes, catalog, element, lossless};
 
 /// A value that was read, to be compared or signed.
 pub enum Value<'a> {
@@ -56,6 +56,14 @@ impl<'a> TypedValue<'a> {
         self.kind().map(read).transpose()
     }
 
+    /// Reads a signature; `None` if it is not an `integer[]`.
+    pub fn signature(self) -> Result<Option<ReadValue<'a>>> {
+        let is_signature = catalog::base_type(self.type_oid) == pg_sys::INT4ARRAYOID;
+        // SAFETY: `new` was given a value of that type.
+        let read = || unsafe { Kind::Signature.read(self.datum, ElementHash::default()) };
+        is_signature.then(read).transpose()
+    }
+
     /// Reads a document; `None` if it is not one.
     pub fn document(self) -> Result<Option<Document<'a>>> {
         let is_document = self.kind() == Some(Kind::Document);
@@ -83,7 +91,7 @@ impl Kind {
     /// # Safety
     /// `value` must be a non-null value of this kind, valid for `'a`.
     pub unsafe fn read<'a>(self, value: Datum, hash: ElementHash) -> Result<ReadValue<'a>> {
-        // SAFETY: the caller promises a value of that kind: a varlena, an array, or an integer[].
+        // SAFETY: a value of that kind, as the Safety section asks: a varlena, an array, or an integer[].
         let value = unsafe {
             match self {
                 Self::Text | Self::Passage => Value::Text(bytes::read(value)),

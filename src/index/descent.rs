@@ -1,4 +1,5 @@
-//! Looks up the entries of some keys, or reads all of them, as an index scan of PostgreSQL's B-tree does.
+//! Looks up the entries of some keys, or reads all of them, as an index scan of PostgreSQL's B-tree does; or all in the
+//! order of their keys, in which rows that share a bucket come together.
 //!
 //! A search has a key for each band. All of them go down the tree together, so each page on their way is read once,
 //! and keys are compared as the numbers that they are. That takes a quarter of the time of a scan for each key.
@@ -9,22 +10,23 @@
 //! without one. In a SERIALIZABLE transaction the leaf pages that are read get predicate locks, and without any page
 //! the whole index. Rows are given when the lock of their page was released.
 
-use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::{ControlFlow, Range};
 
-use pgrx::pg_sys::BlockNumber;
+use pgrx::pg_sys::{BlockNumber, Oid};
 use sketch::memory;
 
-use crate::error::{Result, SqlError};
-use crate::index::layout::{Layout, downlink};
-use crate::index::leaves::{entries, first_item};
+use crate::error::Result;
+use crate::index::items::{Pivot, downlink, entries, first_item};
+use crate::index::layout::Layout;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
-use crate::index::pages::{LockedPage, Page};
-use crate::index::pivot::Pivot;
+use crate::index::pages::{Page, read_page};
 use crate::pg::ffi;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::open::Open;
+use crate::pg::relation::Lock;
+use crate::pg::rights::no_such_relation;
 use crate::pg::snapshot::Snapshot;
 
 /// The entries that are looked up.
@@ -73,28 +75,15 @@ impl Span {
 /// The distance of a key from where its span says that it is, as a rule.
 const NEAR: u16 = 8;
 
-/// Rows for which room is kept.
-const LONG: usize = 1 << 12;
-
-struct Search<'a> {
+struct Descent<'a> {
     index: &'a MinlshIndex<'a>,
     layout: &'a Layout,
     snapshot: Option<&'a Snapshot>,
     wanted: WantedEntries<'a>,
-    room: Room,
-}
-
-/// Room that a search leaves to the next one.
-#[derive(Default)]
-struct Room {
     /// The pages that are still to be read.
     steps: Vec<Step>,
     /// The rows that the last leaf page had.
     rows: Vec<u64>,
-}
-
-thread_local! {
-    static ROOM: Cell<Room> = Cell::default();
 }
 
 /// Calls `visit` with the rows of what is wanted, in no order; a row may come repeatedly, and may be gone. A snapshot
@@ -116,7 +105,7 @@ pub fn each(
     if block == NO_BLOCK
         && let Some(snapshot) = snapshot
     {
-        // SAFETY: the index is open, and the snapshot held.
+        // SAFETY: the index is open and the snapshot is held, as their references say.
         unsafe { ffi::predicate_lock(index.open().raw(), snapshot.raw()) };
         // Somebody may have made the first page before the index was locked.
         block = start(index)?;
@@ -124,10 +113,9 @@ pub fn each(
     if block == NO_BLOCK {
         return Ok(());
     }
-    let mut room = ROOM.take();
-    let step = Step { block, level: None, keys, span: Span::ALL };
-    memory::push(&mut room.steps, step)?;
-    Search { index, layout: index.layout(), snapshot, wanted, room }.run(visit)
+    let (mut steps, rows) = (Vec::new(), Vec::new());
+    memory::push(&mut steps, Step { block, level: None, keys, span: Span::ALL })?;
+    Descent { index, layout: index.layout(), snapshot, wanted, steps, rows }.run(visit)
 }
 
 /// Calls `visit` with the rows in the buckets of `keys`, which are ascending, each once, as one search of the index:
@@ -151,120 +139,140 @@ fn start(index: &MinlshIndex) -> Result<BlockNumber> {
     start.map(|(block, _)| block).ok_or_else(|| index.damaged(META_BLOCK))
 }
 
-/// A reason why a page cannot be read.
-enum Trouble {
-    Damaged,
-    Refused(SqlError),
-}
-
-impl From<sketch::Error> for Trouble {
-    fn from(cause: sketch::Error) -> Self {
-        Self::Refused(cause.into())
+/// Calls `visit(key, row)` with each entry of the index, which the caller has locked, in the order of
+/// keys and rows. Rows are given as block << 16 | offset. An entry may be of a row that is gone. None is missing that
+/// the snapshot sees.
+///
+/// The entries of a page are copied under its lock, then the next to its right is read. A page split meanwhile moves
+/// entries to the right only, so none is missed; one may come again where a page was deleted in between.
+pub fn each_in_order(
+    index: Oid,
+    snapshot: &Snapshot,
+    mut visit: impl FnMut(u64, u64) -> Result<()>,
+) -> Result<()> {
+    let open = Open::relation(index, Lock::Held).ok_or_else(|| no_such_relation(index))?;
+    let index = MinlshIndex::of(&open)?;
+    let (mut block, mut found) = (leftmost(&index)?, Vec::new());
+    while block != NO_BLOCK {
+        check_interrupts();
+        let damaged = || index.damaged(block);
+        let page = (block < open.pages()).then(|| index.page(block)).ok_or_else(damaged)?;
+        page.refuse_old(&open, Some(snapshot));
+        let opaque = page.opaque().ok_or_else(damaged)?;
+        if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) == 0 {
+            for offset in first_item(&opaque)..=page.last_item() {
+                let item = page.item(offset).ok_or_else(damaged)?;
+                let (key, rows) = entries(index.layout(), item).ok_or_else(damaged)?;
+                memory::reserve(&mut found, rows.len())?;
+                found.extend(rows.map(|row| (key, row)));
+            }
+        }
+        drop(page);
+        found.drain(..).try_for_each(|(key, row)| visit(key, row))?;
+        block = opaque.next;
     }
+    Ok(())
 }
 
-/// Gives what was read of a page, if it is sound.
-fn sound<T>(read: Option<T>) -> std::result::Result<T, Trouble> {
-    read.ok_or(Trouble::Damaged)
+/// The leftmost leaf page; `NO_BLOCK` of an empty index.
+fn leftmost(index: &MinlshIndex) -> Result<BlockNumber> {
+    let page = |block| read_page(index.open(), block).ok_or_else(|| index.damaged(block));
+    let mut block = page(META_BLOCK)?.root().ok_or_else(|| index.damaged(META_BLOCK))?;
+    // A tree of more levels has more pages than there are addresses.
+    for _ in 0..32 {
+        if block == NO_BLOCK {
+            return Ok(NO_BLOCK);
+        }
+        let page = page(block)?;
+        let opaque = page.opaque().ok_or_else(|| index.damaged(block))?;
+        if opaque.level == 0 {
+            return Ok(block);
+        }
+        let first = page.item(first_item(&opaque)).and_then(downlink);
+        block = first.ok_or_else(|| index.damaged(block))?;
+    }
+    Err(index.damaged(block))
 }
 
-impl Search<'_> {
+impl Descent<'_> {
     fn run(mut self, visit: &mut VisitRows) -> Result<()> {
-        while let Some(step) = self.room.steps.pop() {
+        while let Some(step) = self.steps.pop() {
             check_interrupts();
-            self.room.rows.clear();
+            self.rows.clear();
             self.read(step)?;
-            if !self.room.rows.is_empty() && visit(&self.room.rows)?.is_break() {
+            if !self.rows.is_empty() && visit(&self.rows)?.is_break() {
                 break;
             }
         }
-        let mut room = self.room;
-        room.steps.clear();
-        room.rows.clear();
-        room.rows.shrink_to(LONG);
-        ROOM.set(room);
         Ok(())
     }
 
-    /// Reads a page: notes where to go on, and the rows that are wanted.
+    /// Reads a page, under its lock: notes where to go on, and the rows that are wanted.
     fn read(&mut self, step: Step) -> Result<()> {
-        let block = step.block;
-        let page = self.index.page(block);
-        let read = self.locked(&page, step);
-        drop(page);
-        read.map_err(|trouble| match trouble {
-            Trouble::Refused(report) => report,
-            Trouble::Damaged => self.index.damaged(block),
-        })
-    }
-
-    fn locked(&mut self, page: &LockedPage, step: Step) -> std::result::Result<(), Trouble> {
-        let opaque = sound(page.opaque())?;
+        let page = self.index.page(step.block);
+        let opaque = self.sound(&step, page.opaque())?;
         page.refuse_old(self.index.open(), self.snapshot);
         if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) != 0 {
             return self.go_right(&opaque, step);
         }
-        sound((step.level.unwrap_or(opaque.level) == opaque.level).then_some(()))?;
+        let is_of_level = step.level.unwrap_or(opaque.level) == opaque.level;
+        self.sound(&step, is_of_level.then_some(()))?;
         if opaque.level > 0 {
-            return self.inner(page, &opaque, step);
+            return self.inner(&page, &opaque, step);
         }
         page.lock_for_serializable(self.index.open(), self.snapshot);
-        self.leaf(page, &opaque, step)
+        self.leaf(&page, &opaque, step)
+    }
+
+    /// Gives what was read of a page, if it is sound.
+    fn sound<T>(&self, step: &Step, read: Option<T>) -> Result<T> {
+        read.ok_or_else(|| self.index.damaged(step.block))
     }
 
     /// Notes the pages below an inner page.
-    fn inner(
-        &mut self,
-        page: &Page,
-        opaque: &Opaque,
-        step: Step,
-    ) -> std::result::Result<(), Trouble> {
+    fn inner(&mut self, page: &Page, opaque: &Opaque, step: Step) -> Result<()> {
         let (layout, level) = (self.layout, Some(opaque.level - 1));
         let (first, end) = (first_item(opaque), page.last_item() + 1);
         let child = |offset| downlink(page.item(offset)?);
         let bound = |offset| Pivot::read(layout, page.item(offset)?);
         let WantedEntries::Keys(wanted) = self.wanted else {
-            let block = sound(child(first))?;
-            return Ok(memory::push(&mut self.room.steps, Step { block, level, ..step })?);
+            let block = self.sound(&step, child(first))?;
+            return Ok(memory::push(&mut self.steps, Step { block, level, ..step })?);
         };
         let mut at = step.keys.start;
         let until = self.until(page, opaque, &step, Ordering::is_le)?;
         while at < until {
             // Behind the last item that is less; the first one is less than any key.
-            let next = sound(partition(
-                first + 1..end,
-                step.span.place(wanted[at], first..end),
-                |offset| Some(bound(offset)?.order(layout, wanted[at]).is_gt()),
-            ))?;
+            let next = self.sound(
+                &step,
+                partition(first + 1..end, step.span.place(wanted[at], first..end), |offset| {
+                    Some(bound(offset)?.order(layout, wanted[at]).is_gt())
+                }),
+            )?;
             let mut span = step.span;
             if next > first + 1 {
-                span.low = sound(bound(next - 1))?.key();
+                span.low = self.sound(&step, bound(next - 1))?.key();
             }
             let mut shared = until;
             if next < end {
-                let bound = sound(bound(next))?;
+                let bound = self.sound(&step, bound(next))?;
                 span.high = bound.key();
                 shared = up_to(wanted, &(at..until), |key| bound.order(layout, key).is_le());
             }
-            let block = sound(child(next - 1))?;
-            memory::push(&mut self.room.steps, Step { block, level, keys: at..shared, span })?;
+            let block = self.sound(&step, child(next - 1))?;
+            memory::push(&mut self.steps, Step { block, level, keys: at..shared, span })?;
             at = shared;
         }
         Ok(())
     }
 
     /// Collects the rows of a leaf page.
-    fn leaf(
-        &mut self,
-        page: &Page,
-        opaque: &Opaque,
-        mut step: Step,
-    ) -> std::result::Result<(), Trouble> {
+    fn leaf(&mut self, page: &Page, opaque: &Opaque, mut step: Step) -> Result<()> {
         let layout = self.layout;
         let (first, end) = (first_item(opaque), page.last_item() + 1);
         let WantedEntries::Keys(wanted) = self.wanted else {
             for offset in first..end {
-                self.collect(page, offset)?;
+                self.collect(page, &step, offset)?;
             }
             return if opaque.next == NO_BLOCK { Ok(()) } else { self.go_right(opaque, step) };
         };
@@ -273,9 +281,9 @@ impl Search<'_> {
             let wanted = wanted[step.keys.start];
             let is_before = |offset| Some(key(offset)? < wanted);
             let place = step.span.place(wanted, first..end);
-            let mut offset = sound(partition(first..end, place, is_before))?;
-            while offset < end && sound(key(offset))? == wanted {
-                self.collect(page, offset)?;
+            let mut offset = self.sound(&step, partition(first..end, place, is_before))?;
+            while offset < end && self.sound(&step, key(offset))? == wanted {
+                self.collect(page, &step, offset)?;
                 offset += 1;
             }
             if offset == end {
@@ -295,13 +303,13 @@ impl Search<'_> {
         opaque: &Opaque,
         step: &Step,
         is_here: fn(Ordering) -> bool,
-    ) -> std::result::Result<usize, Trouble> {
+    ) -> Result<usize> {
         let WantedEntries::Keys(wanted) = self.wanted else { return Ok(step.keys.end) };
         if opaque.next == NO_BLOCK {
             return Ok(step.keys.end);
         }
         let high = page.item(nbtree::HIGH_KEY).and_then(|item| Pivot::read(self.layout, item));
-        let high = sound(high)?;
+        let high = self.sound(step, high)?;
         let until = up_to(wanted, &step.keys, |key| is_here(high.order(self.layout, key)));
         if until < step.keys.end {
             let keys = until..step.keys.end;
@@ -311,15 +319,16 @@ impl Search<'_> {
     }
 
     /// Goes on with the page to the right.
-    fn go_right(&mut self, opaque: &Opaque, step: Step) -> std::result::Result<(), Trouble> {
-        let block = sound((opaque.next != NO_BLOCK).then_some(opaque.next))?;
-        Ok(memory::push(&mut self.room.steps, Step { block, ..step })?)
+    fn go_right(&mut self, opaque: &Opaque, step: Step) -> Result<()> {
+        let block = self.sound(&step, (opaque.next != NO_BLOCK).then_some(opaque.next))?;
+        Ok(memory::push(&mut self.steps, Step { block, ..step })?)
     }
 
     /// Appends the rows of a leaf item.
-    fn collect(&mut self, page: &Page, offset: u16) -> std::result::Result<(), Trouble> {
-        let (_, rows) = sound(page.item(offset).and_then(|item| entries(self.layout, item)))?;
-        let found = &mut self.room.rows;
+    fn collect(&mut self, page: &Page, step: &Step, offset: u16) -> Result<()> {
+        let item = page.item(offset).and_then(|item| entries(self.layout, item));
+        let (_, rows) = self.sound(step, item)?;
+        let found = &mut self.rows;
         memory::reserve(found, rows.len())?;
         found.extend(rows);
         Ok(())

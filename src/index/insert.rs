@@ -33,7 +33,7 @@ pub unsafe extern "C-unwind" fn aminsert(
     // index, which `info` describes.
     let result: Result<()> = unsafe {
         let (index, heap) = (Open::lent(&index), Open::lent(&heap));
-        let mut entries = Entries { heap, tid, unchanged, info };
+        let mut entries = RowInsertion { heap, tid, unchanged, info };
         Memory::scratch(c"minlsh row").run(|| {
             let index = MinlshIndex::of(index)?;
             let row = index.row(values, nulls);
@@ -53,14 +53,14 @@ pub unsafe extern "C-unwind" fn aminsert(
 }
 
 /// The entries of a row.
-struct Entries<'a> {
+struct RowInsertion<'a> {
     heap: &'a Open,
     tid: pg_sys::ItemPointer,
     unchanged: bool,
     info: *mut pg_sys::IndexInfo,
 }
 
-impl Entries<'_> {
+impl RowInsertion<'_> {
     /// `btinsert`: adds an entry.
     ///
     /// A row has as many entries as bands, and several of them may stand in one leaf page. What deletes entries

@@ -93,7 +93,7 @@ impl MinlshIndex<'_> {
     /// `values` and `nulls` have an entry for each column of the index, of its type, and stay so for `'a`.
     pub unsafe fn row<'a>(&'a self, values: *const Datum, nulls: *const bool) -> IndexRow<'a> {
         let columns = self.layout().columns();
-        // SAFETY: the caller has as many of both.
+        // SAFETY: there are as many of both as columns, as the Safety section asks.
         unsafe {
             IndexRow {
                 index: self,
@@ -116,7 +116,7 @@ impl MinlshIndex<'_> {
     /// invalid stands for the column's own.
     pub unsafe fn scope(&self, values: impl Iterator<Item = (Oid, Datum)>) -> ScopeHash {
         self.scope_columns().zip(values).fold(ScopeHash::default(), |scope, (column, value)| {
-            // SAFETY: the caller has values of those types.
+            // SAFETY: values of those types, not NULL, as the Safety section asks.
             scope.with(Some(unsafe { self.hash(column, value.0, value.1) }))
         })
     }
@@ -142,7 +142,8 @@ impl MinlshIndex<'_> {
     unsafe fn hash(&self, column: usize, type_oid: Oid, value: Datum) -> u64 {
         let ColumnClass { family, input_type, collation } = self.class(column);
         let seed = Datum::from(0_i64);
-        // SAFETY: the index is open; the function is one of the family's, for the type of the caller's value.
+        // SAFETY: the index is open; the function is the one that the family has for the type that the value is of, as
+        // the Safety section asks. Without one for that type, the call raises an ERROR.
         let hash = unsafe {
             if type_oid != input_type && type_oid != Oid::INVALID {
                 let function = function_of_family(family, type_oid, SCOPE_HASH as i16);

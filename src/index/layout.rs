@@ -175,11 +175,6 @@ pub fn write_tid(tid: u64, bytes: &mut [u8]) {
     }
 }
 
-/// The page that an item of an inner page leads to; `None` if it is too short.
-pub fn downlink(item: &[u8]) -> Option<pg_sys::BlockNumber> {
-    Some((read_tid(item.first_chunk()?) >> 16) as pg_sys::BlockNumber)
-}
-
 /// The opposite of [`write_tid`].
 pub fn read_tid(bytes: &[u8; 6]) -> u64 {
     let half = |at: usize| u64::from(u16::from_ne_bytes([bytes[at], bytes[at + 1]]));

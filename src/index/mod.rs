@@ -8,30 +8,25 @@
 
 mod build;
 pub mod check;
-mod cost;
 pub mod descent;
+mod estimates;
 pub mod info;
 mod insert;
+mod items;
 pub mod keys;
 pub mod layout;
-mod leaf_batch;
-pub mod leaves;
 pub mod minlsh_index;
 mod nbtree;
 mod own_rows;
 mod page_file;
 pub mod pages;
-mod passage_scan;
-mod pivot;
 pub mod reloptions;
 mod scan;
-mod selectivity;
 pub mod sort;
 pub mod stored_options;
 pub mod table_scan;
 mod tree_check;
 mod tree_writer;
-mod validate;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
@@ -72,9 +67,9 @@ fn routine() -> *mut pg_sys::IndexAmRoutine {
     // Entries are the B-tree's own, so it removes them.
     routine.ambulkdelete = btree.ambulkdelete;
     routine.amvacuumcleanup = btree.amvacuumcleanup;
-    routine.amcostestimate = Some(cost::amcostestimate);
+    routine.amcostestimate = Some(estimates::amcostestimate);
     routine.amoptions = Some(reloptions::amoptions);
-    routine.amvalidate = Some(validate::amvalidate);
+    routine.amvalidate = Some(minlsh_index::amvalidate);
     routine.ambeginscan = Some(scan::ambeginscan);
     routine.amrescan = Some(scan::amrescan);
     routine.amgettuple = Some(scan::amgettuple);

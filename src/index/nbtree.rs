@@ -7,7 +7,6 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 
-use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, BlockNumber, IndexTuple, Relation};
 
 use crate::pg::open::Open;
@@ -67,18 +66,22 @@ pub struct BtOptions {
     pub deduplicate_items: bool,
 }
 
-mod raw {
+/// Functions that pgrx's bindings lack. Each may raise an ERROR.
+pub mod raw {
     use super::{BlockNumber, IndexTuple, Relation, c_void, pg_sys};
 
     // access/nbtree.h, the same in PostgreSQL 15 to 19.
     unsafe extern "C-unwind" {
+        /// Makes the metapage of a tree with that root.
         pub fn _bt_initmetapage(
             page: pg_sys::Page,
             root: BlockNumber,
             level: u32,
             all_equal_image: bool,
         );
+        /// A key by which tuples of an index are compared, as a palloc'd value; without a tuple it has functions only.
         pub fn _bt_mkscankey(index: Relation, tuple: IndexTuple) -> *mut c_void;
+        /// The shortest pivot above `last_left` and not above `first_right`, as a palloc'd tuple.
         pub fn _bt_truncate(
             index: Relation,
             last_left: IndexTuple,
@@ -89,6 +92,7 @@ mod raw {
 
     // storage/predicate.h, the same in PostgreSQL 15 to 19.
     unsafe extern "C-unwind" {
+        /// In a SERIALIZABLE transaction, a later insertion into a page is a conflict.
         pub fn PredicateLockPage(
             relation: Relation,
             block: BlockNumber,
@@ -163,46 +167,4 @@ pub fn count_search(index: &Open) {
         }
         versions::count_search((*index).pgstat_info);
     }
-}
-
-/// `PredicateLockPage`: in a SERIALIZABLE transaction, a later insertion into a page is a conflict.
-///
-/// # Safety
-/// `index` is open and has that page, which is locked; the snapshot is valid.
-pub unsafe fn predicate_lock_page(index: Relation, block: BlockNumber, snapshot: pg_sys::Snapshot) {
-    // SAFETY: the caller has the page and the snapshot; nothing with a destructor lives in the closure.
-    unsafe { pg_guard_ffi_boundary(|| raw::PredicateLockPage(index, block, snapshot)) }
-}
-
-/// `_bt_initmetapage`: makes the metapage of a tree with that root, in which equal keys have equal
-/// bytes.
-///
-/// # Safety
-/// `page` is a page that may be written.
-pub unsafe fn init_metapage(page: pg_sys::Page, root: BlockNumber, level: u32) {
-    // SAFETY: the caller has such a page; nothing with a destructor lives in the closure.
-    unsafe { pg_guard_ffi_boundary(|| raw::_bt_initmetapage(page, root, level, true)) }
-}
-
-/// `_bt_mkscankey`: a key by which tuples of an index are compared, as a palloc'd value.
-///
-/// # Safety
-/// `index` is open, and has the B-tree's support functions.
-pub unsafe fn make_scan_key(index: Relation) -> *mut c_void {
-    // SAFETY: the caller has the index open; without a tuple the key has functions only.
-    unsafe { pg_guard_ffi_boundary(|| raw::_bt_mkscankey(index, std::ptr::null_mut())) }
-}
-
-/// `_bt_truncate`: the shortest pivot above `last_left` and not above `first_right`, as a palloc'd tuple.
-///
-/// # Safety
-/// `index` is open, `key` one of its keys, and both tuples are its leaf tuples, in order.
-pub unsafe fn truncate(
-    index: Relation,
-    last_left: IndexTuple,
-    first_right: IndexTuple,
-    key: *mut c_void,
-) -> IndexTuple {
-    // SAFETY: the caller has them; nothing with a destructor lives in the closure.
-    unsafe { pg_guard_ffi_boundary(|| raw::_bt_truncate(index, last_left, first_right, key)) }
 }

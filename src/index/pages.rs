@@ -5,6 +5,7 @@
 
 use std::ops::{Deref, DerefMut};
 
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, BlockNumber, Buffer};
 
 use crate::index::nbtree::{self, NO_BLOCK, Opaque};
@@ -40,10 +41,13 @@ impl NewPage {
         header.pd_pagesize_version = PAGE as u16 | pg_sys::PG_PAGE_LAYOUT_VERSION as u16;
     }
 
-    /// Makes it the metapage of a tree with that root.
+    /// Makes it the metapage of a tree with that root, in which equal keys have equal bytes.
     pub fn make_meta(&mut self, root: BlockNumber, height: u32) {
-        // SAFETY: a page that may be written.
-        unsafe { nbtree::init_metapage(self.0.as_mut_ptr().cast(), root, height) };
+        let page = self.0.as_mut_ptr().cast();
+        // SAFETY: the bytes of a page, aligned, which are ours to write; nothing is dropped in the closure.
+        unsafe {
+            pg_guard_ffi_boundary(|| nbtree::raw::_bt_initmetapage(page, root, height, true))
+        };
     }
 
     /// The tree's own words at the end of the page.
@@ -124,14 +128,14 @@ impl Deref for BufferedPage {
     type Target = NewPage;
 
     fn deref(&self) -> &NewPage {
-        // SAFETY: a buffer has as many bytes, aligned; it is pinned and locked.
+        // SAFETY: a buffer has as many bytes, aligned; `at` has pinned and locked it, until `finish`.
         unsafe { &*self.page }
     }
 }
 
 impl DerefMut for BufferedPage {
     fn deref_mut(&mut self) -> &mut NewPage {
-        // SAFETY: as above; locked for us alone.
+        // SAFETY: a buffer has as many bytes, aligned; `at` has pinned it and locked it for us alone.
         unsafe { &mut *self.page }
     }
 }
@@ -196,38 +200,14 @@ impl Deref for PageCopy {
     }
 }
 
-impl PageCopy {
-    /// A copy of no page yet.
-    pub fn empty() -> Self {
-        Self(Box::new(Page([0; PAGE])))
-    }
-
-    /// Makes it a copy of this page; `None` if the index has no such block. Raises the ERROR of
-    /// [`LockedPage::refuse_old`].
-    pub fn read(
-        &mut self,
-        index: &Open,
-        block: BlockNumber,
-        snapshot: Option<&Snapshot>,
-    ) -> Option<&Page> {
-        if block >= index.pages() {
-            return None;
-        }
-        let page = LockedPage::of(index, block);
-        page.refuse_old(index, snapshot);
-        self.0.0.copy_from_slice(&page.0);
-        Some(&self.0)
-    }
-}
-
 /// Copies a page; `None` if the index has no such block.
 pub fn read_page(index: &Open, block: BlockNumber) -> Option<PageCopy> {
-    let mut copy = PageCopy::empty();
-    copy.read(index, block, None)?;
-    Some(copy)
+    let page = (block < index.pages()).then(|| LockedPage::of(index, block))?;
+    Some(PageCopy(Box::new(Page(page.0))))
 }
 
-/// A page that is read where it is: nobody writes it until this is dropped. An ERROR meanwhile releases it.
+/// A page that is read where it is: nobody writes it until this is dropped. Others may only set hint bits of rows in a
+/// page of a table, which nobody looks at by this. An ERROR meanwhile releases it.
 pub struct LockedPage {
     buffer: Buffer,
     page: *const Page,
@@ -259,10 +239,12 @@ impl LockedPage {
         // nothing.
         let is_serializable = unsafe { pg_sys::XactIsoLevel } == pg_sys::XACT_SERIALIZABLE as i32;
         if let Some(snapshot) = snapshot.filter(|_| is_serializable) {
-            // SAFETY: the index is open and the snapshot is held; the buffer is pinned.
+            let (index, snapshot) = (index.raw(), snapshot.raw());
+            // SAFETY: the index is open and the snapshot is held, as their references say; `of` has pinned the buffer.
+            // Nothing is dropped in the closure.
             unsafe {
                 let block = pg_sys::BufferGetBlockNumber(self.buffer);
-                nbtree::predicate_lock_page(index.raw(), block, snapshot.raw());
+                pg_guard_ffi_boundary(|| nbtree::raw::PredicateLockPage(index, block, snapshot));
             }
         }
     }
@@ -272,7 +254,7 @@ impl Deref for LockedPage {
     type Target = Page;
 
     fn deref(&self) -> &Page {
-        // SAFETY: a page has as many bytes; it is pinned, and locked against writers.
+        // SAFETY: a page has as many bytes; `of` has pinned it, and locked it against writers.
         unsafe { &*self.page }
     }
 }

@@ -38,9 +38,9 @@ struct Parameters {
 
 /// Parameters with their strings behind them.
 #[derive(Clone, Copy)]
-struct Stored<'a>(&'a Parameters);
+struct StoredParameters<'a>(&'a Parameters);
 
-impl std::ops::Deref for Stored<'_> {
+impl std::ops::Deref for StoredParameters<'_> {
     type Target = Parameters;
 
     fn deref(&self) -> &Parameters {
@@ -48,27 +48,22 @@ impl std::ops::Deref for Stored<'_> {
     }
 }
 
-impl<'a> Stored<'a> {
-    /// Those that `amoptions` has made; `None` if there are none.
-    ///
-    /// # Safety
-    /// `made` is null, or what `build_reloptions` has made for `amoptions`, for as long as the result is used.
-    unsafe fn of(made: *const pg_sys::bytea) -> Option<Self> {
-        // SAFETY: the caller has parameters, or null.
-        unsafe { made.cast::<Parameters>().as_ref() }.map(Self)
-    }
-
+impl<'a> StoredParameters<'a> {
     /// Those of an index of this access method; `None` if it has none, or is not such an index.
     fn of_index(index: &'a Open) -> Option<Self> {
-        // SAFETY: the relation cache has what `amoptions` has made of the parameters of such an index, or null.
-        has_our_options(index).then(|| unsafe { Self::of((*index.raw()).rd_options) }).flatten()
+        // SAFETY: the relation cache has what `amoptions` has made of the parameters of such an index, or null, as long
+        // as it is open.
+        let made =
+            |index: &'a Open| unsafe { (*index.raw()).rd_options.cast::<Parameters>().as_ref() };
+        has_our_options(index).then(|| made(index)).flatten().map(Self)
     }
 
     fn text(self, offset: i32, default: &str) -> String {
         if offset == 0 {
             return default.to_owned();
         }
-        // SAFETY: `of` was given parameters with their strings behind them, each of which ends with a NUL.
+        // SAFETY: parameters that `build_reloptions` has made, with their strings behind them, each of which ends with
+        // a NUL.
         let value = unsafe {
             CStr::from_ptr(std::ptr::from_ref(self.0).cast::<c_char>().add(offset as usize))
         };
@@ -249,8 +244,8 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
             elements.len() as i32,
         );
         if validate
-            && let Some(stored) = Stored::of(parameters.cast())
-            && let Err(report) = stored.options()
+            && let Some(made) = parameters.cast::<Parameters>().as_ref()
+            && let Err(report) = StoredParameters(made).options()
         {
             raise(report);
         }
@@ -260,7 +255,7 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
 
 /// The options that an index of such documents would be built with now.
 pub fn wanted(index: &Open, kind: Kind) -> Result<IndexOptions> {
-    let stored = Stored::of_index(index);
+    let stored = StoredParameters::of_index(index);
     if kind == Kind::Passage {
         let (min_match, steps) = match stored {
             None => (UNSPECIFIED, String::new()),
@@ -281,12 +276,12 @@ pub fn wanted(index: &Open, kind: Kind) -> Result<IndexOptions> {
 
 /// The fill factor of leaf pages, in percent.
 pub fn fillfactor(index: &Open) -> usize {
-    Stored::of_index(index).map_or(90, |stored| stored.btree.fillfactor as usize)
+    StoredParameters::of_index(index).map_or(90, |stored| stored.btree.fillfactor as usize)
 }
 
 /// True if entries of one key are kept together.
 pub fn deduplicates(index: &Open) -> bool {
-    Stored::of_index(index).is_none_or(|stored| stored.btree.deduplicate_items)
+    StoredParameters::of_index(index).is_none_or(|stored| stored.btree.deduplicate_items)
 }
 
 /// True if an open relation is an index of this access method, be it partitioned or not.

@@ -18,9 +18,10 @@ use crate::error::{Result, raise, wrong_state};
 use crate::index::descent::{self, WantedEntries};
 use crate::index::layout::u64_to_tid;
 use crate::index::minlsh_index::MinlshIndex;
-use crate::index::{nbtree, own_rows, passage_scan};
+use crate::index::{nbtree, own_rows};
 use crate::options::IndexOptions;
 use crate::pg::bytes;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::snapshot::Snapshot;
@@ -34,7 +35,7 @@ const BATCH: usize = 1 << 16;
 const FEW: usize = 256;
 
 /// The state that a scan keeps from one call to the next.
-struct State {
+struct ScanState {
     /// The memory context with which it is dropped: one of its own, for a statement may begin a scan for each row.
     memory: pg_sys::MemoryContext,
     /// The index is open as long as the scan; nobody asks for it afterwards.
@@ -53,9 +54,9 @@ enum Lookup {
 }
 
 /// A scan in progress, as PostgreSQL describes it to a callback.
-struct Scan<'a> {
+struct IndexScan<'a> {
     raw: pg_sys::IndexScanDesc,
-    state: &'a State,
+    state: &'a ScanState,
     /// The conditions, each for a column of the index, by an operator of its family.
     keys: &'a [ScanKeyData],
     snapshot: Option<Snapshot>,
@@ -68,8 +69,8 @@ pub unsafe extern "C-unwind" fn ambeginscan(
     keys: i32,
     order_bys: i32,
 ) -> pg_sys::IndexScanDesc {
-    // SAFETY: PostgreSQL passes an open index, and keeps it open until the scan has ended. The state is dropped with its
-    // memory context: by `amendscan`, or after an ERROR with the one that has the scan.
+    // SAFETY: PostgreSQL passes an open index, and keeps it open until the scan has ended. The state is dropped with
+    // its memory context: by `amendscan`, or after an ERROR with the one that has the scan.
     unsafe {
         let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
         let memory = pg_sys::AllocSetContextCreateInternal(
@@ -83,7 +84,7 @@ pub unsafe extern "C-unwind" fn ambeginscan(
             Ok(index) => index,
             Err(report) => raise(report),
         };
-        let state = State { memory, index, rows: RefCell::new(None), next: Cell::new(0) };
+        let state = ScanState { memory, index, rows: RefCell::new(None), next: Cell::new(0) };
         let mut context = pgrx::memcxt::PgMemoryContexts::For(memory);
         (*scan).opaque = context.leak_and_drop_on_delete(state).cast();
         scan
@@ -104,7 +105,7 @@ pub unsafe extern "C-unwind" fn amrescan(
         if !keys.is_null() && (*scan).numberOfKeys > 0 {
             std::ptr::copy(keys, (*scan).keyData, (*scan).numberOfKeys as usize);
         }
-        Scan::of(scan).state.rows.take();
+        IndexScan::of(scan).state.rows.take();
     }
 }
 
@@ -115,13 +116,13 @@ pub unsafe extern "C-unwind" fn amgettuple(
     _direction: pg_sys::ScanDirection::Type,
 ) -> bool {
     // SAFETY: a scan of `ambeginscan` that was rescanned.
-    let own = unsafe { Scan::of(scan) };
+    let own = unsafe { IndexScan::of(scan) };
     let row = match own.next_row() {
         Ok(Some(row)) => row,
         Ok(None) => return false,
         Err(report) => raise(report),
     };
-    // SAFETY: as above; the row found is put where the caller looks for it.
+    // SAFETY: PostgreSQL passes the scan, in which it looks for the row that was found.
     unsafe {
         (*scan).xs_heaptid = u64_to_tid(row);
         (*scan).xs_recheck = true;
@@ -137,7 +138,7 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
 ) -> i64 {
     let (mut batch, mut count): (Vec<pg_sys::ItemPointerData>, i64) = (Vec::new(), 0);
     // SAFETY: a scan of `ambeginscan` that was rescanned.
-    let own = unsafe { Scan::of(scan) };
+    let own = unsafe { IndexScan::of(scan) };
     let result = own.search(&mut |rows| {
         for rows in rows.chunks(BATCH) {
             batch.clear();
@@ -161,7 +162,7 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
 #[pg_guard]
 pub unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
     // SAFETY: a scan of `ambeginscan`, of which PostgreSQL asks nothing after this: its state goes with its memory.
-    unsafe { pg_sys::MemoryContextDelete(Scan::of(scan).state.memory) };
+    unsafe { pg_sys::MemoryContextDelete(IndexScan::of(scan).state.memory) };
 }
 
 fn sort(rows: &mut Vec<u64>) {
@@ -169,26 +170,26 @@ fn sort(rows: &mut Vec<u64>) {
     rows.dedup();
 }
 
-impl<'a> Scan<'a> {
+impl<'a> IndexScan<'a> {
     /// # Safety
     /// `scan` is one of `ambeginscan`, with room for the keys that it was begun with, and has not ended while the
     /// result is used.
     unsafe fn of(scan: pg_sys::IndexScanDesc) -> Self {
-        // SAFETY: `ambeginscan` has put a `State` there, of which nobody has a reference that could change it; the
-        // caller has the rest.
+        // SAFETY: `ambeginscan` has put a `ScanState` there, of which nobody has a reference that could change it, and
+        // made room for as many keys; the scan has not ended, as the Safety section asks.
         unsafe {
             let keys: &[ScanKeyData] = match (*scan).numberOfKeys {
                 0 => &[],
                 count => std::slice::from_raw_parts((*scan).keyData, count as usize),
             };
-            let state = &*(*scan).opaque.cast::<State>();
+            let state = &*(*scan).opaque.cast::<ScanState>();
             Self { raw: scan, state, keys, snapshot: Snapshot::of_scan((*scan).xs_snapshot) }
         }
     }
 
     /// The next of the rows, which are searched for first.
     fn next_row(&self) -> Result<Option<u64>> {
-        let State { rows, next, .. } = self.state;
+        let ScanState { rows, next, .. } = self.state;
         if rows.borrow().is_none() {
             self.collect()?;
         }
@@ -226,7 +227,7 @@ impl<'a> Scan<'a> {
             key.sk_attno as usize == index.layout().document() + 1 && key.sk_subtype == Oid::INVALID
         };
         let key = self.keys.iter().find(of_document);
-        // SAFETY: a scan of a constraint has its table open.
+        // SAFETY: `of` was given a scan that has not ended; one of a constraint has its table open, any other null.
         let heap = unsafe { &(*self.raw).heapRelation };
         let Some(key) = key.filter(|_| index.kind() == Kind::Document && !heap.is_null()) else {
             return Ok(());
@@ -246,7 +247,7 @@ impl<'a> Scan<'a> {
         // What making the keys allocates is freed before the tree is read.
         let lookup = Memory::scratch(c"minlsh search").run(|| self.look_up())?;
         nbtree::count_search(index.open());
-        // SAFETY: a scan in progress.
+        // SAFETY: `of` was given a scan that has not ended.
         unsafe { versions::count_search_of(self.raw) };
         let each = |wanted: WantedEntries, visit: &mut descent::VisitRows| {
             descent::each(index, self.snapshot.as_ref(), wanted, visit)
@@ -267,7 +268,7 @@ impl<'a> Scan<'a> {
                     })?;
                     Ok(complete)
                 };
-                let rows = passage_scan::candidates(&bound, &mut read)?;
+                let rows = candidates(&bound, &mut read)?;
                 visit(&rows)
             }
         }
@@ -336,4 +337,97 @@ fn refuse_lowered(options: &IndexOptions) -> Result<()> {
         .set_hint(
             "Set minlsh.threshold before the query, or pass minlsh_document(body, threshold).",
         ))
+}
+
+/// Rows of each list that are read at first.
+const FIRST_OF_LIST: usize = 64;
+/// The factor by which the next round reads more.
+const GROWTH: usize = 8;
+/// Candidates that are looked at together.
+const CANDIDATES: usize = 1024;
+
+/// The rows under one entry.
+#[derive(Default)]
+struct EntryList {
+    /// In ascending order, if all of them were read.
+    rows: Vec<u64>,
+    complete: bool,
+}
+
+/// Reads the rows under an entry, given by its place among those of the bound, into a vector, up to a most
+/// number of them; returns whether there are no more.
+type ReadEntries<'a> = dyn FnMut(usize, &mut Vec<u64>, usize) -> Result<bool> + 'a;
+
+/// The rows that can have enough of a passage, ascending.
+///
+/// Every text that has enough of it has one of the entries of a stretch, and any stretch that is long
+/// enough will do ([`Bound`]). So the lists of all its entries are read, a few rows of each at first, then
+/// more of those that have more, until one stretch has been read completely. A list of boilerplate is
+/// left alone that way, and no row is missed. The lists that were read say how much of the passage each
+/// candidate can have; the rest is not given for recheck.
+fn candidates(bound: &Bound, read: &mut ReadEntries) -> Result<Vec<u64>> {
+    let count = bound.entries().len();
+    let mut lists = memory::with_capacity(count)?;
+    lists.resize_with(count, EntryList::default);
+    let mut limit = FIRST_OF_LIST;
+    let asked = loop {
+        for (place, list) in lists.iter_mut().enumerate().filter(|(_, list)| !list.complete) {
+            check_interrupts();
+            list.complete = read(place, &mut list.rows, limit)?;
+            if list.complete {
+                sort(&mut list.rows);
+            } else {
+                list.rows.clear();
+            }
+        }
+        let cost = |place: usize| {
+            let EntryList { rows, complete } = &lists[place];
+            complete.then_some(rows.len() as u64)
+        };
+        if let Some(asked) = bound.cheapest(cost)? {
+            break asked;
+        }
+        limit = limit.saturating_mul(GROWTH);
+    };
+    let mut rows = Vec::new();
+    for place in asked {
+        memory::extend(&mut rows, &lists[place].rows)?;
+    }
+    sort(&mut rows);
+    possible(bound, &lists, rows)
+}
+
+/// Those of `rows` that can have enough, as far as the lists say.
+fn possible(bound: &Bound, lists: &[EntryList], mut rows: Vec<u64>) -> Result<Vec<u64>> {
+    let words = lists.len().div_ceil(64);
+    let mut absent = memory::filled(0_u64, words * CANDIDATES.min(rows.len()))?;
+    let mut next = memory::filled(0_usize, lists.len())?;
+    let mut kept = 0;
+    for start in (0..rows.len()).step_by(CANDIDATES) {
+        check_interrupts();
+        let batch = start..rows.len().min(start + CANDIDATES);
+        absent.fill(0);
+        for (place, list) in lists.iter().enumerate().filter(|(_, list)| list.complete) {
+            check_interrupts();
+            // Both ascend.
+            let next = &mut next[place];
+            for (row, absent) in rows[batch.clone()].iter().zip(absent.chunks_mut(words)) {
+                while list.rows.get(*next).is_some_and(|listed| listed < row) {
+                    *next += 1;
+                }
+                let is_absent = list.rows.get(*next) != Some(row);
+                absent[place / 64] |= u64::from(is_absent) << (place % 64);
+            }
+        }
+        for (number, at) in batch.enumerate() {
+            check_interrupts();
+            let absent = &absent[number * words..][..words];
+            if bound.is_possible(|place| absent[place / 64] >> (place % 64) & 1 == 1) {
+                rows[kept] = rows[at];
+                kept += 1;
+            }
+        }
+    }
+    rows.truncate(kept);
+    Ok(rows)
 }

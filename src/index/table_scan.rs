@@ -35,7 +35,7 @@ pub struct IndexedRows<'a> {
 }
 
 /// The state of the callback of the table scan.
-struct Scan<'a, 'scope, 'env> {
+struct TableScan<'a, 'scope, 'env> {
     index: &'a MinlshIndex<'a>,
     options: &'a IndexOptions,
     take: &'a mut dyn FnMut(&mut RowCopies) -> Result<()>,
@@ -49,7 +49,7 @@ struct Scan<'a, 'scope, 'env> {
     memory: Memory,
 }
 
-impl Scan<'_, '_, '_> {
+impl TableScan<'_, '_, '_> {
     /// Adds a row, and has a full batch computed.
     fn row(&mut self, row: &IndexRow, tid: u64) -> Result<()> {
         if !self.share.has(tid) {
@@ -141,7 +141,7 @@ impl<'a> IndexedRows<'a> {
             let (rows, full) = (RowCopies::default(), BATCH.min(memory / 4));
             let memory = Memory::scratch(c"minlsh row");
             let take = &mut take;
-            let mut scan = Scan { index, options, take, hands, rows, full, share, memory };
+            let mut scan = TableScan { index, options, take, hands, rows, full, share, memory };
             let found = self.scan(&mut scan);
             scan.give()?;
             hands.finish(take)?;
@@ -151,7 +151,7 @@ impl<'a> IndexedRows<'a> {
     }
 
     /// `table_index_build_scan`: adds each row to a scan; returns how many there are.
-    fn scan(&self, scan: &mut Scan) -> f64 {
+    fn scan(&self, scan: &mut TableScan) -> f64 {
         let state = std::ptr::from_mut(scan).cast::<c_void>();
         let (heap, index, info) = (self.heap.raw(), self.index.open().raw(), self.info);
         let all = pg_sys::InvalidBlockNumber;
@@ -239,7 +239,7 @@ unsafe extern "C-unwind" fn take_row(
 ) {
     // SAFETY: the state is that of `IndexedRows::scan`; tid, values and nulls are those of a row.
     let result = unsafe {
-        let scan = &mut *state.cast::<Scan>();
+        let scan = &mut *state.cast::<TableScan>();
         let row = scan.index.row(values, nulls);
         scan.row(&row, tid_to_u64(*tid))
     };

@@ -10,12 +10,11 @@ use pgrx::pg_sys::BlockNumber;
 use sketch::memory;
 
 use crate::error::Result;
-use crate::index::layout::{Entry, Layout, downlink};
-use crate::index::leaves::{entries, first_item};
+use crate::index::items::{Pivot, downlink, entries, first_item};
+use crate::index::layout::{Entry, Layout};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{PageCopy, read_page};
-use crate::index::pivot::Pivot;
 use crate::index::stored_options::OPTIONS_BLOCK;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::open::Open;

@@ -1,25 +1,26 @@
 //! A build's tree: pages written from sorted entries.
 //!
 //! Leaf pages are filled left to right, then each level above them. Which entries a leaf page has is decided here; the
-//! page is [made](LeafBatch) by whoever is free, and comes back to be written.
+//! page is [made](LeafBatch) a batch at a time by whoever is free, in any thread, and comes back to be written.
 
 use std::collections::VecDeque;
+use std::ffi::c_void;
 use std::sync::Arc;
 
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, BlockNumber};
-use sketch::memory;
+use sketch::{Error, memory};
 
 use crate::error::Result;
-use crate::index::layout::Entry;
-use crate::index::leaf_batch::{LeafBatch, Shape, TID};
+use crate::index::layout::{self, Entry, Layout};
 use crate::index::minlsh_index::MinlshIndex;
-use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque, ROOT};
+use crate::index::nbtree::{self, HIGH_KEY, LEAF, META_BLOCK, NO_BLOCK, Opaque, ROOT};
 use crate::index::page_file::{BATCH, FilePage, PageFile};
 use crate::index::pages::{BufferedPage, LINE_POINTER, ROOM, TUPLE_HEADER};
-use crate::index::pivot::Separator;
 use crate::index::reloptions;
 use crate::index::sort::{EntryTaker, Pool};
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::in_transaction;
 use crate::pg::open::Open;
 
 /// Inner pages are filled to that many bytes, as nbtree fills them (`BTREE_NONLEAF_FILLFACTOR`).
@@ -38,7 +39,7 @@ struct Child {
 
 /// The pages of one level, from left to right.
 #[derive(Default)]
-struct Level {
+struct TreeLevel {
     children: Vec<Child>,
     pivots: Vec<u8>,
 }
@@ -57,7 +58,7 @@ pub struct TreeWriter<'a> {
     /// Bytes of the items of the next leaf page, and the rows of the last one.
     used: usize,
     last: usize,
-    leaves: Level,
+    leaves: TreeLevel,
     /// The block of the first leaf page, and of the one that is filled next.
     leftmost: BlockNumber,
     next_leaf: BlockNumber,
@@ -96,7 +97,7 @@ impl<'a> TreeWriter<'a> {
             batch: (memory / PAGE_AND_ENTRIES).clamp(1, BATCH),
             used: 0,
             last: 0,
-            leaves: Level::default(),
+            leaves: TreeLevel::default(),
             leftmost,
             next_leaf: leftmost,
             pending: Vec::new(),
@@ -192,8 +193,8 @@ impl<'a> TreeWriter<'a> {
     }
 
     /// Writes the level above `below`.
-    fn write_inner(&mut self, below: &Level, height: u32) -> Result<Level> {
-        let mut level = Level::default();
+    fn write_inner(&mut self, below: &TreeLevel, height: u32) -> Result<TreeLevel> {
+        let mut level = TreeLevel::default();
         let (mut first, mut previous) = (0, NO_BLOCK);
         while first < below.children.len() {
             check_interrupts();
@@ -239,7 +240,7 @@ impl EntryTaker for TreeWriter<'_> {
     fn make(
         batch: &mut LeafBatch,
         check: &mut dyn FnMut(),
-    ) -> std::result::Result<Vec<FilePage>, sketch::Error> {
+    ) -> std::result::Result<Vec<FilePage>, Error> {
         batch.make(check)
     }
 
@@ -263,7 +264,7 @@ fn write_downlink(child: BlockNumber, pivot: &[u8], bytes: &mut [u8]) {
     bytes[2..4].copy_from_slice(&(child as u16).to_ne_bytes());
 }
 
-impl Level {
+impl TreeLevel {
     fn push(&mut self, block: BlockNumber, pivot: &[u8]) -> Result<()> {
         self.try_reserve(pivot.len())?;
         let start = self.pivots.len();
@@ -297,6 +298,147 @@ impl Level {
             end += 1;
         }
         end
+    }
+}
+
+/// Bytes of a row's address.
+const TID: usize = 6;
+
+/// The shape of the leaf pages of an index, and room for those that are made.
+struct Shape {
+    layout: Layout,
+    /// The most rows of one key that an item takes.
+    list: usize,
+    entries: Pool<Entry>,
+    pages: Pool<FilePage>,
+}
+
+/// Some leaf pages that are to be made, one behind the other.
+pub struct LeafBatch {
+    shape: Arc<Shape>,
+    /// The entries of all; of each page the end of its entries, and its high key's end among `high_keys`.
+    entries: Vec<Entry>,
+    ends: Vec<(usize, usize)>,
+    high_keys: Vec<u8>,
+    /// The block of the first of them, and the first one of the level.
+    first: BlockNumber,
+    leftmost: BlockNumber,
+}
+
+impl Shape {
+    /// The room that an item of so many rows takes, with its line pointer.
+    fn item_size(&self, rows: usize) -> usize {
+        let list = if rows == 1 { 0 } else { (TID * rows).next_multiple_of(8) };
+        self.layout.size() + list + LINE_POINTER
+    }
+
+    /// Writes an entry, or a posting list of several of one key (`_bt_form_posting`).
+    fn write_item(&self, rows: &[Entry], bytes: &mut [u8]) {
+        let (item, list) = bytes.split_at_mut(self.layout.size());
+        self.layout.write(rows[0], item);
+        if rows.len() == 1 {
+            return;
+        }
+        list.fill(0);
+        for (bytes, row) in list.chunks_exact_mut(TID).zip(rows) {
+            layout::write_tid(row.tid, bytes);
+        }
+        // The list's place stands where a plain item has its block, and their number as its offset.
+        let place = (item.len() as u64) << 16;
+        let count = u64::from(rows.len() as u16 | nbtree::POSTING_LIST);
+        layout::write_tid(place | count, &mut item[..TID]);
+        let info = (item.len() + list.len()) as u16 | nbtree::ALTERNATIVE_TID;
+        item[6..8].copy_from_slice(&info.to_ne_bytes());
+    }
+}
+
+impl LeafBatch {
+    /// Makes the pages.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; then it can be tried again.
+    fn make(&mut self, check: &mut dyn FnMut()) -> std::result::Result<Vec<FilePage>, Error> {
+        let mut pages = self.shape.pages.get(self.ends.len())?;
+        let (mut block, mut start, mut high_start) = (self.first, 0, 0);
+        for &(end, high_end) in &self.ends {
+            check();
+            let page = FilePage::append_to(&mut pages)?;
+            self.fill(page, block, start..end, high_start..high_end);
+            (block, start, high_start) = (block + 1, end, high_end);
+        }
+        self.shape.entries.put(std::mem::take(&mut self.entries));
+        Ok(pages)
+    }
+
+    fn fill(
+        &self,
+        page: &mut FilePage,
+        block: BlockNumber,
+        entries: std::ops::Range<usize>,
+        high_key: std::ops::Range<usize>,
+    ) {
+        let (is_first, is_last) = (block == self.leftmost, high_key.is_empty());
+        let previous = if is_first { NO_BLOCK } else { block - 1 };
+        let next = if is_last { NO_BLOCK } else { block + 1 };
+        let flags = if is_first && is_last { LEAF | ROOT } else { LEAF };
+        *page.opaque() = Opaque { previous, next, level: 0, flags, cycle: 0 };
+        if !is_last {
+            let high_key = &self.high_keys[high_key];
+            page.add(high_key.len(), |bytes| bytes.copy_from_slice(high_key));
+        }
+        for same_key in self.entries[entries].chunk_by(|a, b| a.key == b.key) {
+            for rows in same_key.chunks(self.shape.list) {
+                let size = self.shape.item_size(rows.len()) - LINE_POINTER;
+                page.add(size, |bytes| self.shape.write_item(rows, bytes));
+            }
+        }
+    }
+}
+
+/// Makes the pivots of a build: what separates two leaf pages.
+struct Separator<'a> {
+    index: &'a MinlshIndex<'a>,
+    /// In the memory of the transaction, which outlives the call.
+    key: *mut c_void,
+}
+
+impl<'a> Separator<'a> {
+    /// Makes those of an index.
+    fn of(index: &'a MinlshIndex<'a>) -> Self {
+        let relation = index.open().raw();
+        // SAFETY: an open index of the access method, whose operator classes have the B-tree's comparison, as a build
+        // needs; nothing is dropped in the closure.
+        let key = || unsafe {
+            pg_guard_ffi_boundary(|| nbtree::raw::_bt_mkscankey(relation, std::ptr::null_mut()))
+        };
+        let key = in_transaction(key);
+        Self { index, key }
+    }
+
+    /// The pivot between two leaf pages: the last entry of the left one is below the first of the right one.
+    fn between(&self, last_left: Entry, first_right: Entry) -> Vec<u8> {
+        let [left, right] = &mut [last_left, first_right].map(|entry| self.tuple(entry));
+        let (left, right) = (left.as_mut_ptr().cast(), right.as_mut_ptr().cast());
+        // SAFETY: the index is open and the key is one of its own, as `of` made it; both tuples were written by the
+        // layout of the index. The result is a tuple as long as its header says.
+        unsafe {
+            let (relation, key) = (self.index.open().raw(), self.key);
+            let truncate = || nbtree::raw::_bt_truncate(relation, left, right, key);
+            let pivot = pg_guard_ffi_boundary(truncate);
+            let length = usize::from((*pivot).t_info & nbtree::SIZE_MASK);
+            let bytes = std::slice::from_raw_parts(pivot.cast::<u8>(), length).to_vec();
+            pg_sys::pfree(pivot.cast());
+            bytes
+        }
+    }
+
+    /// The leaf tuple of an entry, in words, so that it is aligned.
+    fn tuple(&self, entry: Entry) -> Vec<u64> {
+        let layout = self.index.layout();
+        let mut bytes = vec![0; layout.size()];
+        layout.write(entry, &mut bytes);
+        let (words, _) = bytes.as_chunks();
+        words.iter().map(|word| u64::from_ne_bytes(*word)).collect()
     }
 }
 

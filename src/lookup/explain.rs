@@ -9,7 +9,7 @@ use sketch::{
 };
 
 use crate::document::kind::Kind;
-use crate::document::value::Value;
+use crate::document::value::{TypedValue, Value};
 use crate::error::{Result, error};
 use crate::functions::with_sketcher;
 use crate::lookup::find;
@@ -64,12 +64,9 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
             return Ok(None);
         }
     }
-    let operand = |rows: &Rows| match rows.datum(0, 1)? {
-        // SAFETY: a value of the index, of the type that the rows have, as old as they are.
-        Some(value) => unsafe { Operand::read(target.info.kind, value, rows.type_of(1)) },
-        None => Ok(Operand::of_text(b"")),
-    };
-    show(&result, settings, threshold, &operand(&rows_a)?, &operand(&rows_b)?)?;
+    let kind = target.info.kind;
+    let (a, b) = (Operand::of_row(kind, &rows_a)?, Operand::of_row(kind, &rows_b)?);
+    show(&result, settings, threshold, &a, &b)?;
     Ok(None)
 }
 
@@ -106,14 +103,18 @@ impl<'a> Operand<'a> {
         Self { value: Value::Text(text), array: None }
     }
 
-    /// Reads a value of an index.
-    ///
-    /// # Safety
-    /// `value` must be a non-null value of `value_type`, of that kind, valid for `'a`.
-    unsafe fn read(kind: Kind, value: Datum, value_type: Oid) -> Result<Self> {
+    /// Reads the document of an index from its row, which has it in the first column.
+    fn of_row(kind: Kind, rows: &'a Rows) -> Result<Self> {
+        let (value_type, Some(value)) = (rows.type_of(1), rows.datum(0, 1)?) else {
+            return Ok(Self::of_text(b""));
+        };
         let array = (kind == Kind::Set).then(|| (value, base_element_type(value_type)));
-        // SAFETY: the caller's promise.
-        let (value, _) = unsafe { kind.read(value, ElementHash::default()) }?;
+        // SAFETY: `datum` gives a value of that column, whose type `type_of` gives; it lives as long as the rows.
+        let value = unsafe { TypedValue::new(value, value_type) };
+        let read = if kind == Kind::Signature { value.signature()? } else { value.read()? };
+        let other =
+            || error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a document is of another type");
+        let (value, _) = read.ok_or_else(other)?;
         Ok(Self { value, array })
     }
 
@@ -137,7 +138,7 @@ impl<'a> Operand<'a> {
         };
         let output = Output::of(of);
         let (mut seen, mut shown) = (HashSet::new(), Vec::new());
-        // SAFETY: an array of elements of that type, as `read` was promised.
+        // SAFETY: `of_row` gives an array with the type of its elements, that of the column which it was read from.
         unsafe {
             for element in array::elements(array)? {
                 let hash = element::read(element, of)?.hash(ElementHash::default());
@@ -188,7 +189,7 @@ fn show(
     let some = |parts: Option<&Vec<String>>| {
         parts.map(|parts| {
             let texts = parts.iter().map(|part| Some(text::write(part)));
-            // SAFETY: texts.
+            // SAFETY: each element was just made as a text.
             unsafe { array::from_elements(texts, pg_sys::TEXTOID) }
         })
     };

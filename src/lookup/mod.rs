@@ -6,8 +6,6 @@
 //! | `session_cache` | indexes and plans, kept until something changes |
 //! | `find` | which index or side table a call means, and the other arguments that lookups share |
 //! | `search`, `side` | a search by an index, and by a side table |
-//! | `operand` | a document behind an index, read to be compared exactly |
-//! | `given` | a document that a call brings along |
 //! | `near_duplicates`, `cluster_of`, `explain`, `recall`, `check`, `overview` | a SQL function each, or two |
 //!
 //! Each line imports those above it.
@@ -16,7 +14,6 @@ mod check;
 mod cluster_of;
 mod explain;
 mod find;
-mod given;
 mod near_duplicates;
 mod overview;
 mod recall;

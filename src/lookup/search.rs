@@ -88,8 +88,8 @@ impl Indexed {
         })
     }
 
-    /// A key as it is stored, which another that is equal may be written unlike; `None` if the caller cannot see its row.
-    /// It lives as long as the current memory context.
+    /// A key as it is stored, which another that is equal may be written unlike; `None` if the caller cannot see its
+    /// row. It lives as long as the current memory context.
     pub fn stored_key(&self, session: &Session, key: KeyValue) -> Result<Option<KeyValue>> {
         let of_key = self.key()?;
         let values = [of_key.parameter(key)];

@@ -13,10 +13,10 @@ use sketch::{ElementHash, memory};
 use crate::corpus::source::arguments::Criteria;
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error};
+use crate::index::descent;
 use crate::index::info::Info;
 use crate::index::keys::NO_BAND;
 use crate::index::layout::{tid_to_u64, u64_to_tid};
-use crate::index::leaves;
 use crate::options::IndexOptions;
 use crate::pg::array;
 use crate::pg::guc::is_serializable;
@@ -139,7 +139,7 @@ impl Buckets {
         let mut mark = |row| marked.mark(row);
         // The first row of a bucket, until there is another one.
         let (mut bucket, mut first) = (NO_BAND, None);
-        leaves::each(self.info.index.oid, snapshot, |key, row| {
+        descent::each_in_order(self.info.index.oid, snapshot, |key, row| {
             if key == NO_BAND {
                 return Ok(());
             }

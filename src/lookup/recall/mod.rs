@@ -2,12 +2,11 @@
 //! with all documents.
 //!
 //! [`audit`] compares, by the exact similarity of the documents. What is found is what an index gives that is asked for
-//! the near-duplicates of each ([`of_index`]); or, where there is none, what shares a band, as in a whole-corpus job
-//! ([`of_job`]). Both see what the caller sees. [`tally`] counts.
+//! the near-duplicates of each; or, where there is none, what shares a band, as in a whole-corpus job ([`finders`]).
+//! Both see what the caller sees. [`tally`] counts.
 
 mod audit;
-mod of_index;
-mod of_job;
+mod finders;
 mod tally;
 
 use std::rc::Rc;
@@ -31,8 +30,7 @@ use crate::pg::guc::LocalSettings;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use audit::{Audited, Sampling};
-use of_index::ByIndex;
-use of_job::ByBands;
+use finders::{ByBands, ByIndex};
 use tally::Bands;
 
 sql_function!(minlsh_recall, recall);

@@ -11,7 +11,7 @@ const WIDTH: f64 = 0.05;
 #[derive(Clone, Default)]
 pub struct Tally {
     /// By band.
-    counts: Vec<Counts>,
+    counts: Vec<BandCounts>,
     /// Pairs of similarity 1: no index could miss them, so they prove nothing.
     copies: u64,
     /// Those of them that were found.
@@ -20,7 +20,7 @@ pub struct Tally {
 
 /// Numbers of pairs of one document in one band.
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct BandCounts {
     /// Those whose similarity is in the band, but are not copies.
     pairs: u32,
     /// Those of them that were found.
@@ -86,8 +86,8 @@ impl Tally {
         self.band(bands, given).returned += 1;
     }
 
-    fn band(&mut self, bands: &Bands, similarity: f64) -> &mut Counts {
-        self.counts.resize(bands.starts.len(), Counts::default());
+    fn band(&mut self, bands: &Bands, similarity: f64) -> &mut BandCounts {
+        self.counts.resize(bands.starts.len(), BandCounts::default());
         let place = bands.starts.partition_point(|start| *start <= similarity).max(1) - 1;
         &mut self.counts[place]
     }
@@ -130,10 +130,11 @@ impl Bands {
     }
 
     fn shares_of(&self, bands: std::ops::Range<usize>) -> Shares {
-        let sums = |part: fn(&Counts) -> u32, whole: fn(&Counts) -> u32| {
+        let sums = |part: fn(&BandCounts) -> u32, whole: fn(&BandCounts) -> u32| {
             let of = |tally: &Tally| {
                 let counts = tally.counts.get(bands.clone()).unwrap_or_default();
-                let sum = |of: fn(&Counts) -> u32| counts.iter().map(|c| u64::from(of(c))).sum();
+                let sum =
+                    |of: fn(&BandCounts) -> u32| counts.iter().map(|c| u64::from(of(c))).sum();
                 (sum(part), sum(whole))
             };
             self.tallies.iter().map(of).collect::<Vec<(u64, u64)>>()

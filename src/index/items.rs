@@ -1,14 +1,53 @@
-//! Bounds between two pages of a tree: high keys, and the items of inner pages.
+//! Items of a tree's pages, read: entries of leaf pages, downlinks, and the bounds between two pages: high keys, and
+//! the items of inner pages.
 
 use std::cmp::Ordering;
-use std::ffi::c_void;
 
 use pgrx::pg_sys;
 
 use crate::index::layout::{Entry, Layout, read_tid};
-use crate::index::minlsh_index::MinlshIndex;
-use crate::index::nbtree;
-use crate::pg::memory::in_transaction;
+use crate::index::nbtree::{self, HIGH_KEY, NO_BLOCK, Opaque};
+
+/// The first item of a leaf page: behind the high key, which all but the rightmost have.
+pub fn first_item(opaque: &Opaque) -> u16 {
+    if opaque.next == NO_BLOCK { HIGH_KEY } else { HIGH_KEY + 1 }
+}
+
+/// The key of a leaf item, and its rows: one, or those of a posting list. `None` if it is neither.
+#[inline]
+pub fn entries<'a>(
+    layout: &Layout,
+    item: &'a [u8],
+) -> Option<(u64, impl ExactSizeIterator<Item = u64> + use<'a>)> {
+    let key = layout.key(item)?;
+    let half = |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
+    let info = half(6)?;
+    if usize::from(info & !nbtree::ALTERNATIVE_TID) != item.len() {
+        return None;
+    }
+    let mut tids = 0..6;
+    if info & nbtree::ALTERNATIVE_TID != 0 {
+        let count = half(4)?;
+        // The posting list's place stands where a plain item has its block.
+        let start = usize::from(half(0)?) << 16 | usize::from(half(2)?);
+        if count & !nbtree::COUNT_MASK != nbtree::POSTING_LIST || start != layout.size() {
+            return None;
+        }
+        tids = start..start + usize::from(count & nbtree::COUNT_MASK) * 6;
+        if tids.end.next_multiple_of(8) != item.len() {
+            return None;
+        }
+    } else if item.len() != layout.size() {
+        return None;
+    }
+    let (tids, _) = item.get(tids)?.as_chunks();
+    Some((key, tids.iter().map(read_tid)))
+}
+
+/// The page that an item of an inner page leads to; `None` if it is too short.
+pub fn downlink(item: &[u8]) -> Option<pg_sys::BlockNumber> {
+    Some((read_tid(item.first_chunk()?) >> 16) as pg_sys::BlockNumber)
+}
 
 /// A bound between two pages: the leading attributes of a key, and perhaps a row. What is missing is minus
 /// infinity.
@@ -63,45 +102,5 @@ impl Pivot {
     /// True if this bound is to the left of another one.
     pub fn is_below(self, other: Self) -> bool {
         (self.key, self.attributes, self.row) < (other.key, other.attributes, other.row)
-    }
-}
-
-/// Makes the pivots of a build: what separates two leaf pages.
-pub struct Separator<'a> {
-    index: &'a MinlshIndex<'a>,
-    /// In the memory of the transaction, which outlives the call.
-    key: *mut c_void,
-}
-
-impl<'a> Separator<'a> {
-    /// Makes those of an index.
-    pub fn of(index: &'a MinlshIndex<'a>) -> Self {
-        // SAFETY: an index of the access method is open, and has the functions of the B-tree.
-        let key = in_transaction(|| unsafe { nbtree::make_scan_key(index.open().raw()) });
-        Self { index, key }
-    }
-
-    /// The pivot between two leaf pages: the last entry of the left one is below the first of the right one.
-    pub fn between(&self, last_left: Entry, first_right: Entry) -> Vec<u8> {
-        let [left, right] = &mut [last_left, first_right].map(|entry| self.tuple(entry));
-        let (left, right) = (left.as_mut_ptr().cast(), right.as_mut_ptr().cast());
-        // SAFETY: the index is open and the key is one of its own, as `of` made it; both tuples were written by the
-        // layout of the index. The result is a tuple as long as its header says.
-        unsafe {
-            let pivot = nbtree::truncate(self.index.open().raw(), left, right, self.key);
-            let length = usize::from((*pivot).t_info & nbtree::SIZE_MASK);
-            let bytes = std::slice::from_raw_parts(pivot.cast::<u8>(), length).to_vec();
-            pg_sys::pfree(pivot.cast());
-            bytes
-        }
-    }
-
-    /// The leaf tuple of an entry, in words, so that it is aligned.
-    fn tuple(&self, entry: Entry) -> Vec<u64> {
-        let layout = self.index.layout();
-        let mut bytes = vec![0; layout.size()];
-        layout.write(entry, &mut bytes);
-        let (words, _) = bytes.as_chunks();
-        words.iter().map(|word| u64::from_ne_bytes(*word)).collect()
     }
 }
