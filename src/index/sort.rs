@@ -11,7 +11,6 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::{Deref, Range};
-use std::sync::{Mutex, PoisonError};
 
 use pgrx::prelude::*;
 use sketch::pipeline::{Compute, Crew, Next};
@@ -185,35 +184,6 @@ impl<F: FnMut(&[Entry]) -> Result<()>> EntryTaker for Each<F> {
     }
 }
 
-/// Room that was used before: threads take it, and the backend gives it back.
-pub struct Pool<T>(Mutex<Vec<Vec<T>>>);
-
-impl<T> Pool<T> {
-    /// An empty pool.
-    pub fn new() -> Self {
-        Self(Mutex::new(Vec::new()))
-    }
-
-    /// Room for `count` values, and not for many more.
-    pub fn get(&self, count: usize) -> std::result::Result<Vec<T>, Error> {
-        let used = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        match used {
-            Some(room) if room.capacity() >= count => Ok(room),
-            // Rather than to grow it, which makes room for twice as many.
-            _ => memory::with_capacity(count),
-        }
-    }
-
-    /// Takes room back.
-    pub fn put(&self, mut room: Vec<T>) {
-        room.clear();
-        let mut rooms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if rooms.try_reserve(1).is_ok() {
-            rooms.push(room);
-        }
-    }
-}
-
 /// A part that is to be sorted, or of which something is to be made.
 enum SortTask<P, Q> {
     Sort(P),
@@ -226,14 +196,12 @@ enum SortOutcome<S, M> {
     Made(M),
 }
 
-/// Has a crew sort the parts that `next` gives, gives what is sorted to `taker`, and has made what it wants. `end` gets
-/// what was taken.
+/// Has a crew sort the parts that `next` gives, gives what is sorted to `taker`, and has made what it wants.
 fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
     crew: &mut Crew,
     next: &mut Next<P, crate::error::SqlError>,
     sort: &Compute<P, S>,
     taker: &mut T,
-    end: &(dyn Fn(S) + Sync),
 ) -> Result<()> {
     let taker = RefCell::new(taker);
     // What is made is not taken at once but between two parts: so threads have others meanwhile.
@@ -259,10 +227,7 @@ fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
                     later.try_reserve(1).map_err(|_| out_of_memory())?;
                     later.push_back(made);
                 }
-                SortOutcome::Sorted(part) => {
-                    taker.borrow_mut().take(&part)?;
-                    end(part);
-                }
+                SortOutcome::Sorted(part) => taker.borrow_mut().take(&part)?,
             }
             Ok(())
         })?;
@@ -306,7 +271,6 @@ fn sorted(
         drop(chunks);
         return sorted_in_place(entries, parts, crew, taker);
     }
-    let pool = Pool::new();
     let mut start = 0;
     let mut next = || {
         let (mut end, mut count) = (start, 0);
@@ -320,12 +284,12 @@ fn sorted(
         Ok((!range.is_empty()).then_some(((range, count), bytes)))
     };
     let sort = |(range, count): &mut (Range<usize>, usize), check: &mut dyn FnMut()| {
-        let mut part = pool.get(*count)?;
+        let mut part = memory::with_capacity(*count)?;
         chunks.iter().for_each(|chunk| part.extend_from_slice(chunk.of(range.start, range.end)));
         sort_by_key(&mut part, check);
         Ok(part)
     };
-    each(crew, &mut next, &sort, taker, &|part| pool.put(part))
+    each(crew, &mut next, &sort, taker)
 }
 
 /// Some entries in their parts.
@@ -390,7 +354,7 @@ fn sorted_in_place(
         (rest, start) = (others, end);
         Ok(Some((Some(part), 0)))
     };
-    each(crew, &mut next, &sort_part, taker, &|_| ())
+    each(crew, &mut next, &sort_part, taker)
 }
 
 /// Sorts a part, and gives it back.
@@ -412,7 +376,6 @@ fn merged(
     crew: &mut Crew,
     taker: &mut impl EntryTaker,
 ) -> Result<()> {
-    let pool = Pool::new();
     // What is out at a time, what was read for the next, as entries and packed, and what is being read.
     let shares = runs.len() * (2 * crew.size() + 3);
     let buffer = (memory / shares).clamp(*RUN_BUFFER.start(), *RUN_BUFFER.end());
@@ -425,20 +388,20 @@ fn merged(
             None => run.rest().len(),
         };
         let count = runs.iter().map(upto).sum();
-        let mut part = pool.get(count)?;
+        let mut part = memory::with_capacity(count)?;
         for run in runs.iter_mut() {
             let count = upto(run);
             part.extend_from_slice(&run.rest()[..count]);
             run.position += count;
         }
-        // What is taken of a part is copied, and its room is kept.
+        // What is taken of a part is copied.
         Ok((count > 0).then_some((part, 2 * count * size_of::<Entry>())))
     };
     let sort = |part: &mut Vec<Entry>, check: &mut dyn FnMut()| {
         sort_by_key(part, check);
         Ok(std::mem::take(part))
     };
-    each(crew, &mut next, &sort, taker, &|part| pool.put(part))
+    each(crew, &mut next, &sort, taker)
 }
 
 /// Sorted entries in a temporary file, packed.

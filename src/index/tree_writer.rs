@@ -18,7 +18,7 @@ use crate::index::nbtree::{self, HIGH_KEY, LEAF, META_BLOCK, NO_BLOCK, Opaque, R
 use crate::index::page_file::{BATCH, FilePage, PageFile};
 use crate::index::pages::{BufferedPage, LINE_POINTER, ROOM, TUPLE_HEADER};
 use crate::index::reloptions;
-use crate::index::sort::{EntryTaker, Pool};
+use crate::index::sort::EntryTaker;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::in_transaction;
 use crate::pg::open::Open;
@@ -86,11 +86,10 @@ impl<'a> TreeWriter<'a> {
         let list = if deduplicates { (MAX_LIST - layout.size()) / TID } else { 1 };
         let file = PageFile::of(open)?;
         let leftmost = file.next_block();
-        let (entries, pages) = (Pool::new(), Pool::new());
         Ok(Self {
             index: open,
             file,
-            shape: Arc::new(Shape { layout: layout.clone(), list, entries, pages }),
+            shape: Arc::new(Shape { layout: layout.clone(), list }),
             separator: Separator::of(index),
             taken,
             room,
@@ -156,7 +155,7 @@ impl<'a> TreeWriter<'a> {
     /// Has the leaf pages made that have ended.
     fn end_batch(&mut self) -> Result<()> {
         let count = self.ends.len();
-        let room = self.shape.entries.get(self.pending.len())?;
+        let room = memory::with_capacity(self.pending.len())?;
         let batch = LeafBatch {
             shape: self.shape.clone(),
             entries: std::mem::replace(&mut self.pending, room),
@@ -246,7 +245,6 @@ impl EntryTaker for TreeWriter<'_> {
 
     fn made(&mut self, mut pages: Vec<FilePage>) -> Result<()> {
         self.file.append_all(&mut pages);
-        self.shape.pages.put(pages);
         Ok(())
     }
 }
@@ -304,13 +302,11 @@ impl TreeLevel {
 /// Bytes of a row's address.
 const TID: usize = 6;
 
-/// The shape of the leaf pages of an index, and room for those that are made.
+/// The shape of the leaf pages of an index.
 struct Shape {
     layout: Layout,
     /// The most rows of one key that an item takes.
     list: usize,
-    entries: Pool<Entry>,
-    pages: Pool<FilePage>,
 }
 
 /// Some leaf pages that are to be made, one behind the other.
@@ -358,7 +354,7 @@ impl LeafBatch {
     /// # Errors
     /// [`Error::OutOfMemory`]; then it can be tried again.
     fn make(&mut self, check: &mut dyn FnMut()) -> std::result::Result<Vec<FilePage>, Error> {
-        let mut pages = self.shape.pages.get(self.ends.len())?;
+        let mut pages = memory::with_capacity(self.ends.len())?;
         let (mut block, mut start, mut high_start) = (self.first, 0, 0);
         for &(end, high_end) in &self.ends {
             check();
@@ -366,7 +362,6 @@ impl LeafBatch {
             self.fill(page, block, start..end, high_start..high_end);
             (block, start, high_start) = (block + 1, end, high_end);
         }
-        self.shape.entries.put(std::mem::take(&mut self.entries));
         Ok(pages)
     }
 
