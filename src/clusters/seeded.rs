@@ -423,8 +423,7 @@ impl Seeded<'_> {
             let (Some(own), Some(open)) = (own, Open::relation(leaf.table, Lock::Held)) else {
                 return Ok(false);
             };
-            // SAFETY: an open table, and a snapshot that is held.
-            unsafe { ffi::predicate_lock(open.raw(), self.snapshot.raw()) };
+            open.predicate_lock(self.snapshot);
             let Some(rows) = self.rows(leaf, buckets, budget)? else { return Ok(false) };
             let Some(mut found) = RowsAt::of(&open, self.snapshot) else { return Ok(false) };
             for some in rows.chunks(AT_A_TIME) {

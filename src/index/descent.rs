@@ -22,7 +22,6 @@ use crate::index::layout::Layout;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{Page, read_page};
-use crate::pg::ffi;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
@@ -105,8 +104,7 @@ pub fn each(
     if block == NO_BLOCK
         && let Some(snapshot) = snapshot
     {
-        // SAFETY: the index is open and the snapshot is held, as their references say.
-        unsafe { ffi::predicate_lock(index.open().raw(), snapshot.raw()) };
+        index.open().predicate_lock(snapshot);
         // Somebody may have made the first page before the index was locked.
         block = start(index)?;
     }

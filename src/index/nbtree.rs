@@ -165,6 +165,6 @@ pub fn count_search(index: &Open) {
             }
             pg_sys::pgstat_assoc_relation(index);
         }
-        versions::count_search((*index).pgstat_info);
+        versions::count_search(&mut *(*index).pgstat_info);
     }
 }

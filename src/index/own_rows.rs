@@ -154,8 +154,7 @@ pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u
 
 fn key_of(index: &MinlshIndex, row: u64) -> Key {
     let index = index.open();
-    // SAFETY: an open relation has its file.
-    (index.oid(), unsafe { versions::file_number(index.raw()) }, row)
+    (index.oid(), versions::file_number(index.entry()), row)
 }
 
 /// True if a comparison with the rows of an index is one of sets, and no error.

@@ -77,9 +77,9 @@ impl<'a> PageFile<'a> {
 
     /// The storage manager's handle of the file.
     fn storage(&self) -> pg_sys::SMgrRelation {
-        let index = self.index.raw();
+        let index = self.index.entry();
         // SAFETY: an open relation has its file.
-        unsafe { pg_sys::smgropen(locator(index), (*index).rd_backend) }
+        unsafe { pg_sys::smgropen(locator(index), index.rd_backend) }
     }
 
     /// The block of the next page.
@@ -144,7 +144,7 @@ impl<'a> PageFile<'a> {
         // checkpointer is told of each page that is written.
         unsafe {
             if self.needs_wal {
-                let mut locator = locator(self.index.raw());
+                let mut locator = locator(self.index.entry());
                 let (blocks, pages) = (blocks.as_mut_ptr(), pages.as_mut_ptr());
                 pg_sys::log_newpages(&mut locator, FORK, count as i32, blocks, pages, true);
             }
@@ -162,10 +162,9 @@ impl<'a> PageFile<'a> {
 fn needs_wal(index: &Open) -> bool {
     const INVALID: pg_sys::SubTransactionId = 0;
     let is_permanent = index.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_PERMANENT;
-    // SAFETY: a setting, and what an open relation says of its file.
-    is_permanent
-        && unsafe {
-            pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32
-                || ((*index.raw()).rd_createSubid == INVALID && new_file_by(index.raw()) == INVALID)
-        }
+    // SAFETY: reads a setting.
+    let is_archived = unsafe { pg_sys::wal_level } >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32;
+    let index = index.entry();
+    let is_new = index.rd_createSubid != INVALID || new_file_by(index) != INVALID;
+    is_permanent && (is_archived || !is_new)
 }

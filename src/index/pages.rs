@@ -216,12 +216,12 @@ pub struct LockedPage {
 impl LockedPage {
     /// Locks a page for reading. An ERROR is raised if the relation has no such block.
     pub fn of(relation: &Open, block: BlockNumber) -> Self {
-        // SAFETY: the relation is open; the buffer stays pinned and locked until `Drop`. Whoever reads a page that it
-        // has locked for writing would wait for itself: a build, which alone writes, reads none.
-        unsafe {
-            let buffer = ffi::pin_and_lock(relation.raw(), block);
-            Self { buffer, page: pg_sys::BufferGetPage(buffer).cast::<Page>().cast_const() }
-        }
+        // Whoever reads a page that it has locked for writing would wait for itself: a build, which alone writes, reads
+        // none.
+        let buffer = relation.pin_and_lock(block);
+        // SAFETY: the buffer stays pinned and locked until `Drop`.
+        let page = unsafe { pg_sys::BufferGetPage(buffer) }.cast::<Page>().cast_const();
+        Self { buffer, page }
     }
 
     /// Raises an ERROR if the page has changed since a snapshot that is too old to be kept, of which rows may have been

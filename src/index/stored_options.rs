@@ -130,8 +130,7 @@ impl MinlshIndex<'_> {
     /// The options with which it was built.
     pub fn options(&self) -> Result<Rc<IndexOptions>> {
         let index = self.open();
-        // SAFETY: an open relation has its file.
-        let key = (index.oid(), unsafe { versions::file_number(index.raw()) });
+        let key = (index.oid(), versions::file_number(index.entry()));
         if let Some(options) = READ.with_borrow(|read| read.get(&key).cloned()) {
             return Ok(options);
         }

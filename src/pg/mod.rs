@@ -18,7 +18,7 @@ pub use catalogs::{
     catalog, dependency, foreign_code, guc, index, names, progress, relation, restricted, rights,
     sql,
 };
-pub use queries::{planner, receiver, select, spi, table_query};
+pub use queries::{planner, receiver, select, spi, statement, table_query};
 pub use tables::{beside, hands, open, open_index, row, table, trigger, tuple_store};
 pub use types::{document_keys, element, order, output, parameter};
 pub use values::{array, bytes, datums, lossless, text, type_storage};

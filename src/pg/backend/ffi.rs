@@ -8,7 +8,7 @@ use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 
 use crate::pg::{list, versions};
 
-mod raw {
+pub(in crate::pg) mod raw {
     use super::{c_char, c_int, pg_sys};
 
     unsafe extern "C-unwind" {
@@ -46,33 +46,6 @@ mod raw {
             object: pg_sys::Oid,
             name: *const c_char,
         ) -> bool;
-    }
-}
-
-/// Has a SERIALIZABLE transaction conflict with whoever writes to a relation. Does nothing in others.
-///
-/// # Safety
-/// An open relation, and a snapshot that is held.
-pub unsafe fn predicate_lock(relation: pg_sys::Relation, snapshot: pg_sys::Snapshot) {
-    // SAFETY: the relation is open and the snapshot held, as # Safety asks; no destructor is in the closure.
-    unsafe { pg_guard_ffi_boundary(|| raw::PredicateLockRelation(relation, snapshot)) }
-}
-
-/// Pins a page of a relation, and locks it for reading.
-///
-/// # Safety
-/// The relation is open, and this transaction has no other page of it locked for writing.
-pub unsafe fn pin_and_lock(
-    relation: pg_sys::Relation,
-    block: pg_sys::BlockNumber,
-) -> pg_sys::Buffer {
-    // SAFETY: the relation is open, as # Safety asks; no destructor is in the closure.
-    unsafe {
-        pg_guard_ffi_boundary(|| {
-            let buffer = raw::ReadBuffer(relation, block);
-            versions::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as c_int);
-            buffer
-        })
     }
 }
 

@@ -108,12 +108,10 @@ pub struct Running {
 /// Calls `visit` with each running job that the caller may see: with rights to the user's role, or to
 /// `pg_read_all_stats`, as in PostgreSQL's own views.
 pub fn running(visit: &mut dyn FnMut(&Running)) {
-    // SAFETY: PostgreSQL makes a copy of all slots for this transaction; places in it count from 1.
-    let count = unsafe { pg_sys::pgstat_fetch_stat_numbackends() };
-    for place in 1..=count {
-        // SAFETY: such a place.
-        let slot = unsafe { versions::backend_status(place) };
-        let Some(slot) = slot.filter(|slot| slot.st_progress_command == COMMAND) else { continue };
+    versions::each_backend(|slot| {
+        if slot.st_progress_command != COMMAND {
+            return;
+        }
         // SAFETY: lookups of the caller's memberships.
         let may_see = unsafe {
             let user = pg_sys::GetUserId();
@@ -128,5 +126,5 @@ pub fn running(visit: &mut dyn FnMut(&Running)) {
                 counters: std::array::from_fn(|place| slot.st_progress_param[place]),
             });
         }
-    }
+    });
 }

@@ -211,13 +211,10 @@ pub unsafe fn index_insert_cleanup(index: Relation, info: *mut pg_sys::IndexInfo
     let _ = (index, info);
 }
 
-/// `reindex_relation`
-///
-/// # Safety
-/// The caller has locked the table.
-pub unsafe fn reindex_relation(table: Oid, flags: i32) {
+/// `reindex_relation`, which locks the table itself.
+pub fn reindex_relation(table: Oid, flags: i32) {
     let parameters = pg_sys::ReindexParams::default();
-    // SAFETY: the caller has locked the table; the parameters live until the call ends, and are only read.
+    // SAFETY: PostgreSQL opens and locks what has that OID; the parameters live until the call ends, and are only read.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16"))]
         pg_sys::reindex_relation(table, flags, (&raw const parameters).cast_mut());
@@ -248,26 +245,16 @@ pub type Locator = pg_sys::RelFileNode;
 pub type Locator = pg_sys::RelFileLocator;
 
 /// Reads where the file of a relation is.
-///
-/// # Safety
-/// The relation is open.
-pub unsafe fn locator(relation: Relation) -> Locator {
-    // SAFETY: the caller has the relation open.
-    unsafe {
-        #[cfg(feature = "pg15")]
-        return (*relation).rd_node;
-        #[cfg(not(feature = "pg15"))]
-        return (*relation).rd_locator;
-    }
+pub fn locator(relation: &pg_sys::RelationData) -> Locator {
+    #[cfg(feature = "pg15")]
+    return relation.rd_node;
+    #[cfg(not(feature = "pg15"))]
+    return relation.rd_locator;
 }
 
 /// The number of the file that a relation has.
-///
-/// # Safety
-/// The relation is open.
-pub unsafe fn file_number(relation: Relation) -> u32 {
-    // SAFETY: the caller has the relation open.
-    let locator = unsafe { locator(relation) };
+pub fn file_number(relation: &pg_sys::RelationData) -> u32 {
+    let locator = locator(relation);
     #[cfg(feature = "pg15")]
     return locator.relNode.to_u32();
     #[cfg(not(feature = "pg15"))]
@@ -275,17 +262,11 @@ pub unsafe fn file_number(relation: Relation) -> u32 {
 }
 
 /// The subtransaction that gave a relation the file it has; 0 if none of this transaction did.
-///
-/// # Safety
-/// The relation is open.
-pub unsafe fn new_file_by(relation: Relation) -> pg_sys::SubTransactionId {
-    // SAFETY: the caller has the relation open.
-    unsafe {
-        #[cfg(feature = "pg15")]
-        return (*relation).rd_firstRelfilenodeSubid;
-        #[cfg(not(feature = "pg15"))]
-        return (*relation).rd_firstRelfilelocatorSubid;
-    }
+pub fn new_file_by(relation: &pg_sys::RelationData) -> pg_sys::SubTransactionId {
+    #[cfg(feature = "pg15")]
+    return relation.rd_firstRelfilenodeSubid;
+    #[cfg(not(feature = "pg15"))]
+    return relation.rd_firstRelfilelocatorSubid;
 }
 
 /// Attribute `index` (from 0) of a row type.
@@ -348,36 +329,32 @@ pub fn is_owner(relation: Oid, role: Oid) -> bool {
     }
 }
 
-/// The status of a backend, by its place from 1; `None` if it is gone.
-///
-/// # Safety
-/// The place is not beyond `pgstat_fetch_stat_numbackends()`, and the result is used within this transaction.
-pub unsafe fn backend_status<'a>(place: i32) -> Option<&'a pg_sys::PgBackendStatus> {
-    // SAFETY: the caller's place is within the copy that this transaction made; it gives null for none.
-    unsafe {
-        #[cfg(feature = "pg15")]
-        let entry = pg_sys::pgstat_fetch_stat_local_beentry(place);
-        #[cfg(not(feature = "pg15"))]
-        let entry = pg_sys::pgstat_get_local_beentry_by_index(place);
-        entry.as_ref().map(|entry| &entry.backendStatus)
+/// Calls `visit` with the status of each backend, as this transaction first saw it.
+pub fn each_backend(mut visit: impl FnMut(&pg_sys::PgBackendStatus)) {
+    // SAFETY: PostgreSQL makes a copy of all slots, and gives null for a place that has none.
+    let count = unsafe { pg_sys::pgstat_fetch_stat_numbackends() };
+    for place in 1..=count {
+        // SAFETY: a place in that copy, which stays until the transaction ends; `visit` cannot keep it.
+        let entry = unsafe {
+            #[cfg(feature = "pg15")]
+            let entry = pg_sys::pgstat_fetch_stat_local_beentry(place);
+            #[cfg(not(feature = "pg15"))]
+            let entry = pg_sys::pgstat_get_local_beentry_by_index(place);
+            entry.as_ref()
+        };
+        entry.into_iter().for_each(|entry| visit(&entry.backendStatus));
     }
 }
 
 /// Counts a search of an index in its statistics.
-///
-/// # Safety
-/// `statistics` are those of an open relation.
-pub unsafe fn count_search(statistics: *mut pg_sys::PgStat_TableStatus) {
-    // SAFETY: the statistics are those of a relation that the caller has open.
-    unsafe {
-        #[cfg(feature = "pg15")]
-        {
-            (*statistics).t_counts.t_numscans += 1;
-        }
-        #[cfg(not(feature = "pg15"))]
-        {
-            (*statistics).counts.numscans += 1;
-        }
+pub fn count_search(statistics: &mut pg_sys::PgStat_TableStatus) {
+    #[cfg(feature = "pg15")]
+    {
+        statistics.t_counts.t_numscans += 1;
+    }
+    #[cfg(not(feature = "pg15"))]
+    {
+        statistics.counts.numscans += 1;
     }
 }
 

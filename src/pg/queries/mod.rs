@@ -4,4 +4,5 @@ pub mod planner;
 pub mod receiver;
 pub mod select;
 pub mod spi;
+pub mod statement;
 pub mod table_query;

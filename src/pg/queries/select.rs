@@ -9,13 +9,12 @@ use pgrx::prelude::*;
 
 use crate::error::{Result, error, raise};
 use crate::pg::catching::{Complaint, catching};
-use crate::pg::foreign_code;
 use crate::pg::list;
 use crate::pg::parameter::Parameter;
 use crate::pg::receiver::Receiver;
 use crate::pg::row::Row;
 use crate::pg::spi::{PreparedPlan, Session};
-use crate::pg::versions;
+use crate::pg::statement::Statement;
 
 /// A checked SELECT, planned when it is run.
 pub struct Select<'a> {
@@ -59,10 +58,8 @@ impl<'a> Select<'a> {
     ) -> std::result::Result<Self, Complaint> {
         let options = pg_sys::CURSOR_OPT_PARALLEL_OK as i32;
         let plan = catching(|| session.plan_with(sql.to_bytes(), types, options))?;
-        // SAFETY: the plan was just made, so that its query is well-formed.
-        let plan =
-            plan.ok().filter(|plan| plan.source().is_some_and(|of| unsafe { reads_only(of) }));
-        let plan = plan.ok_or_else(|| {
+        let reads_only = |plan: &PreparedPlan| plan.statement().is_some_and(Statement::reads_only);
+        let plan = plan.ok().filter(reads_only).ok_or_else(|| {
             Complaint::new(
                 PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
                 "only a SELECT without locks and changes is allowed",
@@ -85,13 +82,9 @@ impl<'a> Select<'a> {
     /// Looks at the statement that runs next.
     fn check_code(&self) -> Result<()> {
         let Some(Stored { of, has_expressions }) = &self.stored else { return Ok(()) };
-        let is_current = self.plan.bring_up_to_date(|source| {
-            // SAFETY: a statement that was brought up to date, which is one query.
-            unsafe {
-                let query = first(source.query_list).cast::<pg_sys::Query>();
-                foreign_code::check(stored_nodes(&*query, *has_expressions), of)
-            }
-        })?;
+        let is_current = self
+            .plan
+            .bring_up_to_date(|statement| statement.check_code_of_columns(of, *has_expressions))?;
         if is_current {
             return Ok(());
         }
@@ -101,30 +94,18 @@ impl<'a> Select<'a> {
 
     /// The columns of the result.
     pub fn columns(&self) -> Vec<SelectColumn> {
-        let Some(source) = self.plan.source() else { return Vec::new() };
-        // SAFETY: a SELECT has a result descriptor.
-        unsafe {
-            let descriptor = source.resultDesc;
-            (0..(*descriptor).natts as usize)
-                .map(|index| {
-                    let attribute = versions::attribute(descriptor, index);
-                    SelectColumn {
-                        name: CStr::from_ptr(attribute.attname.data.as_ptr()).to_owned(),
-                        type_oid: attribute.atttypid,
-                        collation: attribute.attcollation,
-                    }
-                })
-                .collect()
-        }
+        let column = |attribute: &pg_sys::FormData_pg_attribute| SelectColumn {
+            // SAFETY: a name is a NUL-terminated array.
+            name: unsafe { CStr::from_ptr(attribute.attname.data.as_ptr()) }.to_owned(),
+            type_oid: attribute.atttypid,
+            collation: attribute.attcollation,
+        };
+        self.plan.statement().map(|statement| statement.columns(column)).unwrap_or_default()
     }
 
     /// True if it reads that relation.
     pub fn reads(&self, relation: Oid) -> bool {
-        // SAFETY: a statement has a list of relations, perhaps an empty one.
-        let reads = |of: &pg_sys::CachedPlanSource| unsafe {
-            pg_sys::list_member_oid(of.relationOids, relation)
-        };
-        self.plan.source().is_some_and(reads)
+        self.plan.statement().is_some_and(|statement| statement.relations().contains(&relation))
     }
 
     /// Runs it with parameters of the types it was prepared for, and calls `visit` with each row.
@@ -143,15 +124,6 @@ impl<'a> Select<'a> {
         let _read_only = ReadOnly::enter();
         self.session.execute_to(&self.plan, parameters, receiver)
     }
-}
-
-/// The first element of a list of pointers that has one.
-///
-/// # Safety
-/// Such a list.
-unsafe fn first(list: *mut pg_sys::List) -> *mut std::ffi::c_void {
-    // SAFETY: the caller promises a list of pointers that is not empty.
-    unsafe { (*(*list).elements).ptr_value }
 }
 
 /// While it lives, nothing is written, not even by a volatile function that a SELECT calls. An ERROR
@@ -180,45 +152,6 @@ impl Drop for ReadOnly {
     }
 }
 
-/// The columns of a query, without what it is ordered by; and the columns and conditions of what stands behind FROM,
-/// without policies.
-///
-/// # Safety
-/// A query as the rewriter leaves it.
-unsafe fn stored_nodes(query: &pg_sys::Query, has_expressions: bool) -> Vec<*mut pg_sys::Node> {
-    // SAFETY: lists of target entries and of range table entries.
-    unsafe {
-        let columns = list::pointers::<pg_sys::TargetEntry>(query.targetList);
-        let columns = columns.filter(|column| !(**column).resjunk);
-        let mut nodes: Vec<*mut pg_sys::Node> = columns.map(|column| column.cast()).collect();
-        let from = list::pointers::<pg_sys::RangeTblEntry>(query.rtable);
-        for entry in from.filter(|_| has_expressions) {
-            if let Some(inner) = (*entry).subquery.as_ref() {
-                nodes.extend([inner.targetList.cast(), inner.jointree.cast()]);
-            }
-        }
-        nodes
-    }
-}
-
-/// True if a statement is a SELECT, without row locks and data-changing parts.
-///
-/// # Safety
-/// A statement that was analysed.
-unsafe fn reads_only(source: &pg_sys::CachedPlanSource) -> bool {
-    // SAFETY: a list of Query, as plancache.h says.
-    unsafe {
-        let mut queries = list::pointers::<pg_sys::Query>(source.query_list);
-        let (Some(query), None) = (queries.next(), queries.next()) else { return false };
-        let query = &*query;
-        query.commandType == pg_sys::CmdType::CMD_SELECT
-            && query.utilityStmt.is_null()
-            && !query.hasModifyingCTE
-            && query.rowMarks.is_null()
-            && !source.resultDesc.is_null()
-    }
-}
-
 /// The text of the one statement that `sql` is.
 ///
 /// # Errors
@@ -229,16 +162,16 @@ pub fn one_statement(sql: &CStr) -> std::result::Result<(CString, *mut pg_sys::N
         unsafe { pg_sys::raw_parser(sql.as_ptr(), pg_sys::RawParseMode::RAW_PARSE_DEFAULT) }
     })?;
     // SAFETY: the parser returns a list of RawStmt, or none.
-    let count = unsafe { if statements.is_null() { 0 } else { (*statements).length } };
-    if count != 1 {
+    let statements: Vec<*mut pg_sys::RawStmt> = unsafe { list::pointers(statements) }.collect();
+    let [statement] = statements[..] else {
         return Err(Complaint::new(
             PgSqlErrorCode::ERRCODE_SYNTAX_ERROR,
-            format!("it must be one statement, not {count}"),
+            format!("it must be one statement, not {}", statements.len()),
         ));
-    }
-    // SAFETY: a list of one RawStmt; its place lies within the text, and length 0 means all.
+    };
+    // SAFETY: a RawStmt of the parser; its place lies within the text, and length 0 means all.
     unsafe {
-        let statement = &*first(statements).cast::<pg_sys::RawStmt>();
+        let statement = &*statement;
         let all = sql.to_bytes();
         let start = usize::try_from(statement.stmt_location).unwrap_or(0).min(all.len());
         let end = match usize::try_from(statement.stmt_len) {

@@ -23,6 +23,7 @@ pub use crate::pg::parameter::Parameter;
 use crate::pg::parameter::parameter_list;
 use crate::pg::receiver::Receiver;
 use crate::pg::row::Continue;
+use crate::pg::statement::Statement;
 use crate::pg::type_storage::TypeStorage;
 use crate::pg::{list, text, versions};
 
@@ -245,42 +246,38 @@ impl PreparedPlan {
     /// True if it is up to date, and names only these relations: what it names is looked up again only if it is not up
     /// to date.
     pub fn is_of(&self, relations: &[Oid]) -> bool {
-        // SAFETY: a plan, whose sources know the relations that they need.
-        unsafe {
-            let sources = pg_sys::SPI_plan_get_plan_sources(self.pointer);
-            list::pointers::<pg_sys::CachedPlanSource>(sources).all(|source| {
-                let named = list::oids((*source).relationOids);
-                (*source).is_valid && named.iter().all(|named| relations.contains(named))
-            })
-        }
+        let is_of = |statement: Statement| {
+            statement.is_valid()
+                && statement.relations().iter().all(|named| relations.contains(named))
+        };
+        self.statements().all(is_of)
     }
 
-    /// Its statement, as PostgreSQL keeps it; `None` if it has several.
-    pub(super) fn source(&self) -> Option<&pg_sys::CachedPlanSource> {
+    /// Its statement; `None` if it has several.
+    pub(super) fn statement(&self) -> Option<Statement<'_>> {
+        let mut statements = self.statements();
+        statements.next().filter(|_| statements.next().is_none())
+    }
+
+    fn statements(&self) -> impl Iterator<Item = Statement<'_>> {
         // SAFETY: a plan that is alive has a list of its statements, which live as long.
         unsafe {
             let sources = pg_sys::SPI_plan_get_plan_sources(self.pointer);
-            let mut sources = list::pointers::<pg_sys::CachedPlanSource>(sources);
-            sources.next().filter(|_| sources.next().is_none()).map(|source| &*source)
+            list::pointers(sources).map(|source| Statement::of(source))
         }
     }
 
     /// Brings its statement up to date, and has it looked at: from its text another may have become, by what was
     /// created since. What it locks stays locked, so that it is this one that runs next. False if it is changed all
     /// the time.
-    pub(super) fn bring_up_to_date(
-        &self,
-        look: impl Fn(&pg_sys::CachedPlanSource) -> Result<()>,
-    ) -> Result<bool> {
+    pub(super) fn bring_up_to_date(&self, look: impl Fn(Statement) -> Result<()>) -> Result<bool> {
         /// More changes in a row than others make.
         const TRIES: usize = 1000;
         for _ in 0..TRIES {
-            let Some(source) = self.source().map(std::ptr::from_ref) else { return Ok(false) };
-            // SAFETY: a statement of a plan that is alive.
-            unsafe { pg_sys::CachedPlanGetTargetList(source.cast_mut(), std::ptr::null_mut()) };
-            // What PostgreSQL gives of it is alive until it is next brought up to date.
-            self.source().map_or(Ok(()), &look)?;
-            if self.source().is_some_and(|source| source.is_valid) {
+            let Some(statement) = self.statement() else { return Ok(false) };
+            statement.bring_up_to_date();
+            look(statement)?;
+            if statement.is_valid() {
                 return Ok(true);
             }
         }

@@ -7,15 +7,13 @@
 use pgrx::pg_sys::{self, Oid};
 
 use crate::error::{Result, SqlError, wrong_state};
-use crate::pg::foreign_code;
-use crate::pg::list;
 use crate::pg::names::relation_name;
 use crate::pg::receiver::Receiver;
 use crate::pg::rights::no_such_relation;
 use crate::pg::row::Row;
 use crate::pg::spi::{Parameter, PreparedPlan, Rows, Session};
 use crate::pg::sql::Sql;
-use crate::pg::versions;
+use crate::pg::statement::Statement;
 
 /// A query of a table, to be planned.
 #[derive(Default)]
@@ -52,8 +50,7 @@ impl TableQuery {
     pub fn prepare(session: &Session, query: &Parts) -> Result<Self> {
         let generic = if query.custom { 0 } else { pg_sys::CURSOR_OPT_GENERIC_PLAN };
         let plan = session.plan_with(&query.write()?, &query.parameters, generic as i32)?.keep();
-        // SAFETY: a statement that was just analysed.
-        let types = plan.source().map(|source| unsafe { types(source) }).unwrap_or_default();
+        let types = plan.statement().map(types).unwrap_or_default();
         Ok(Self { plan, table: query.table, types, stored: query.stored.clone() })
     }
 
@@ -78,14 +75,11 @@ impl TableQuery {
     /// as a table, and gives what was promised. All that it locks stays locked: it is this query
     /// that runs then.
     fn check(&self) -> Result<()> {
-        let is_current = self.plan.bring_up_to_date(|source| {
-            // SAFETY: a statement that was brought up to date, and the nodes of its query.
-            unsafe {
-                let query = self.query(source).filter(|_| types(source) == self.types);
-                let query = query.ok_or_else(|| self.replaced())?;
-                let nodes = [query.targetList.cast(), query.jointree.cast()];
-                self.stored.as_ref().map_or(Ok(()), |of| foreign_code::check(nodes, of))
+        let is_current = self.plan.bring_up_to_date(|statement| {
+            if !statement.is_of(self.table) || types(statement) != self.types {
+                return Err(self.replaced());
             }
+            self.stored.as_ref().map_or(Ok(()), |of| statement.check_code(of))
         })?;
         if is_current { Ok(()) } else { Err(self.replaced()) }
     }
@@ -101,43 +95,11 @@ impl TableQuery {
         wrong_state(format!("table \"{table}\" was replaced while it was being read"))
             .set_hint("Retry the statement.")
     }
-
-    /// The query, if it reads the table and nothing else; its policies may.
-    ///
-    /// # Safety
-    /// `source` must have been brought up to date.
-    unsafe fn query<'a>(&self, source: &'a pg_sys::CachedPlanSource) -> Option<&'a pg_sys::Query> {
-        // SAFETY: a list of queries, with lists of range table entries.
-        unsafe {
-            let mut queries = list::pointers::<pg_sys::Query>(source.query_list);
-            let (Some(query), None) = (queries.next(), queries.next()) else { return None };
-            let mut entries = list::pointers::<pg_sys::RangeTblEntry>((*query).rtable);
-            let is_it = match (entries.next(), entries.next(), self.table) {
-                (Some(entry), None, Some(table)) => {
-                    (*entry).rtekind == pg_sys::RTEKind::RTE_RELATION && (*entry).relid == table
-                }
-                (None, None, None) => true,
-                _ => false,
-            };
-            is_it.then_some(&*query)
-        }
-    }
 }
 
 /// The types of the columns of a result.
-///
-/// # Safety
-/// A statement that was analysed.
-unsafe fn types(source: &pg_sys::CachedPlanSource) -> Vec<Oid> {
-    let descriptor = source.resultDesc;
-    if descriptor.is_null() {
-        return Vec::new();
-    }
-    // SAFETY: the descriptor of the statement's result has so many columns.
-    unsafe {
-        let columns = 0..(*descriptor).natts as usize;
-        columns.map(|column| versions::attribute(descriptor, column).atttypid).collect()
-    }
+fn types(statement: Statement) -> Vec<Oid> {
+    statement.columns(|attribute| attribute.atttypid)
 }
 
 impl Parts {

@@ -13,6 +13,7 @@ use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{Lock, grantees, owner_of};
 use crate::pg::row::Row;
+use crate::pg::snapshot::next_command;
 use crate::pg::sql::{Sql, object_name, relation_name};
 use crate::pg::trigger::tie;
 use crate::pg::versions;
@@ -98,11 +99,8 @@ pub fn empty(table: &Open) {
 /// Builds the indexes of a table again, as its owner, like REINDEX TABLE.
 pub fn rebuild_indexes(table: Oid) {
     let flags = pg_sys::REINDEX_REL_PROCESS_TOAST as i32;
-    // SAFETY: a table that the caller has locked.
-    unsafe {
-        versions::reindex_relation(table, flags);
-        pg_sys::CommandCounterIncrement();
-    }
+    versions::reindex_relation(table, flags);
+    next_command();
 }
 
 /// True if the owner of a table beside the documents is theirs. A partition may belong to somebody else than the

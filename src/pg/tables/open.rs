@@ -1,11 +1,14 @@
 //! An open relation, under a lock. Its rows are read and written by [`table`](crate::pg::table).
 
+use std::ffi::c_int;
+
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
 
 use crate::pg::catalog::CatalogRow;
 use crate::pg::relation::Lock;
 use crate::pg::snapshot::Snapshot;
-use crate::pg::{text, versions};
+use crate::pg::{ffi, text, versions};
 
 /// An open table or index. The lock stays until the end of the transaction.
 #[repr(transparent)]
@@ -34,16 +37,21 @@ impl Open {
         self.0
     }
 
+    /// The same, to be read.
+    pub fn entry(&self) -> &pg_sys::RelationData {
+        // SAFETY: an open relation has its entry, which stays where it is until it is closed.
+        unsafe { &*self.0 }
+    }
+
     /// `pg_class.oid`
     pub fn oid(&self) -> Oid {
-        // SAFETY: an open relation.
-        unsafe { (*self.0).rd_id }
+        self.entry().rd_id
     }
 
     /// The row of `pg_class`.
     pub fn class(&self) -> &pg_sys::FormData_pg_class {
         // SAFETY: an open relation has its row.
-        unsafe { &*(*self.0).rd_rel }
+        unsafe { &*self.entry().rd_rel }
     }
 
     /// True if it is a heap whose rows have places, and that no other table inherits from: its rows have their own.
@@ -93,6 +101,27 @@ impl Open {
         let toast = self.class().reltoastrelid;
         let toast = (toast != Oid::INVALID).then(|| Self::relation(toast, Lock::Read)).flatten();
         u64::from(self.pages()) + toast.map_or(0, |toast| u64::from(toast.pages()))
+    }
+
+    /// Has a SERIALIZABLE transaction conflict with whoever writes to it. Does nothing in others.
+    pub fn predicate_lock(&self, snapshot: &Snapshot) {
+        // SAFETY: an open relation and a snapshot that is held; no destructor is in the closure.
+        unsafe {
+            pg_guard_ffi_boundary(|| ffi::raw::PredicateLockRelation(self.0, snapshot.raw()));
+        }
+    }
+
+    /// Pins a page, and locks it for reading. The caller unlocks it; who has it locked for writing would wait for
+    /// itself. An ERROR is raised if there is no such page.
+    pub fn pin_and_lock(&self, block: pg_sys::BlockNumber) -> pg_sys::Buffer {
+        // SAFETY: an open relation; no destructor is in the closure.
+        unsafe {
+            pg_guard_ffi_boundary(|| {
+                let buffer = ffi::raw::ReadBuffer(self.0, block);
+                versions::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as c_int);
+                buffer
+            })
+        }
     }
 
     /// The number of its pages.

@@ -124,15 +124,14 @@ impl OpenIndex {
         unsafe { *(*self.raw()).rd_opfamily }
     }
 
-    /// Inserts the entries of a row that is in its table.
-    ///
-    /// # Safety
-    /// The index is one of `table`, and `is_plain`; the row has its place.
-    pub unsafe fn insert(&self, table: &Open, row: &Row, entries: Entries) {
+    /// Inserts the entries of a row that was just written to its table. The index must be plain.
+    pub fn insert(&self, table: &Open, row: &Row, entries: Entries) {
         const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize;
+        let is_of_table = self.form().indrelid == table.oid() && row.is_of(table);
+        assert!(is_of_table && self.is_plain(), "a row of the table, and a plain index of it");
         let (mut values, mut nulls) = ([Datum::from(0); MOST], [false; MOST]);
-        // SAFETY: the index is one of `table`, and plain, as # Safety asks: one without expressions needs no executor
-        // state. There are as many values as an index can have columns.
+        // SAFETY: asserted above: an index without expressions needs no executor state. There are as many values as an
+        // index can have columns.
         unsafe {
             let info = pg_sys::BuildIndexInfo(self.raw());
             if entries.are_of(&*info) && (*info).ii_ReadyForInserts {

@@ -26,7 +26,9 @@ impl Row {
     pub fn empty(table: &Open) -> Self {
         // SAFETY: an open table; `Drop` frees the slot, which lives in the transaction's memory.
         let slot = in_transaction(|| unsafe {
-            pg_sys::table_slot_create(table.raw(), std::ptr::null_mut())
+            let slot = pg_sys::table_slot_create(table.raw(), std::ptr::null_mut());
+            (*slot).tts_tableOid = table.oid();
+            slot
         });
         Self { slot, owned: true }
     }
@@ -57,6 +59,12 @@ impl Row {
             let index = number as usize - 1;
             (!*(*slot).tts_isnull.add(index)).then(|| *(*slot).tts_values.add(index))
         }
+    }
+
+    /// True if it is one of that table.
+    pub fn is_of(&self, table: &Open) -> bool {
+        // SAFETY: every slot has this field, which `empty` sets, and whoever puts a row of a table into a slot.
+        unsafe { (*self.slot).tts_tableOid == table.oid() }
     }
 
     /// The place at which it is stored, if it was fetched from a table.

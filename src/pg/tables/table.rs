@@ -109,34 +109,32 @@ impl Open {
 
     /// Inserts a row, and its entries in `indexes`.
     pub fn insert(&self, row: &Row, indexes: &[OpenIndex]) {
-        // SAFETY: an open table under ROW EXCLUSIVE lock, a row of it, and its indexes.
-        unsafe {
-            pg_sys::simple_table_tuple_insert(self.raw(), row.raw());
-            indexes.iter().for_each(|index| index.insert(self, row, Entries::All));
-        }
+        assert!(row.is_of(self), "a row of the table");
+        // SAFETY: an open table, and a row of it, as was asserted.
+        unsafe { pg_sys::simple_table_tuple_insert(self.raw(), row.raw()) };
+        indexes.iter().for_each(|index| index.insert(self, row, Entries::All));
     }
 
     /// Puts `row` in the place of `old`, which was found in this table.
     pub fn update(&self, old: &Row, row: &Row, indexes: &[OpenIndex]) {
+        assert!(old.is_of(self) && row.is_of(self), "rows of the table");
         let mut entries = UpdateIndexes::default();
-        // SAFETY: an open table under ROW EXCLUSIVE lock, rows of it, and its indexes. Nothing is dropped in the
-        // closure.
-        unsafe {
+        // SAFETY: an open table, and rows of it, as was asserted. Nothing is dropped in the closure.
+        let result = unsafe {
             let place = &raw mut (*old.raw()).tts_tid;
             let (table, row_slot) = (self.raw(), row.raw());
-            let result = pg_guard_ffi_boundary(|| {
-                versions::tuple_update(table, place, row_slot, &mut entries)
-            });
-            result.into_iter().for_each(|result| self.check_written(result));
-            if let Some(entries) = Entries::of(entries) {
-                indexes.iter().for_each(|index| index.insert(self, row, entries));
-            }
+            pg_guard_ffi_boundary(|| versions::tuple_update(table, place, row_slot, &mut entries))
+        };
+        result.into_iter().for_each(|result| self.check_written(result));
+        if let Some(entries) = Entries::of(entries) {
+            indexes.iter().for_each(|index| index.insert(self, row, entries));
         }
     }
 
     /// Deletes a row that was found in this table.
     pub fn delete(&self, row: &Row) {
-        // SAFETY: an open table under ROW EXCLUSIVE lock, and a row of it; nothing is dropped in the closure.
+        assert!(row.is_of(self), "a row of the table");
+        // SAFETY: an open table, and a row of it, as was asserted; nothing is dropped in the closure.
         unsafe {
             let place = &raw mut (*row.raw()).tts_tid;
             let result = pg_guard_ffi_boundary(|| versions::tuple_delete(self.raw(), place));

@@ -6,6 +6,7 @@ use pgrx::pg_sys;
 use crate::error::Result;
 use crate::pg::memory::{in_transaction, with_files};
 use crate::pg::row::Row;
+use crate::pg::versions;
 
 /// Rows of one type, read in the order in which they came.
 pub struct TupleStore {
@@ -38,8 +39,16 @@ impl TupleStore {
         unsafe { pg_sys::tuplestore_rescan(self.store) };
     }
 
-    /// Adds a row. All rows are of one type.
+    /// Adds a row. All rows are of one type: that of the first.
     pub fn push(&mut self, row: &Row) {
+        let types = |slot: *mut pg_sys::TupleTableSlot| {
+            // SAFETY: a slot has a descriptor with so many columns.
+            unsafe {
+                let descriptor = (*slot).tts_tupleDescriptor;
+                (0..(*descriptor).natts as usize)
+                    .map(move |column| versions::attribute(descriptor, column).atttypid)
+            }
+        };
         if self.slot.is_null() {
             // SAFETY: a slot for rows of that type, with a copy of the descriptor, which no one else holds.
             self.slot = in_transaction(|| unsafe {
@@ -47,7 +56,8 @@ impl TupleStore {
                 pg_sys::MakeSingleTupleTableSlot(descriptor, &raw const pg_sys::TTSOpsMinimalTuple)
             });
         }
-        // SAFETY: the slot holds a row; the store copies it.
+        assert!(types(self.slot).eq(types(row.raw())), "a row of the type of the first");
+        // SAFETY: the slot holds a row of the type by which it is read again, as was asserted; the store copies it.
         unsafe { pg_sys::tuplestore_puttupleslot(self.store, row.raw()) };
     }
 

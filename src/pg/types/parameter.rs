@@ -36,16 +36,21 @@ impl Parameter {
         self.type_oid
     }
 
+    /// The value, if it is of that type; `None` for NULL.
+    pub fn of_type(&self, type_oid: Oid) -> Option<Datum> {
+        self.value.filter(|_| self.type_oid == type_oid)
+    }
+
     /// The text that it is, in the database's encoding; `None` for NULL, and for a value of another type.
     pub fn text(&self) -> Option<&[u8]> {
-        let text = self.value.filter(|_| self.type_oid == pg_sys::TEXTOID);
+        let text = self.of_type(pg_sys::TEXTOID);
         // SAFETY: a value of that type, as `new` promises, which lives as long as this is used.
         text.map(|text| unsafe { bytes::read(text) })
     }
 
     /// The `integer[]` that it is, which must not hold NULLs; `None` for NULL, and for a value of another type.
     pub fn int4_array(&self) -> Result<Option<&[i32]>> {
-        let array = self.value.filter(|_| self.type_oid == pg_sys::INT4ARRAYOID);
+        let array = self.of_type(pg_sys::INT4ARRAYOID);
         // SAFETY: a value of that type, as `new` promises, which lives as long as this is used.
         array.map(|array| unsafe { array::read_int4(array) }).transpose()
     }

@@ -1,0 +1,129 @@
+//! A statement of a plan, as PostgreSQL has analysed it.
+
+use std::marker::PhantomData;
+
+use pgrx::pg_sys::{self, Node, Oid};
+
+use crate::error::Result;
+use crate::pg::foreign_code;
+use crate::pg::{list, versions};
+
+/// A statement of a plan that is alive. Bringing it up to date may free its nodes, so none of them leaves it.
+#[derive(Clone, Copy)]
+pub struct Statement<'a> {
+    raw: *mut pg_sys::CachedPlanSource,
+    plan: PhantomData<&'a ()>,
+}
+
+impl Statement<'_> {
+    /// # Safety
+    /// `raw` is a statement of a plan that lives as long as the result is used.
+    pub(super) unsafe fn of(raw: *mut pg_sys::CachedPlanSource) -> Self {
+        Self { raw, plan: PhantomData }
+    }
+
+    /// True if nothing has changed since it was analysed that may make it another one.
+    pub fn is_valid(self) -> bool {
+        // SAFETY: alive, as `of` asks.
+        unsafe { (*self.raw).is_valid }
+    }
+
+    /// Has it analysed again if it is not valid. What it locks stays locked.
+    pub(super) fn bring_up_to_date(self) {
+        // SAFETY: alive, as `of` asks; no reference to its nodes is held.
+        unsafe { pg_sys::CachedPlanGetTargetList(self.raw, std::ptr::null_mut()) };
+    }
+
+    /// The relations that it names.
+    pub fn relations(self) -> Vec<Oid> {
+        // SAFETY: alive, as `of` asks; a statement has a list of relations, perhaps an empty one.
+        unsafe { list::oids((*self.raw).relationOids) }
+    }
+
+    /// Each column of its result, as `of` reads it.
+    pub fn columns<T>(self, of: impl Fn(&pg_sys::FormData_pg_attribute) -> T) -> Vec<T> {
+        // SAFETY: alive, as `of` asks; null, or the descriptor of as many columns as it says.
+        unsafe {
+            let descriptor = (*self.raw).resultDesc;
+            let count = descriptor.as_ref().map_or(0, |descriptor| descriptor.natts);
+            (0..count as usize).map(|column| of(versions::attribute(descriptor, column))).collect()
+        }
+    }
+
+    /// What `look` says of its query; `None` if it is not one query.
+    fn query<T>(self, look: impl FnOnce(&pg_sys::Query) -> T) -> Option<T> {
+        // SAFETY: alive, as `of` asks; it has a list of queries, as plancache.h says.
+        let query = unsafe {
+            let mut queries = list::pointers::<pg_sys::Query>((*self.raw).query_list);
+            queries.next().filter(|_| queries.next().is_none()).map(|query| &*query)
+        };
+        query.map(look)
+    }
+
+    /// True if it is a SELECT, without row locks and data-changing parts.
+    pub fn reads_only(self) -> bool {
+        // SAFETY: alive, as `of` asks.
+        let has_result = unsafe { !(*self.raw).resultDesc.is_null() };
+        let reads_only = |query: &pg_sys::Query| {
+            query.commandType == pg_sys::CmdType::CMD_SELECT
+                && query.utilityStmt.is_null()
+                && !query.hasModifyingCTE
+                && query.rowMarks.is_null()
+        };
+        has_result && self.query(reads_only) == Some(true)
+    }
+
+    /// True if it reads that table and nothing else, or nothing at all for `None`; its policies may.
+    pub fn is_of(self, table: Option<Oid>) -> bool {
+        let is_of = |query: &pg_sys::Query| {
+            // SAFETY: a query has a list of range table entries.
+            let mut entries = unsafe { list::pointers::<pg_sys::RangeTblEntry>(query.rtable) };
+            match (entries.next(), entries.next(), table) {
+                (Some(entry), None, Some(table)) => {
+                    // SAFETY: an entry of that list.
+                    let entry = unsafe { &*entry };
+                    entry.rtekind == pg_sys::RTEKind::RTE_RELATION && entry.relid == table
+                }
+                (None, None, None) => true,
+                _ => false,
+            }
+        };
+        self.query(is_of) == Some(true)
+    }
+
+    /// Refuses it if its columns or conditions run somebody else's code with the caller's rights; `of` is what they
+    /// belong to.
+    pub fn check_code(self, of: &str) -> Result<()> {
+        self.check_nodes(of, |query| vec![query.targetList.cast(), query.jointree.cast()])
+    }
+
+    /// The same of its columns, without what it is ordered by; and of the columns and conditions of what stands behind
+    /// FROM, without policies, if that is made of expressions as well.
+    pub fn check_code_of_columns(self, of: &str, has_expressions: bool) -> Result<()> {
+        self.check_nodes(of, |query| {
+            // SAFETY: a query has lists of target entries and of range table entries.
+            unsafe {
+                let columns = list::pointers::<pg_sys::TargetEntry>(query.targetList);
+                let columns = columns.filter(|column| !(**column).resjunk);
+                let mut nodes: Vec<*mut Node> = columns.map(|column| column.cast()).collect();
+                let from = list::pointers::<pg_sys::RangeTblEntry>(query.rtable);
+                for entry in from.filter(|_| has_expressions) {
+                    if let Some(inner) = (*entry).subquery.as_ref() {
+                        nodes.extend([inner.targetList.cast(), inner.jointree.cast()]);
+                    }
+                }
+                nodes
+            }
+        })
+    }
+
+    fn check_nodes(
+        self,
+        of: &str,
+        nodes: impl FnOnce(&pg_sys::Query) -> Vec<*mut Node>,
+    ) -> Result<()> {
+        // SAFETY: nodes of a query, which stay until it is brought up to date again: the check does not.
+        let check = |query: &pg_sys::Query| unsafe { foreign_code::check(nodes(query), of) };
+        self.query(check).unwrap_or(Ok(()))
+    }
+}
