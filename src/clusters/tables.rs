@@ -15,8 +15,8 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, SqlError, wrong_state};
-use crate::pg::beside::{Beside, is_of_owner};
 use crate::pg::catalog::{base_type, equality_of};
+use crate::pg::companion::{Companion, is_of_owner};
 use crate::pg::ffi;
 use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, owner_of};
@@ -45,7 +45,7 @@ mod queue {
 pub const AT_A_TIME: usize = 1 << 12;
 
 /// One of the tables.
-struct SoundTable(Beside);
+struct SoundTable(Companion);
 
 impl SoundTable {
     /// Opens a table whose columns must be of these names and types.
@@ -86,7 +86,7 @@ impl SoundTable {
         if open.class().relispartition || open.class().relhassubclass && has_children() {
             return Err(altered(&name, "It has inheritance children, or is a partition."));
         }
-        Beside::checked(open, lock, columns).map(Self).map_err(|detail| altered(&name, detail))
+        Companion::checked(open, lock, columns).map(Self).map_err(|detail| altered(&name, detail))
     }
 }
 

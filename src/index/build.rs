@@ -20,11 +20,11 @@ use crate::index::{nbtree, own_rows, pages, stored_options};
 use crate::memory;
 use crate::pg::catalog::base_element_type;
 use crate::pg::element;
-use crate::pg::hands::for_build;
 use crate::pg::names::quoted;
 use crate::pg::open::Open;
 use crate::pg::progress::{self, Phase, Tuples};
 use crate::pg::text;
+use crate::pg::worker_threads::for_build;
 
 /// `ambuild`
 #[pg_guard]

@@ -21,11 +21,11 @@ use crate::index::{stored_options, tree_check};
 use crate::memory;
 use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, table_of_index};
-use crate::pg::hands::for_build;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
 use crate::pg::rights::no_such_relation;
 use crate::pg::snapshot::Snapshot;
+use crate::pg::worker_threads::for_build;
 use crate::pg::{ffi, versions};
 
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.

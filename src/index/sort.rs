@@ -20,7 +20,7 @@ use sketch::{
 
 use crate::error::{Result, error, out_of_memory};
 use crate::index::layout::Entry;
-use crate::pg::hands::setting;
+use crate::pg::worker_threads::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::temp_file::TempFile;
 

@@ -15,10 +15,10 @@ use crate::index::keys::{IndexRow, NO_BAND, buckets};
 use crate::index::layout::{Entry, tid_to_u64};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::options::IndexOptions;
-use crate::pg::hands::{for_build, setting};
 use crate::pg::memory::{Memory, in_transaction};
 use crate::pg::open::Open;
 use crate::pg::snapshot::Snapshot;
+use crate::pg::worker_threads::{for_build, setting};
 use crate::pg::{list, versions};
 
 /// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.

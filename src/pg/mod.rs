@@ -15,10 +15,10 @@ mod values;
 pub use backend::{catching, ffi, interrupts, job, list, memory, snapshot, temp_file, versions};
 pub use calls::{aggregate, call, result_rows, window};
 pub use catalogs::{
-    catalog, dependency, foreign_code, guc, index, names, progress, relation, restricted, rights,
-    sql,
+    catalog, dependency, foreign_code, guc, index, names, open, progress, relation, restricted,
+    rights, sql,
 };
 pub use queries::{planner, receiver, select, spi, statement, table_query};
-pub use tables::{beside, hands, open, open_index, row, table, trigger, tuple_store};
+pub use tables::{companion, open_index, row, table, trigger, tuple_store, worker_threads};
 pub use types::{document_keys, element, order, output, parameter};
-pub use values::{array, bytes, datums, lossless, text, type_storage};
+pub use values::{array, bytes, lossless, text, type_storage};

@@ -10,12 +10,12 @@ use sketch::counted;
 use crate::error::{Result, error, wrong_state};
 use crate::index::stored_options;
 use crate::options::IndexOptions;
-use crate::pg::beside::{
-    Beside, create_trigger, create_triggers, empty, rebuild_indexes, revoke_all,
-};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::{self, base_type, function_schema};
 use crate::pg::catching::catching;
+use crate::pg::companion::{
+    Companion, create_trigger, create_triggers, empty, rebuild_indexes, revoke_all,
+};
 use crate::pg::dependency::{self, Object};
 use crate::pg::names::{self, regclass_literal, visible_name};
 use crate::pg::open::Open;
@@ -101,7 +101,7 @@ fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<
     let count = {
         let table = Open::relation(storage, Lock::Exclusive)
             .ok_or_else(|| wrong_state("the side table was dropped while it was being built"))?;
-        fill(&Beside { table, indexes: Vec::new() }, documents, columns, &blueprint.options)?
+        fill(&Companion { table, indexes: Vec::new() }, documents, columns, &blueprint.options)?
     };
     Sql::new("ALTER TABLE ").relation(storage).text(" ADD PRIMARY KEY (doc_id)").run()?;
     create_signature_index(extension, storage, &blueprint.options)?;
@@ -209,9 +209,9 @@ fn reindex(call: &Call) -> Result<Option<Datum>> {
         // ALTER INDEX SET may have changed its options.
         let options = stored_options::wanted(storage.signature_index().oid())?;
         // Nobody has its indexes open when they get files of their own.
-        let Beside { table, indexes } = storage.rows;
+        let Companion { table, indexes } = storage.rows;
         drop(indexes);
-        let rows = Beside { table, indexes: Vec::new() };
+        let rows = Companion { table, indexes: Vec::new() };
         empty(&rows.table);
         let count = fill(&rows, &documents, columns, &options)?;
         (options, count)

@@ -10,8 +10,8 @@ use crate::document::to_bands::Saturated;
 use crate::error::{Result, error, not_supported};
 use crate::functions::with_sketcher;
 use crate::options::IndexOptions;
-use crate::pg::beside::Beside;
 use crate::pg::catalog::is_stored_as;
+use crate::pg::companion::Companion;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
 use crate::pg::memory::Memory;
@@ -52,7 +52,7 @@ pub fn of_signature(options: &IndexOptions, full: &[i32]) -> Result<StoredSketch
 /// Signs all documents of a table and writes them to an empty side table that has no index, or
 /// whose indexes are built afterwards. Returns how many have a shingle.
 pub fn fill(
-    side: &Beside,
+    side: &Companion,
     documents: &Relation,
     columns: (&CStr, &CStr),
     options: &IndexOptions,

@@ -9,8 +9,8 @@ use crate::error::{Result, SqlError, wrong_state};
 use crate::index::stored_options;
 use crate::options::IndexOptions;
 use crate::pg::array;
-use crate::pg::beside::{Beside, is_of_owner, revoke_all};
 use crate::pg::catalog::base_type;
+use crate::pg::companion::{Companion, is_of_owner, revoke_all};
 use crate::pg::dependency::{self, Object};
 use crate::pg::ffi;
 use crate::pg::index::SearchOperator;
@@ -29,7 +29,7 @@ pub const BANDS: i16 = 3;
 
 /// An open side table.
 pub struct Storage {
-    pub rows: Beside,
+    pub rows: Companion,
     /// The place among its indexes of the one by key.
     key: usize,
     /// The place of the one of the signatures, which has the options.
@@ -52,7 +52,7 @@ impl Storage {
         check_owner(&table, documents, lock)?;
         let altered = |detail: &str| altered(oid, detail);
         let columns = [base_type(key), pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
-        let rows = Beside::checked(table, lock, &columns).map_err(altered)?;
+        let rows = Companion::checked(table, lock, &columns).map_err(altered)?;
         let is_key = |index: &OpenIndex| index.is_key() && index.only_column() == Some(DOC_ID);
         let place = |is: &dyn Fn(&OpenIndex) -> bool| rows.indexes.iter().position(is);
         let key = place(&is_key).ok_or_else(|| altered("It has no primary key."))?;

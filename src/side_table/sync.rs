@@ -13,8 +13,8 @@ use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
 
 use crate::error::{Result, SqlError, error, wrong_state};
-use crate::pg::beside;
 use crate::pg::call::{Call, sql_function};
+use crate::pg::companion;
 use crate::pg::names::{regclass_literal, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation, leaves};
@@ -64,7 +64,7 @@ fn truncated(fired: &Fired, table: &Open) -> Result<()> {
         let storage = Storage::open(storage, table, key.type_oid, Lock::Exclusive)?.rows.table;
         // The same TRUNCATE may have emptied both.
         if storage.pages() > 0 {
-            beside::empty(&storage);
+            companion::empty(&storage);
         }
         return Ok(());
     }

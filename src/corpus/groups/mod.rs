@@ -34,7 +34,7 @@ use crate::document::kind::Kind;
 use crate::error::{Result, warning};
 use crate::memory::JobShares;
 use crate::options::Verify;
-use crate::pg::hands::setting;
+use crate::pg::worker_threads::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::settings::bucket_limit;
@@ -453,7 +453,7 @@ impl Comparing {
 
     /// Those who work on documents of so many bytes.
     fn crew<'a>(&self, bytes: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {
-        // Beside what is made already; what it serves for comes later.
+        // Companion what is made already; what it serves for comes later.
         crew(self.memory / 4, if bytes >= LARGE { threads } else { 0 }, check)
     }
 

@@ -26,7 +26,7 @@ use crate::error::{Result, invalid_parameter};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::memory::JobShares;
-use crate::pg::hands::setting;
+use crate::pg::worker_threads::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
 use crate::pg::memory::Memory;

@@ -36,7 +36,7 @@ use crate::corpus::source::select::SourceRows;
 use crate::error::Result;
 use crate::memory::JobShares;
 use crate::options::Verify;
-use crate::pg::hands::setting;
+use crate::pg::worker_threads::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 

@@ -8,7 +8,7 @@ use sketch::pipeline::Crew;
 use crate::error::Result;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::CatalogRow;
-use crate::pg::hands::{for_job, setting};
+use crate::pg::worker_threads::{for_job, setting};
 use crate::pg::job::{Counter, Job, running};
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;

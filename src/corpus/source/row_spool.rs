@@ -10,7 +10,7 @@ use sketch::memory;
 use crate::corpus::source::row_filter::{RowColumns, SourceRow};
 use crate::error::{Result, SqlError, error};
 use crate::index::layout::{tid_to_u64, u64_to_tid};
-use crate::pg::datums::Datums;
+use crate::pg::type_storage::Datums;
 use crate::pg::guc::cache_pages;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::open::Open;

@@ -3,9 +3,10 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::catalog::{self, AttributeRow, CatalogRow};
+use crate::pg::list;
 use crate::pg::memory::Memory;
+use crate::pg::open::Open;
 use crate::pg::relation::{self, Lock};
-use crate::pg::{list, text};
 
 /// An index, as it is while we hold a lock on its table.
 #[derive(Clone, Debug)]
@@ -119,38 +120,35 @@ impl Index {
         if table != Oid::INVALID && !relation::lock(table, Lock::Read) {
             return None;
         }
-        // SAFETY: null for a relation that does not exist, else a reference that is given back;
-        // of an index, the arrays have an entry for each key column.
+        let open = Open::relation(oid, Lock::Read)?;
+        let class = open.class();
+        if !matches!(class.relkind as u8, b'i' | b'I') {
+            return None;
+        }
+        let entry = open.entry();
+        // SAFETY: an open index has its row of pg_index, and arrays with an entry for each key column.
         unsafe {
-            let relation = pg_sys::try_relation_open(oid, pg_sys::AccessShareLock as i32);
-            if relation.is_null() {
-                return None;
-            }
-            let class = &*(*relation).rd_rel;
-            let description = matches!(class.relkind as u8, b'i' | b'I').then(|| {
-                let form = &*(*relation).rd_index;
-                let predicate = pg_sys::Anum_pg_index_indpred as i32;
-                let tuple = (*relation).rd_indextuple;
-                let column = |number: usize| IndexColumn {
-                    attribute: *form.indkey.values.as_ptr().add(number),
-                    family: *(*relation).rd_opfamily.add(number),
-                    input_type: *(*relation).rd_opcintype.add(number),
-                    collation: *(*relation).rd_indcollation.add(number),
-                };
-                Self {
-                    oid,
-                    name: text::from_cstring(class.relname.data.as_ptr()),
-                    table: form.indrelid,
-                    method: class.relam,
-                    valid: form.indisvalid && form.indisready && form.indislive,
-                    primary: form.indisprimary,
-                    unique: form.indisunique && form.indimmediate,
-                    partial: !pg_sys::heap_attisnull(tuple, predicate, std::ptr::null_mut()),
-                    columns: (0..form.indnkeyatts as usize).map(column).collect(),
-                }
-            });
-            pg_sys::relation_close(relation, pg_sys::NoLock as i32);
-            description
+            let form = &*entry.rd_index;
+            let predicate = pg_sys::Anum_pg_index_indpred as i32;
+            let column = |number: usize| IndexColumn {
+                attribute: *form.indkey.values.as_ptr().add(number),
+                family: *entry.rd_opfamily.add(number),
+                input_type: *entry.rd_opcintype.add(number),
+                collation: *entry.rd_indcollation.add(number),
+            };
+            let is_whole =
+                pg_sys::heap_attisnull(entry.rd_indextuple, predicate, std::ptr::null_mut());
+            Some(Self {
+                oid,
+                name: open.name(),
+                table: form.indrelid,
+                method: class.relam,
+                valid: form.indisvalid && form.indisready && form.indislive,
+                primary: form.indisprimary,
+                unique: form.indisunique && form.indimmediate,
+                partial: !is_whole,
+                columns: (0..form.indnkeyatts as usize).map(column).collect(),
+            })
         }
     }
 
@@ -222,17 +220,10 @@ impl Index {
 
     /// The indexes of a table, in the order of their OIDs; none if there is no such table.
     pub fn of_table(table: Oid) -> Vec<Self> {
-        // SAFETY: null for a relation that does not exist, else a reference that is given back; the
-        // list of OIDs is a copy.
-        let indexes: Vec<Oid> = unsafe {
-            let relation = pg_sys::try_relation_open(table, pg_sys::AccessShareLock as i32);
-            if relation.is_null() {
-                return Vec::new();
-            }
-            let list = pg_sys::RelationGetIndexList(relation);
-            pg_sys::relation_close(relation, pg_sys::NoLock as i32);
-            list::oids(list)
-        };
+        let Some(open) = Open::relation(table, Lock::Read) else { return Vec::new() };
+        // SAFETY: an open relation; the list of OIDs is a copy.
+        let indexes = unsafe { list::oids(pg_sys::RelationGetIndexList(open.raw())) };
+        drop(open);
         indexes.into_iter().filter_map(Self::open).collect()
     }
 }

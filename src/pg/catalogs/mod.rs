@@ -6,6 +6,7 @@ pub mod foreign_code;
 pub mod guc;
 pub mod index;
 pub mod names;
+pub mod open;
 pub mod progress;
 pub mod relation;
 pub mod restricted;

@@ -5,25 +5,10 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::catalog::{AttributeRow, CatalogRow};
+pub use crate::pg::open::Lock;
+use crate::pg::open::Open;
 use crate::pg::type_storage::TypeStorage;
 use crate::pg::{array, ffi, text, versions};
-
-/// The locks that are taken on a relation, until the end of the transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lock {
-    /// None: the caller holds one.
-    Held,
-    /// `ACCESS SHARE`: what a SELECT takes.
-    Read,
-    /// `ROW EXCLUSIVE`: what an INSERT takes.
-    Write,
-    /// `SHARE ROW EXCLUSIVE`: holds writers off, not readers; what CREATE TRIGGER takes.
-    HoldWriters,
-    /// `EXCLUSIVE`: holds writers off and whoever takes it, not readers.
-    Alone,
-    /// `ACCESS EXCLUSIVE`: what DROP takes.
-    Exclusive,
-}
 
 /// A relation as it is while we hold a lock on it, until the end of the transaction.
 ///
@@ -47,33 +32,9 @@ pub struct Relation {
     pub columns: Vec<Column>,
 }
 
-impl Lock {
-    /// As PostgreSQL numbers them.
-    pub fn mode(self) -> i32 {
-        let mode = match self {
-            Self::Held => pg_sys::NoLock,
-            Self::Write => pg_sys::RowExclusiveLock,
-            Self::Read => pg_sys::AccessShareLock,
-            Self::HoldWriters => pg_sys::ShareRowExclusiveLock,
-            Self::Alone => pg_sys::ExclusiveLock,
-            Self::Exclusive => pg_sys::AccessExclusiveLock,
-        };
-        mode as i32
-    }
-}
-
 /// Locks `oid`; false if there is no such relation.
 pub fn lock(oid: Oid, lock: Lock) -> bool {
-    // SAFETY: null for a relation that does not exist, else a reference that is given back;
-    // the lock stays (NoLock releases none).
-    unsafe {
-        let relation = pg_sys::try_relation_open(oid, lock.mode());
-        if relation.is_null() {
-            return false;
-        }
-        pg_sys::relation_close(relation, pg_sys::NoLock as i32);
-        true
-    }
+    Open::relation(oid, lock).is_some()
 }
 
 /// Calls `look`, and gives back the locks that it takes: for what anybody may be told of any relation, who could else
@@ -103,30 +64,18 @@ pub fn without_keeping_locks<T>(look: impl FnOnce() -> T) -> T {
 impl Relation {
     /// Locks `oid` and describes it; `None` if there is no such relation.
     pub fn open(oid: Oid, lock: Lock) -> Option<Self> {
-        // SAFETY: null for a relation that does not exist, else an open relation with its
-        // pg_class row and a descriptor of `natts` attributes. Closing it keeps the lock.
-        unsafe {
-            let relation = pg_sys::try_relation_open(oid, lock.mode());
-            if relation.is_null() {
-                return None;
-            }
-            let form = &*(*relation).rd_rel;
-            let descriptor = (*relation).rd_att;
-            let attributes = (0..(*descriptor).natts as usize)
-                .map(|index| versions::attribute(descriptor, index))
-                .filter(|attribute| !attribute.attisdropped);
-            let description = Self {
-                oid,
-                name: text::from_cstring(form.relname.data.as_ptr()),
-                schema: form.relnamespace,
-                owner: form.relowner,
-                kind: form.relkind as u8,
-                persistence: form.relpersistence as u8,
-                columns: attributes.map(Column::of).collect(),
-            };
-            pg_sys::relation_close(relation, pg_sys::NoLock as i32);
-            Some(description)
-        }
+        let open = Open::relation(oid, lock)?;
+        let form = open.class();
+        let attributes = open.attributes().filter(|attribute| !attribute.attisdropped);
+        Some(Self {
+            oid,
+            name: open.name(),
+            schema: form.relnamespace,
+            owner: form.relowner,
+            kind: form.relkind as u8,
+            persistence: form.relpersistence as u8,
+            columns: attributes.map(Column::of).collect(),
+        })
     }
 
     /// True if it is a partitioned table.

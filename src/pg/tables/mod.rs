@@ -1,10 +1,9 @@
 //! Open tables and indexes: their rows, triggers and threads, and the tables that stand beside them.
 
-pub mod beside;
-pub mod hands;
-pub mod open;
+pub mod companion;
 pub mod open_index;
 pub mod row;
 pub mod table;
 pub mod trigger;
 pub mod tuple_store;
+pub mod worker_threads;

@@ -7,11 +7,11 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{memory, sort_by};
 
 use crate::error::Result;
-use crate::pg::datums::Datums;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::order::Order;
 use crate::pg::output::Output;
+use crate::pg::type_storage::Datums;
 
 /// Keys by document number.
 pub struct DocumentKeys {

@@ -2,7 +2,6 @@
 
 pub mod array;
 pub mod bytes;
-pub mod datums;
 pub mod lossless;
 pub mod text;
 pub mod type_storage;

@@ -19,12 +19,12 @@ use crate::pg::trigger::tie;
 use crate::pg::versions;
 
 /// A table beside another, with its indexes, found to be sound.
-pub struct Beside {
+pub struct Companion {
     pub table: Open,
     pub indexes: Vec<OpenIndex>,
 }
 
-impl Beside {
+impl Companion {
     /// A table that is locked by `lock`, if its columns are of these types; else what is wrong with it.
     pub fn checked(
         table: Open,

@@ -6,9 +6,40 @@ use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
 
 use crate::pg::catalog::CatalogRow;
-use crate::pg::relation::Lock;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::{ffi, text, versions};
+
+/// The locks that are taken on a relation, until the end of the transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// None: the caller holds one.
+    Held,
+    /// `ACCESS SHARE`: what a SELECT takes.
+    Read,
+    /// `ROW EXCLUSIVE`: what an INSERT takes.
+    Write,
+    /// `SHARE ROW EXCLUSIVE`: holds writers off, not readers; what CREATE TRIGGER takes.
+    HoldWriters,
+    /// `EXCLUSIVE`: holds writers off and whoever takes it, not readers.
+    Alone,
+    /// `ACCESS EXCLUSIVE`: what DROP takes.
+    Exclusive,
+}
+
+impl Lock {
+    /// As PostgreSQL numbers them.
+    pub fn mode(self) -> i32 {
+        let mode = match self {
+            Self::Held => pg_sys::NoLock,
+            Self::Write => pg_sys::RowExclusiveLock,
+            Self::Read => pg_sys::AccessShareLock,
+            Self::HoldWriters => pg_sys::ShareRowExclusiveLock,
+            Self::Alone => pg_sys::ExclusiveLock,
+            Self::Exclusive => pg_sys::AccessExclusiveLock,
+        };
+        mode as i32
+    }
+}
 
 /// An open table or index. The lock stays until the end of the transaction.
 #[repr(transparent)]
