@@ -20,9 +20,9 @@ use sketch::{
 
 use crate::error::{Result, error, out_of_memory};
 use crate::index::layout::Entry;
-use crate::pg::worker_threads::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::temp_file::TempFile;
+use crate::pg::worker_threads::setting;
 
 /// Entries that are sorted at a time, about.
 const PART: usize = 16 << 10;
@@ -67,6 +67,11 @@ impl Sorter {
     /// So many threads help to sort.
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
+    }
+
+    /// The number of entries that it has taken.
+    pub fn len(&self) -> usize {
+        self.entries.len() + self.runs.iter().map(|run| run.left).sum::<usize>()
     }
 
     /// Takes an entry.

@@ -26,12 +26,12 @@ use crate::error::{Result, invalid_parameter};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::memory::JobShares;
-use crate::pg::worker_threads::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
 use crate::pg::memory::Memory;
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
+use crate::pg::worker_threads::setting;
 use crate::spool::Spool;
 
 /// Bytes of texts in a batch.
@@ -448,7 +448,8 @@ impl Frequent {
         memory: usize,
         is_enough: impl Fn(u64, u64, u32) -> bool,
     ) -> Result<Arc<Self>> {
-        let words = (memory / size_of::<u64>()).max(1024);
+        // A word for each entry lets few others pass: more would be filled for nothing.
+        let words = (memory / size_of::<u64>()).min(sorter.len().next_power_of_two()).max(1024);
         let words = 1_usize << words.ilog2();
         let mut frequent = Self { bits: memory::filled(0_u64, words)?, most: 0 };
         let (mut first, mut count) = (None, 0);

@@ -66,11 +66,13 @@ impl Complaint {
     }
 }
 
-/// Does `work`. What PostgreSQL raises meanwhile becomes a complaint.
+/// Does `work`. What PostgreSQL raises meanwhile about what a user wrote becomes a complaint.
 pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T, Complaint> {
     PgTryBuilder::new(AssertUnwindSafe(|| Ok(work())))
         .catch_others(|caught| match caught {
-            CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => {
+            CaughtError::PostgresError(report) | CaughtError::ErrorReport(report)
+                if !is_of_server(report.sql_error_code()) =>
+            {
                 Err(Complaint {
                     code: report.sql_error_code(),
                     message: report.message().to_owned(),
@@ -78,7 +80,23 @@ pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T, Complaint> {
                     hint: report.hint().map(str::to_owned),
                 })
             }
-            panic => panic.rethrow(),
+            other => other.rethrow(),
         })
         .execute()
+}
+
+/// True if an error says nothing of what a user wrote: it was cancelled, or the server was short of something.
+fn is_of_server(code: PgSqlErrorCode) -> bool {
+    use PgSqlErrorCode::*;
+    // The first two characters of a SQLSTATE are its lowest twelve bits.
+    const CLASS: i32 = (1 << 12) - 1;
+    let of_class = |other: PgSqlErrorCode| code as i32 & CLASS == other as i32 & CLASS;
+    let classes = [
+        ERRCODE_TRANSACTION_ROLLBACK,
+        ERRCODE_INSUFFICIENT_RESOURCES,
+        ERRCODE_OPERATOR_INTERVENTION,
+        ERRCODE_SYSTEM_ERROR,
+    ];
+    let own = [ERRCODE_STATEMENT_TOO_COMPLEX, ERRCODE_LOCK_NOT_AVAILABLE];
+    own.contains(&code) || classes.into_iter().any(of_class)
 }
