@@ -440,6 +440,69 @@ fn refreshes_that_fail_keep_nothing() {
 }
 
 #[test]
+fn calls_that_fail_keep_nothing() {
+    const CALLS: [&str; 24] = [
+        "SELECT near_duplicates(1, 0.1, 'live_near')",
+        "SELECT 1 / (doc_id - 2) FROM near_duplicates(1, 0.8, 'live_near')",
+        "SELECT near_duplicates_of('one text', 0.9, 'plain')",
+        "SELECT nearest_documents('a key', 3, 'live_near')",
+        "SELECT near_duplicate_cluster_of(1, 0.9, 'live_near', 2)",
+        "SELECT near_duplicate_cluster_of(1, 0.9, 'side', 2)",
+        "SELECT near_duplicate_cluster_of(1, 0.9)",
+        "SELECT minlsh_explain('live_near', 1, 'x')",
+        "SELECT minlsh_recall('failing')",
+        "SELECT near_duplicate_pairs('failing', 0.9)",
+        "SELECT near_duplicate_clusters('failing', 0.9)",
+        "SELECT near_duplicate_plan('SELECT id, 1 / (id - 9) || body FROM plain', 0.9)",
+        "SELECT near_duplicates_between('plain', 'failing', 0.9)",
+        "SELECT near_duplicate_cluster(body, 0.9) OVER () FROM failing",
+        "SELECT minlsh_suggest('failing')",
+        "SELECT common_passages('failing', 2)",
+        "SELECT contained_documents('failing')",
+        "SELECT minhash_agg(body) FROM failing",
+        "SELECT minlsh_create_index('plain', 'none')",
+        "SELECT minlsh_track_clusters('live_near')",
+        "SELECT minlsh_untrack_clusters('plain')",
+        "SELECT minlsh_check('plain')",
+        "SELECT minlsh_document('one text', 1.5)",
+        "SELECT id / (id - id) FROM live WHERE body ~= 'one text for all of them'",
+    ];
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE live (id int PRIMARY KEY, body text); \
+             INSERT INTO live SELECT i, 'one text for all of them' FROM generate_series(1, 10) i; \
+             CREATE TABLE plain AS SELECT * FROM live; \
+             CREATE TABLE side (LIKE live INCLUDING ALL); \
+             INSERT INTO side SELECT * FROM live; \
+             CREATE INDEX live_near ON live USING minlsh (body); \
+             SELECT minlsh_create_index('side', 'body'); \
+             SELECT minlsh_track_clusters('live_near'); \
+             CREATE VIEW failing AS SELECT id, body || 1 / (id - 9) AS body FROM plain; \
+             CREATE FUNCTION call(what text, times int) RETURNS bigint LANGUAGE plpgsql AS $$ \
+               DECLARE failed bigint := 0; BEGIN \
+               FOR i IN 1..times LOOP \
+                 BEGIN EXECUTE what; EXCEPTION WHEN OTHERS THEN failed := failed + 1; END; \
+               END LOOP; RETURN failed; END $$",
+        )
+        .expect("tables");
+    let mut kept = |call: &str, times: i32| -> i64 {
+        let sql = "SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts";
+        let failed: i64 =
+            client.query_one("SELECT call($1, $2)", &[&call, &times]).expect("calls").get(0);
+        assert_eq!(failed, i64::from(times), "{call}");
+        client.query_one(sql, &[]).expect("memory").get(0)
+    };
+    for call in CALLS {
+        // What the session keeps for good is there after the first calls.
+        let (before, after) = (kept(call, 10), kept(call, 200));
+        println!("{} bytes more: {call}", after - before);
+        assert!(after - before < 10_000, "{call}: {before} {after}");
+    }
+}
+
+#[test]
 fn an_exclusion_constraint_keeps_nothing_of_its_comparisons() {
     let database = database();
     let mut client = database.connect();
