@@ -156,9 +156,7 @@ impl IndexOptions {
             .trimmed(threshold.get(), recall);
         Ok(Self { config, banding, threshold, recall, min_match: None, outdated: None })
     }
-}
 
-impl IndexOptions {
     /// The options of an index for which nothing was specified.
     pub fn by_default() -> Result<Self> {
         Self::new(Options::default().config()?, Threshold::default(), DEFAULT_RECALL)

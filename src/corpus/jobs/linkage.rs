@@ -6,6 +6,7 @@ use sketch::corpus::{
 };
 use sketch::{Error, memory};
 
+use crate::corpus::groups::Emit;
 use crate::corpus::groups::group::Group;
 
 /// In a cluster of more distinct documents not every two of them are compared for its weakest
@@ -84,17 +85,14 @@ impl Ranks {
     }
 }
 
-/// The function that collects clusters.
-pub type Collect<'a> = dyn FnMut(Cluster) -> Result<(), Error> + 'a;
-
 /// The function that makes clusters of verified pairs.
-pub type Linkage = fn(&mut Group, &Ranks, &mut Collect) -> Result<LeftOut, Error>;
+pub type Linkage = fn(&mut Group, &Ranks, &mut Emit<Cluster>) -> Result<LeftOut, Error>;
 
 /// The connected components of two or more documents (single linkage).
 pub fn single_linkage(
     group: &mut Group,
     ranks: &Ranks,
-    collect: &mut Collect,
+    emit: &mut Emit<Cluster>,
 ) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let connected = connect(group, &identical, group.limit())?;
@@ -122,7 +120,7 @@ pub fn single_linkage(
         let distinct = distinct.len();
         Ok(Cluster { representative, members, distinct, weakest_link, least_similar })
     };
-    group.each(&all, &describe, collect)?;
+    group.each(&all, &describe, emit)?;
     Ok(left_out)
 }
 
@@ -131,7 +129,7 @@ pub fn single_linkage(
 pub fn leader_clusters(
     group: &mut Group,
     ranks: &Ranks,
-    collect: &mut Collect,
+    emit: &mut Emit<Cluster>,
 ) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let rank = |document| ranks.rank(group.name(document));
@@ -170,7 +168,7 @@ pub fn leader_clusters(
             let distinct = memory::collect(distinct)?;
             let least_similar = least(group, &distinct)?;
             let distinct = distinct.len();
-            collect(Cluster { representative, members, distinct, weakest_link, least_similar })?;
+            emit(Cluster { representative, members, distinct, weakest_link, least_similar })?;
         }
     }
     Ok(left_out)

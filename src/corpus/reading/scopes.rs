@@ -191,24 +191,24 @@ impl Equality {
         if self.storage.by_value {
             return value.value() as u128;
         }
-        // SAFETY: a value of the type that is passed like this, by reference, and is hashed at once.
+        // SAFETY: a value of the column, whose type `of` has looked up: it is passed by reference, and hashed at once.
         hash128(unsafe { self.storage.bytes(value) })
     }
 
     fn hash(&self, value: Datum) -> u64 {
         let seed = Datum::from(0_i64);
-        // SAFETY: a value of the type whose hash function this is.
+        // SAFETY: a value of the column, whose type's hash function `of` has looked up and found to be there.
         let hash = unsafe { pg_sys::FunctionCall2Coll(self.hash, self.collation, value, seed) };
         hash.value() as u64
     }
 
     fn equal(&self, a: Datum, b: Datum) -> bool {
-        // SAFETY: two values of the type whose equality operator this is.
+        // SAFETY: two values of the column, whose type's equality `of` has looked up and found to be there.
         unsafe { pg_sys::FunctionCall2Coll(self.equal, self.collation, a, b) }.value() as u8 != 0
     }
 
     fn copy(&self, value: Datum) -> Datum {
-        // SAFETY: a value of the type.
+        // SAFETY: a value of the column, whose type `of` has asked how it is passed.
         unsafe { self.storage.copy(value) }
     }
 }

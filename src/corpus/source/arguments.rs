@@ -79,7 +79,7 @@ impl Arguments {
 
     /// An argument of type text as UTF-8.
     pub fn text(&self, place: usize) -> Result<Option<&str>> {
-        // SAFETY: an argument that is declared text.
+        // SAFETY: callers ask at places where `sql/minlsh.sql` declares the argument a text.
         self.raw(place).map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
@@ -174,7 +174,7 @@ pub struct Criteria {
 
 /// A text in the database's encoding.
 pub fn raw_text(datum: Datum) -> CString {
-    // SAFETY: an argument of type text.
+    // SAFETY: callers pass arguments that `sql/minlsh.sql` declares a text.
     CString::new(unsafe { bytes::read(datum) }).unwrap_or_default()
 }
 

@@ -219,7 +219,7 @@ fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> 
     let array = first
         .map(|_| unsafe { array::from_elements(pointers.into_iter().map(Some), pg_sys::TIDOID) });
     let [of_array, of_first, of_last] = PARAMETERS;
-    // SAFETY: an array of tids, and two of them.
+    // SAFETY: an array of tids that was just made, and two of `places`, which `each` keeps until the statement has run.
     Ok(unsafe {
         [
             Parameter::new(of_array, array),

@@ -23,7 +23,7 @@ impl Source {
         let mut own = None;
         self.rows(session, None, RowFilter::All)?.each(&mut |row| {
             let Some(document) = row.document() else { return Ok(()) };
-            // SAFETY: a value of the column, which is of documents.
+            // SAFETY: a value of the column whose kind was just found to be that of documents.
             unsafe { Own::add(&mut own, document, self.argument) }
         })?;
         let reader = Reader::of_documents(own.as_ref());

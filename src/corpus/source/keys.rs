@@ -63,10 +63,13 @@ impl KeyCheck {
             }
             // SAFETY: a value of the key column, whose type this is.
             let shown = unsafe { Output::of(self.type_oid).shown(key) };
-            let message =
-                format!("{} has several documents with the key \"{shown}\"", self.argument);
-            Err(invalid_parameter(message)
-                .set_hint("Use the primary key, or a combination of columns that is unique."))
+            Err(twice_there(self.argument, &shown))
         })
     }
+}
+
+/// The error of a key that several documents of a source have.
+pub fn twice_there(argument: &str, key: &str) -> SqlError {
+    invalid_parameter(format!("{argument} has several documents with the key \"{key}\""))
+        .set_hint("Use the primary key, or a combination of columns that is unique.")
 }

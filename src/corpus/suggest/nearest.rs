@@ -98,7 +98,7 @@ impl Neighbors {
             compared += 1;
             progress.compared(compared);
             search.document.bytes.clear();
-            // SAFETY: a document of the source that the reader was made for.
+            // SAFETY: a value of the source's column of documents, by whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut search.document.bytes)?;
             if !search.document.sign()? {
                 found.empty += 1;

@@ -10,9 +10,10 @@ use sketch::{Config, DEFAULT_THRESHOLD, ShingleSet, Unit, memory, robust_from, s
 use crate::corpus::reading::keyed_rows::{KeyedRows, sample_order};
 use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::{Scope, Scopes};
+use crate::corpus::source::keys::twice_there;
 use crate::corpus::source::reader::Reader;
 use crate::document::kind::Kind;
-use crate::error::{Result, invalid_parameter, out_of_memory, shortened};
+use crate::error::{Result, out_of_memory, shortened};
 use crate::options::Options;
 use crate::pg::interrupts::check_interrupts;
 
@@ -85,7 +86,7 @@ impl Sample {
             sample.documents += 1;
             progress.read(sample.documents);
             bytes.clear();
-            // SAFETY: a document of the source that the reader was made for.
+            // SAFETY: a value of the source's column of documents, by whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut bytes)?;
             sample.look(reader, config, &bytes)?;
             if cost_of(&bytes, key) > wanted.room / PARTS {
@@ -120,9 +121,7 @@ impl Sample {
         let Some(pair) = sample.taken.windows(2).find(|pair| pair[0].key == pair[1].key) else {
             return Ok(sample);
         };
-        let key = shortened(&pair[0].key);
-        Err(invalid_parameter(format!("source has several documents with the key \"{key}\""))
-            .set_hint("Use the primary key, or a combination of columns that is unique."))
+        Err(twice_there("source", &shortened(&pair[0].key)))
     }
 
     /// Looks whether a text is too long for its shingles.
