@@ -143,10 +143,16 @@ fn missing(name: Oid) -> SqlError {
     if relation.is_empty() {
         return no_such_relation(name);
     }
+    let hint = match table_of_index(name) {
+        Oid::INVALID => {
+            format!(
+                "Create one with SELECT minlsh_create_index({}, 'column'), or use REINDEX INDEX or DROP INDEX for an \
+                 index of type minlsh.",
+                regclass_literal(name)
+            )
+        }
+        _ => "Use DROP INDEX or REINDEX INDEX for an index of type minlsh.".to_owned(),
+    };
     error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, format!("\"{relation}\" has no side table"))
-        .set_hint(format!(
-            "Create one with SELECT minlsh_create_index({}, 'column'), or use REINDEX INDEX or DROP INDEX for an \
-             index of type minlsh.",
-            regclass_literal(name)
-        ))
+        .set_hint(hint)
 }

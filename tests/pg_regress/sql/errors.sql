@@ -46,6 +46,9 @@ SELECT minlsh_explain('docs', 'a text', 'another text');
 SELECT near_duplicates(1.5, 0.9, 'docs');
 SELECT near_duplicates('2026-01-01'::date, 0.9, 'docs');
 
+-- An index is dropped and built again as any other.
+SELECT minlsh_drop_index('docs_body_idx');
+SELECT minlsh_reindex('docs_body_idx');
 -- A threshold is a similarity, and not below that of the index.
 SELECT near_duplicates(1, 90, 'docs');
 SELECT near_duplicates(1, 0.5, 'docs');
