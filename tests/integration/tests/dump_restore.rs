@@ -75,49 +75,45 @@ fn assert_alive(client: &mut Client, expected: &[String]) {
     );
 }
 
-#[test]
-fn a_plain_dump_restored_by_psql_has_the_same_index() {
+/// Dumps the source, and creates a database to restore it into. Returns the name of that database, and the file.
+fn dumped(source: &Database, name: &str, options: &[&str]) -> (String, String) {
+    let server = source.server;
+    let target = format!("{}_{name}", source.name);
+    let file = server.socket().join(format!("{target}.dump"));
+    let file = file.to_str().expect("UTF-8").to_owned();
+    server.run("pg_dump", &[options, &["-f", &file, &source.name]].concat());
+    server.run("createdb", &[&target]);
+    (target, file)
+}
+
+/// Restores a dump of the source by some commands, which are followed by the database and the file.
+fn assert_restored(options: &[&str], commands: &[(&str, &[&str])]) {
     let source = source();
     let expected = contents(&mut source.connect());
     assert!(expected.len() > 70);
-    let server = source.server;
-    let target = format!("{}_copy", source.name);
-    let file = server.socket().join(format!("{target}.sql"));
-    let file = file.to_str().expect("UTF-8");
-    server.run("pg_dump", &["-f", file, &source.name]);
-    server.run("createdb", &[&target]);
-    server.run("psql", &["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", &target, "-f", file]);
-    assert_alive(&mut server.connect(&target), &expected);
+    let (target, file) = dumped(&source, "copy", options);
+    for (program, arguments) in commands {
+        let last: &[&str] = if *program == "psql" { &["-f", &file] } else { &[&file] };
+        source.server.run(program, &[*arguments, &["-d", &target], last].concat());
+    }
+    assert_alive(&mut source.server.connect(&target), &expected);
+}
+
+#[test]
+fn a_plain_dump_restored_by_psql_has_the_same_index() {
+    assert_restored(&[], &[("psql", &["-X", "-q", "-v", "ON_ERROR_STOP=1"])]);
 }
 
 #[test]
 fn a_custom_dump_restored_in_parallel_has_the_same_index() {
-    let source = source();
-    let expected = contents(&mut source.connect());
-    let server = source.server;
-    let target = format!("{}_copy", source.name);
-    let file = server.socket().join(format!("{target}.dump"));
-    let file = file.to_str().expect("UTF-8");
-    server.run("pg_dump", &["-Fc", "-f", file, &source.name]);
-    server.run("createdb", &[&target]);
-    server.run("pg_restore", &["-e", "-j", "2", "-d", &target, file]);
-    assert_alive(&mut server.connect(&target), &expected);
+    assert_restored(&["-Fc"], &[("pg_restore", &["-e", "-j", "2"])]);
 }
 
 #[test]
 fn a_schema_restored_first_and_the_data_after_it_have_the_same_index() {
-    let source = source();
-    let expected = contents(&mut source.connect());
-    let server = source.server;
-    let target = format!("{}_copy", source.name);
-    let file = server.socket().join(format!("{target}.dump"));
-    let file = file.to_str().expect("UTF-8");
-    server.run("pg_dump", &["-Fc", "-f", file, &source.name]);
-    server.run("createdb", &[&target]);
-    server.run("pg_restore", &["-e", "--schema-only", "-d", &target, file]);
     // The triggers are there already: the rows of the side tables come twice, in whatever order.
-    server.run("pg_restore", &["-e", "--data-only", "-d", &target, file]);
-    assert_alive(&mut server.connect(&target), &expected);
+    let (schema, data): (&[&str], &[&str]) = (&["-e", "--schema-only"], &["-e", "--data-only"]);
+    assert_restored(&["-Fc"], &[("pg_restore", schema), ("pg_restore", data)]);
 }
 
 #[test]
@@ -142,15 +138,10 @@ fn the_owner_of_a_database_restores_without_being_superuser() {
 
 /// Restores part of the source, by psql that goes on after errors, beside an extension.
 fn restored_part(source: &Database, name: &str, options: &[&str]) -> Client {
-    let server = source.server;
-    let target = format!("{}_{name}", source.name);
-    let file = server.socket().join(format!("{target}.sql"));
-    let file = file.to_str().expect("UTF-8");
-    server.run("pg_dump", &[options, &["-f", file, &source.name]].concat());
-    server.run("createdb", &[&target]);
-    let mut client = server.connect(&target);
+    let (target, file) = dumped(source, name, options);
+    let mut client = source.server.connect(&target);
     client.batch_execute("CREATE EXTENSION minlsh").expect("the extension");
-    server.run("psql", &["-X", "-q", "-d", &target, "-f", file]);
+    source.server.run("psql", &["-X", "-q", "-d", &target, "-f", &file]);
     client
 }
 

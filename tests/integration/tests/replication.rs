@@ -1,6 +1,8 @@
 //! Standbys and subscribers.
 
-use minlsh_integration::{Server, assert_consistent, sqlstate, texts, wait_until};
+use minlsh_integration::{
+    Client, Database, Server, assert_consistent, sqlstate, superuser, texts, wait_until,
+};
 
 const TEXT: &str = "a text that many documents of this table have in common, more or less";
 
@@ -100,6 +102,17 @@ fn a_check_on_a_standby_finds_nothing_while_the_primary_writes() {
     });
 }
 
+/// Subscribes a database to the publication `p` of another one.
+fn subscribe(to: &mut Client, source: &Database) {
+    to.batch_execute(&format!(
+        "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 dbname={} user={}' PUBLICATION p",
+        source.server.socket().display(),
+        source.name,
+        superuser()
+    ))
+    .expect("a subscription");
+}
+
 #[test]
 fn a_subscriber_keeps_an_index_of_its_own() {
     let publisher = Server::start_with(&["wal_level = logical", "max_wal_senders = 4"]);
@@ -113,13 +126,7 @@ fn a_subscriber_keeps_an_index_of_its_own() {
     .expect("a publication");
     to.batch_execute(&format!("{table}; SELECT minlsh_create_index('docs', 'body')"))
         .expect("an index");
-    to.batch_execute(&format!(
-        "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 dbname={} user={}' PUBLICATION p",
-        publisher.socket().display(),
-        source.name,
-        minlsh_integration::superuser()
-    ))
-    .expect("a subscription");
+    subscribe(&mut to, &source);
     let count = "SELECT count(*) FROM docs_minlsh";
     wait_until("the first copy has arrived", || texts(&mut to, count) == ["3"]);
     from.batch_execute(&format!(
@@ -155,13 +162,7 @@ fn a_side_table_that_is_published_with_its_table_is_kept_once() {
     ))
     .expect("a publication");
     to.batch_execute(table).expect("an index");
-    to.batch_execute(&format!(
-        "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 dbname={} user={}' PUBLICATION p",
-        publisher.socket().display(),
-        source.name,
-        minlsh_integration::superuser()
-    ))
-    .expect("a subscription");
+    subscribe(&mut to, &source);
     let ready = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate = 'r'";
     wait_until("both tables are copied", || texts(&mut to, ready) == ["2"]);
     from.batch_execute(

@@ -225,6 +225,9 @@ pub fn values(type_name: &str) -> &'static [&'static str] {
         ],
         "\"char\"" => &["'a'", "''", "'\\377'"],
         "uuid" => &["md5('1')::uuid", "'00000000-0000-0000-0000-000000000000'"],
+        "minlsh_key" => &["'1'", "'-1.5'", "''", "'2026-01-01'", "repeat('9', 1000)"],
+        "date" => &["'2026-01-01'", "'-infinity'", "'0044-03-15 BC'"],
+        "timestamp without time zone" | "timestamp with time zone" => &["now()", "'infinity'"],
         "minlsh_document" => &[
             "minlsh_document('a text of which there are copies: 1')",
             "minlsh_document('', 0.9)",
