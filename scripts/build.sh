@@ -14,14 +14,18 @@ fi
 rust_suffices cargo || die "no Rust toolchain: install Rust $rust_wanted or newer (cargo and rustc in PATH)"
 [ -e "$("$pg_config" --includedir-server)/postgres.h" ] ||
 	die "$pg_config has no server headers: install postgresql-server-dev-$(pg_major)"
-# What does not depend on the version of PostgreSQL has been compiled for another one, perhaps: if a cargo is at work
-# there, it ends first.
+# What does not depend on the version of PostgreSQL is compiled once: by whoever comes first, while others wait. These
+# copy it; if a cargo is at work there again, it ends first.
 if [ ! -e "$target/$profile" ]; then
+	mkdir -p build/target
+	exec {first}>"build/target/$profile.lock"
+	flock "$first"
 	for library in build/target/pg*/"$profile"/libminlsh.so; do
 		[ -e "$library" ] || continue
 		other=$(dirname "$library")
 		mkdir -p "$target/$profile"
 		flock --shared "$other/.cargo-lock" cp -a "$other"/{build,deps,.fingerprint} "$target/$profile/"
+		exec {first}>&-
 		break
 	done
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # make test: everything once, by quick builds. Each file of integration tests runs on one PostgreSQL: those of pages,
-# locks, snapshots and memory on the server with assertions, the others on the newest version; regression tests run on
-# every version.
+# locks, snapshots and memory on the server with assertions, if it can be had, the others on the newest version;
+# regression tests run on every version.
 # make test-all (--all): integration tests on every version too, the oldest by the build that is installed, and the
 # engine's fuzz targets.
 # With a version: everything on that one.
@@ -16,7 +16,9 @@ trap 'kill -TERM -- "${groups[@]}" 2>/dev/null || true; wait; rm -rf "$work"' EX
 trap 'exit 130' INT TERM HUP
 
 # What assertions are about.
-below=(access_method attacks concurrency differential dump_restore interruption near_unique replication torture values)
+below=(access_method attacks concurrency differential dump_restore interruption near_unique replication torture)
+# What takes minutes: apart from the others of the newest version, so that lanes end together.
+minutes=(cancel hands)
 # What does not depend on the version of PostgreSQL.
 once=(datasketch documentation experiments hands install)
 
@@ -42,18 +44,19 @@ check() {
 		printf '%s\t%s\n' $((SECONDS - start)) "$name: FAILED" >>"$work/summary"
 	fi
 }
+# integration PG_CONFIG NAME...: these integration tests.
+integration() {
+	local selected
+	mapfile -t selected < <(tests "${@:2}")
+	PG_CONFIG=$1 scripts/integration.sh "${selected[@]}"
+}
 # Regression tests, and the integration tests NAME... or none.
-test_version() (
-	local status=0 selected
-	export PG_CONFIG=$1
-	shift
-	scripts/regress.sh || status=1
-	if [ $# -gt 0 ]; then
-		mapfile -t selected < <(tests "$@")
-		scripts/integration.sh "${selected[@]}" || status=1
-	fi
-	exit $status
-)
+test_version() {
+	local status=0
+	PG_CONFIG=$1 scripts/regress.sh || status=1
+	[ $# = 1 ] || integration "$@" || status=1
+	return $status
+}
 
 # part NAME: runs it, unless another lane does or has done so, and then shows what it wrote.
 part() {
@@ -74,32 +77,64 @@ beside() {
 	set +m
 }
 
-engine() { check "engine" make -s engine; }
-# It needs no server: those are fetched meanwhile.
-[ -n "$all" ] || beside part engine
-
-say "PostgreSQL versions"
-versions=$(scripts/postgres-versions.sh "$@")
-echo "$versions"
-config_of() { awk -F'\t' -v version="$1" '$1 == version && $2 !~ /^SKIPPED/ { print $2 }' <<<"$versions"; }
-mapfile -t found < <(awk -F'\t' '$2 !~ /^SKIPPED/ && $1 != "cassert" { print $1 }' <<<"$versions")
-awk -F'\t' -v OFS='\t' '$2 ~ /^SKIPPED/ { print 0, "PostgreSQL " $1 ": " $2 }' <<<"$versions" >>"$work/summary"
-cassert=$(config_of cassert)
-[ ${#found[@]} -gt 0 ] || [ -n "$cassert" ] || die "no PostgreSQL could be tested"
-first=${found[0]:-} newest=${found[-1]:-}
-asserted=
-[ -z "$cassert" ] || asserted=$(pg_config=$cassert pg_major)
+wanted=(15 16 17 18 19 cassert)
+[ $# = 0 ] || wanted=("$@")
+# config_of VERSION: its pg_config, or nothing if it cannot be had. Whoever asks first fetches it, and others wait for
+# that. Some versions come in one package, but the server with assertions is compiled, beside all else.
+config_of() {
+	local found=$work/version.$1 kind=released
+	[[ " ${wanted[*]} " == *" $1 "* ]] || return 0
+	[ "$1" != cassert ] || kind=cassert
+	exec {lock}>"$work/$kind.lock"
+	flock "$lock"
+	if [ ! -e "$found" ]; then
+		scripts/postgres-versions.sh "$1" >"$found"
+		awk -F'\t' -v OFS='\t' '$2 ~ /^SKIPPED/ { print 0, "PostgreSQL " $1 ": " $2 }' "$found" >>"$work/summary"
+	fi
+	exec {lock}>&-
+	awk -F'\t' '$2 !~ /^SKIPPED/ { print $2 }' "$found"
+}
+# The newest version that can be had, or nothing.
+newest() {
+	local number
+	for number in 19 18 17 16 15; do
+		[ -z "$(config_of $number)" ] || { echo $number && return; }
+	done
+}
 export PROFILE=quick
 
+engine() { check "engine" make -s engine; }
 on_assertions() {
-	[ -z "$cassert" ] || PG_CONFIG=$cassert check "PostgreSQL with assertions" test_version "$cassert" "${below[@]}"
+	local config
+	config=$(config_of cassert)
+	if [ -n "$config" ]; then
+		check "PostgreSQL with assertions" test_version "$config" "${below[@]}" ${all:+values}
+	elif [ -z "$all" ]; then
+		on_newest_alone "${below[@]}"
+	fi
 }
 # version NUMBER PROFILE [TEST...]
 version() {
 	PROFILE=$2 check "PostgreSQL $1, $2 build" test_version "$(config_of "$1")" "${@:3}"
 }
-on_newest() { [ -z "$newest" ] || version "$newest" quick "${others[@]}"; }
-lint() { check "lint" env PG_CONFIG="$(config_of "${newest:-cassert}")" scripts/lint.sh; }
+on_newest() {
+	local number others
+	number=$(newest)
+	mapfile -t others < <(but_for "${below[@]}" "${minutes[@]}")
+	[ -z "$number" ] || version "$number" quick "${others[@]}"
+}
+# on_newest_alone TEST...: without regression tests.
+on_newest_alone() {
+	local number
+	number=$(newest)
+	[ -z "$number" ] || check "PostgreSQL $number, quick build: $*" integration "$(config_of "$number")" "$@"
+}
+for_minutes() { on_newest_alone "${minutes[@]}"; }
+lint() {
+	local number
+	number=$(newest)
+	check "lint" env PG_CONFIG="$(config_of "${number:-cassert}")" scripts/lint.sh
+}
 upgrades() {
 	local old new from to
 	# pg_upgrade looks for libraries in the new server's own folder: one that was fetched is ours to install into.
@@ -115,17 +150,24 @@ upgrades() {
 }
 # The other versions, and then pg_upgrade, which installs into the same folders.
 older() {
-	local number
-	for number in "${found[@]}"; do
-		if [ "$number" = "$asserted" ] && [ "$number" != "$newest" ]; then
+	local number newest asserted
+	newest=$(newest) asserted=$(config_of cassert)
+	[ -z "$asserted" ] || asserted=$(pg_config=$asserted pg_major)
+	for number in 15 16 17 18 19; do
+		[ "$number" != "$newest" ] && [ -n "$(config_of $number)" ] || continue
+		if [ "$number" = "$asserted" ]; then
 			printf '0\tPostgreSQL %s: by the server with assertions\n' "$number" >>"$work/summary"
-		elif [ "$number" != "$newest" ]; then
+		else
 			version "$number" quick
 		fi
 	done
 	upgrades
 }
-clients() { [ -z "$newest" ] || check "clients" env PG_CONFIG="$(config_of "$newest")" scripts/clients.sh; }
+clients() {
+	local number
+	number=$(newest)
+	[ -z "$number" ] || check "clients" env PG_CONFIG="$(config_of "$number")" scripts/clients.sh
+}
 book() {
 	if PATH=$PATH:$root/build/mdbook/bin command -v mdbook >/dev/null; then
 		check "book" scripts/book.sh
@@ -133,37 +175,37 @@ book() {
 		printf "0\tbook: SKIPPED: there is no mdbook here; 'make book' compiles one\n" >>"$work/summary"
 	fi
 }
+every_version() {
+	local number newest dependent profile=release
+	newest=$(newest)
+	mapfile -t dependent < <(but_for "${once[@]}")
+	for number in 15 16 17 18 19; do
+		[ -n "$(config_of $number)" ] || continue
+		if [ "$number" = "$newest" ]; then
+			version "$number" $profile "${dependent[@]}" "${once[@]}"
+		else
+			version "$number" $profile "${dependent[@]}"
+		fi
+		# The oldest is built as it is installed, the others in half the time.
+		profile=quick
+	done
+}
 
 if [ -n "$all" ]; then
 	lint
 	engine
 	check "fuzzing the engine" scripts/fuzz.sh --engine
 	on_assertions
-	mapfile -t every < <(but_for)
-	mapfile -t dependent < <(but_for "${once[@]}")
-	for number in "${found[@]}"; do
-		# One is built as it is installed, the others in half the time.
-		profile=quick
-		[ "$number" != "$first" ] || profile=release
-		if [ "$number" = "$newest" ]; then
-			version "$number" $profile "${every[@]}"
-		else
-			version "$number" $profile "${dependent[@]}"
-		fi
-	done
+	every_version
 	upgrades
 	clients
 	book
 else
-	covered=()
-	[ -z "$cassert" ] || covered=("${below[@]}")
-	mapfile -t others < <(but_for "${covered[@]}")
-	# From the first build others take what does not depend on the version of PostgreSQL.
-	check "building" env PG_CONFIG="$(config_of "${newest:-cassert}")" scripts/build.sh
 	# Three lanes on two processors, as tests also wait for disks, locks and one another. The longest parts come first.
-	for _ in 1 2 3; do beside lane on_newest on_assertions older lint clients book; done
+	for _ in 1 2 3; do beside lane on_newest on_assertions engine older for_minutes lint clients book; done
 	wait
 fi
+[ -n "$(newest)$(config_of cassert)" ] || die "no PostgreSQL could be tested"
 say "summary"
 sort -rn "$work/summary" | sed 's/\([0-9]*\)\t\(.*\)/\1 s\t\2/'
 [ -z "$(grep FAILED "$work/summary")" ]
