@@ -3,9 +3,10 @@
 //! A function that is new must get a row: in [`LONG`], in [`QUICK`] or in [`INSIDE_OF_OTHERS`].
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{Client, Database, Stopwatch, backend, cancel, database, texts};
+use minlsh_integration::{Client, Database, PATIENCE, Stopwatch, backend, cancel, database, texts};
 
 /// The time within which a function ends, by a [`Stopwatch`], at the best of [`TRIES`].
 const LIMIT: Duration = Duration::from_secs(1);
@@ -13,8 +14,9 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// The machine may be busy with something else.
 const TRIES: usize = 3;
 
-/// The time after which a statement is cancelled.
-const BEGUN: Duration = Duration::from_millis(1500);
+/// The time after which a statement is cancelled, by a [`Stopwatch`]: on a busy machine it is then as far as on an idle
+/// one.
+const BEGUN: Duration = Duration::from_secs(1);
 
 /// Tables for the statements: texts of 40 to 60 MB and arrays of millions. PostgreSQL compresses none of them, which it
 /// would not stop for a cancel.
@@ -402,6 +404,9 @@ fn every_function_ends_within_a_second_of_a_cancel() {
             let (error, took) = time(&mut client, work);
             best = best.min(took);
             wrong.extend(error.map(|error| format!("{name}: {error}: {work}")));
+            if best <= LIMIT {
+                break;
+            }
         }
         println!("{best:>9.1?} by itself: {work}");
         if best > LIMIT {
@@ -432,13 +437,21 @@ fn stops(database: &Database, client: &mut Client, pid: i32, work: &str) -> Resu
     let mut best = Duration::MAX;
     for _ in 0..TRIES {
         let mut observer = database.connect();
+        let ended = AtomicBool::new(false);
         let ((state, _), after) = std::thread::scope(|scope| {
-            let canceller = scope.spawn(move || {
-                std::thread::sleep(BEGUN);
+            let canceller = scope.spawn(|| {
+                let (begun, start) = (Stopwatch::start(pid), Instant::now());
+                while begun.elapsed() < BEGUN
+                    && start.elapsed() < PATIENCE
+                    && !ended.load(Ordering::Relaxed)
+                {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
                 cancel(&mut observer, pid);
                 Stopwatch::start(pid)
             });
             let outcome = time(client, work);
+            ended.store(true, Ordering::Relaxed);
             (outcome, canceller.join().expect("a thread").elapsed())
         });
         // A cancel that came too late is for the next statement.
