@@ -13,6 +13,19 @@
 //! found, whether of all documents or of those alone that may have changed, the ids are the same, and
 //! so is the log.
 //!
+//! ```
+//! use sketch::clusters::{Outcome, RankedDocument, update};
+//!
+//! let document = |old| RankedDocument { old, component: Some(0) };
+//! // The documents of clusters 7 and 9 are one component now, and so is a new document.
+//! let documents = [Some(7), Some(7), Some(9), None].map(document);
+//! let Outcome::Done(update) = update(&documents, &[], 10)? else { unreachable!("all are named") };
+//! assert_eq!((update.changed, update.ended, update.next), (vec![(7, 4)], vec![9], 10));
+//! let log: Vec<_> = update.events.iter().map(|event| (event.name(), event.cluster())).collect();
+//! assert_eq!(log, [("merge", 7), ("join", 7)]);
+//! # Ok::<(), sketch::Error>(())
+//! ```
+//!
 //! Documents are named by their rank in the order of keys, among those of an update.
 
 mod event;

@@ -29,8 +29,11 @@ impl Connected {
 /// Joins the leaders that share a band and are similar.
 ///
 /// Asks only where the answer matters: never about two documents of one component, nor
-/// about the same pair twice. A bucket of `n` documents of one template costs `n`
-/// questions, not `n²`.
+/// about the same pair twice.
+///
+/// # Complexity
+///
+/// A sort of the hashes for each band. A bucket of `n` documents of one template costs `n` questions, not `n²`.
 ///
 /// # Errors
 /// Those of the corpus.

@@ -35,6 +35,11 @@ pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<(), <C as Hashes>:
 /// Calls `visit` with each pair of similar leaders that share a band, once. `side` says which
 /// pairs are wanted; within one collection, [`PairSide::Both`] for every document.
 ///
+/// # Complexity
+///
+/// A sort of the hashes for each band, and one comparison for each pair that shares a band. A document makes no more
+/// than `limit` comparisons without success in a bucket.
+///
 /// # Errors
 /// Those of the corpus and of `visit`.
 pub fn pairs<C: Corpus>(

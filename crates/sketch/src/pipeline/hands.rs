@@ -252,7 +252,7 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
                     shared.started.fetch_add(1, Ordering::Release);
                     serve(shared, work);
                 };
-                let builder = Builder::new().stack_size(STACK).name("minlsh".into());
+                let builder = Builder::new().stack_size(STACK).name("sketch".into());
                 threads.extend(builder.spawn_scoped(scope, thread).ok());
                 // What is spare now is for what the thread takes as it starts: nobody else may take it.
                 while shared.started.load(Ordering::Acquire) < threads.len() {

@@ -51,6 +51,10 @@ impl Banding {
     /// similarity `threshold` with probability `recall` or more: the most rows
     /// whose `num_perm / rows` bands reach it.
     ///
+    /// # Complexity
+    ///
+    /// Linear in `num_perm`.
+    ///
     /// # Errors
     /// [`Error::Threshold`] outside `(0, 1]`; [`Error::NumPerm`];
     /// [`Error::Recall`] outside `(0, 1)`; [`Error::RecallUnattainable`] if

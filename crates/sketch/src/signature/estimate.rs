@@ -12,6 +12,20 @@ use crate::scheme::Scheme;
 /// [`standard_error`]. Both signatures must come from one configuration; only
 /// their lengths can be checked here.
 ///
+/// ```
+/// use sketch::{Config, Sketcher, estimate_jaccard, standard_error};
+///
+/// let mut sketcher = Sketcher::new(Config::default());
+/// // Sets of 1,000 elements, of which 800 are the same: the similarity is 2/3.
+/// let (a, b): (Vec<u64>, Vec<u64>) = ((0..1000).collect(), (200..1200).collect());
+/// let hash = |set: Vec<u64>| set.iter().map(|id| id.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect::<Vec<_>>();
+/// let a = sketcher.sketch_hashes(&hash(a), &mut || ())?.expect("not empty").to_vec();
+/// let b = sketcher.sketch_hashes(&hash(b), &mut || ())?.expect("not empty").to_vec();
+/// let error = standard_error(128, 2.0 / 3.0)?;
+/// assert!((estimate_jaccard(&a, &b)? - 2.0 / 3.0).abs() < 4.0 * error);
+/// # Ok::<(), sketch::Error>(())
+/// ```
+///
 /// # Complexity
 ///
 /// Linear in the slots: 128 of them take some ten nanoseconds.

@@ -30,6 +30,22 @@ const DRAWS: u64 = 5;
 
 /// A set of elements with positive weights, such as the words of a document
 /// with their frequencies, or with these times their rareness (TF-IDF).
+///
+/// ```
+/// use sketch::{Element, ElementHash, WeightedSet, estimate_jaccard};
+///
+/// let set = |words: &[(&str, f64)]| {
+///     let hash = |word: &str| Element::Text(word).hash(ElementHash::Xxh3);
+///     WeightedSet::new(words.iter().map(|(word, weight)| (hash(word), *weight)).collect(), &mut || ())
+/// };
+/// let a = set(&[("quick", 2.0), ("fox", 1.0)])?;
+/// let b = set(&[("quick", 1.0), ("fox", 1.0)])?;
+/// assert_eq!(a.jaccard(&b), Some(2.0 / 3.0));
+/// let [a, b] = [a, b].map(|set| set.signature(1024, 0, &mut || ()));
+/// let estimate = estimate_jaccard(&a?.expect("not empty"), &b?.expect("not empty"))?;
+/// assert!((estimate - 2.0 / 3.0).abs() < 0.06);
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Debug, Default, PartialEq)]
 pub struct WeightedSet(Vec<(u64, f64)>);
 
@@ -111,6 +127,10 @@ impl WeightedSet {
     /// It gives neither the union of sets nor the number of elements, and is
     /// comparable to no signature without weights. `check` is called for
     /// every element.
+    ///
+    /// # Complexity
+    ///
+    /// A few nanoseconds for each element and slot.
     ///
     /// # Errors
     /// [`Error::NumPerm`].
