@@ -208,6 +208,10 @@ impl Components {
     }
 }
 
+/// A look at a pair of documents of a corpus: false if they cannot be similar.
+pub type MayBeSimilar<'a, C> =
+    dyn FnMut(&mut C, u32, u32) -> Result<bool, <C as Hashes>::Error> + 'a;
+
 /// Joins the documents of a group that share a bucket and may be similar, as `may_be_similar` says; it is never wrong
 /// when it says no. As with [`groups`](super::groups()), no verified pair reaches across two of the parts, so each can
 /// be asked about alone.
@@ -220,7 +224,7 @@ impl Components {
 pub fn split<C: Hashes>(
     corpus: &mut C,
     limit: usize,
-    may_be_similar: &mut dyn FnMut(&mut C, u32, u32) -> Result<bool, C::Error>,
+    may_be_similar: &mut MayBeSimilar<C>,
 ) -> Result<Components, C::Error> {
     let documents = corpus.documents();
     let mut components = Components::new(documents)?;

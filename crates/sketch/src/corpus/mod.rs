@@ -36,7 +36,7 @@ pub use crate::exact::{Drawing, NumberedSets, Outlines};
 pub use bridges::{Bridge, ClusterLinks};
 pub use collection::{Corpus, Hashes, LeftOut};
 pub use connect::{Connected, connect};
-pub use groups::{Components, groups, split};
+pub use groups::{Components, MayBeSimilar, groups, split};
 pub use identical::Identical;
 pub use leaders::leaders;
 pub use least_similar::{LeastSimilar, least_similar, weakest_link};
