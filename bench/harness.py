@@ -42,8 +42,9 @@ class Server:
     """A private server that lives as long as the `with` block, and one session on it. Its data are in a folder that
     is kept, if one is given."""
 
-    def __init__(self, settings: str = "", data: Path | None = None):
-        self.environment = {**os.environ, "BENCH_SETTINGS": settings}
+    def __init__(self, settings: str = "", data: Path | None = None, port: int = 5432):
+        self.port = port
+        self.environment = {**os.environ, "BENCH_SETTINGS": f"{settings}\nport = {port}"}
         if data:
             self.environment["BENCH_DATA"] = str(data)
 
@@ -57,7 +58,7 @@ class Server:
         self.directory = Path(self.process.stdout.readline().strip())
         if not self.directory.is_dir():
             raise RuntimeError("the server did not start")
-        self.address = f"host={self.directory} port=5432 user=postgres dbname=postgres"
+        self.address = f"host={self.directory} port={self.port} user=postgres dbname=postgres"
         self.connect()
         self.run("CREATE EXTENSION IF NOT EXISTS minlsh")
         return self
@@ -97,7 +98,12 @@ class Server:
         return self.processor() - start
 
     def sessions(self) -> float:
-        """Seconds of the processor of all sessions that have ended, by what the server's first process waited for."""
+        """Seconds of the processor of all sessions, which end first, by what the server's first process waited for."""
+        others = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> %s"
+        while self.value(others, [self.pid]):
+            time.sleep(0.05)
+        # A process is no longer listed a little before it has ended.
+        time.sleep(0.2)
         pid = int(self.value("SELECT pg_read_file('postmaster.pid')").split()[0])
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         # cutime and cstime of proc(5): fields 16 and 17, of which the first two are cut off.
@@ -106,7 +112,7 @@ class Server:
     def beside(self, command: list, **arguments) -> dict:
         """Runs a program that asks this server. Seconds of the processor, its own and of its sessions, and of the
         clock."""
-        before, sessions, clock = children(), self.sessions(), time.perf_counter()
+        sessions, before, clock = self.sessions(), children(), time.perf_counter()
         subprocess.run(list(map(str, command)), check=True, **arguments)
         taken = {"clock": time.perf_counter() - clock, "own": children() - before}
         return {**taken, "sessions": self.sessions() - sessions}

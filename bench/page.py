@@ -306,6 +306,24 @@ def export_table(figures: dict) -> str:
     return table([f"{figures['documents']:,} documents", "CPU", "", "clock", "pairs"], body)
 
 
+def tools_table(figures: dict) -> str:
+    body = []
+    own = figures["ways"]["minlsh"]
+    for name, each in figures["ways"].items():
+        row = [name]
+        for step in ("first", "second"):
+            taken, least = (way[f"{step}: own"] + way[f"{step}: sessions"] for way in (each, own))
+            ratio = "" if name.startswith("minlsh") else f", {times(taken / least)}"
+            row += [f"{duration(taken)}{ratio}", duration(each[f"{step}: clock"])]
+        row += [f"{each['second: disk']:,.0f} bytes", f"{each['second: recall']:.4f}", f"{each['second: wrong']:,.0f}"]
+        body.append(row)
+    body += [[name, reason, *[""] * 6] for name, reason in figures["missing"].items()]
+    rows = figures["rows"]
+    first, later = f"{rows['first']:,} rows", f"{rows['second'] - rows['first']:,} more"
+    header = [f"{first}: CPU", "clock", f"{later}: CPU", "clock", "disk, a document", "recall", "wrong pairs"]
+    return table(["", *header], body)
+
+
 def processor(measured: dict) -> str:
     """The model, and which vector instructions it has."""
     return measured["machine"].partition(", ")[0]
@@ -408,6 +426,7 @@ TABLES = {
                  "passage_jobs_table": passage_jobs_table},
     "clusters": {"clusters_table": clusters_table},
     "export": {"export_table": export_table},
+    "tools": {"tools_table": tools_table},
 }  # fmt: skip
 
 
@@ -441,6 +460,8 @@ def write(results: dict, directory: Path) -> None:
     passages = results.get("passages", {}).get("figures", {})
     values["passages_files"] = f"{passages.get('documents', 0):,} files, {megabytes(passages.get('bytes', 0))}"
     values["few_files"] = f"{passages.get('few', 0):,}"
+    pairs = results.get("tools", {}).get("figures", {}).get("pairs", {})
+    values["tools_pairs"], values["tools_char_pairs"] = (f"{pairs.get(unit, 0):,}" for unit in ("word", "char"))
     values["truth"] = f"{recall.get('pairs', 0):,} pairs of {recall.get('documents', 0):,} documents"
     values["side_table"] = f"{recall.get('side table', 0):,.0f} bytes"
     plots(results, directory / "plots")

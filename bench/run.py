@@ -29,8 +29,8 @@ SECTIONS = (
     "pairs", "index", "files", "memory", "engine", "scripts", "flags", "recall", "copies", "threads", "passages",
     "clusters", "export",
 )  # fmt: skip
-# These run only if they are named: a day of a large table.
-NAMED = ("scale",)
+# These run only if they are named: they take hours, or install gigabytes.
+NAMED = ("scale", "tools")
 RESULTS = Path(__file__).resolve().parent / "results.json"
 
 
