@@ -45,7 +45,8 @@ SELECT read('SELECT id, near_duplicate_cluster(body, 0.9) OVER (PARTITION BY grp
 -- gives: same
 SELECT read($$SELECT * FROM near_duplicate_pairs('docs', 0.9)$$);
 -- gives: same
-SELECT read('SELECT i, (SELECT minhash_agg(i + j) FROM generate_series(1, 9) j)::text AS s FROM generate_series(1, 99) i');
+SELECT read('SELECT i, (SELECT minhash_agg(i + j) FROM generate_series(1, 9) j)::text AS s
+             FROM generate_series(1, 99) i');
 
 BEGIN;
 DECLARE held CURSOR WITH HOLD FOR

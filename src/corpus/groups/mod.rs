@@ -34,9 +34,9 @@ use crate::document::kind::Kind;
 use crate::error::{Result, warning};
 use crate::memory::JobShares;
 use crate::options::Verify;
-use crate::pg::worker_threads::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
+use crate::pg::worker_threads::setting;
 use crate::settings::bucket_limit;
 
 /// A group of so many bytes is worth threads, and a look at what of it can be similar at all.

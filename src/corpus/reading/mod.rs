@@ -36,9 +36,9 @@ use crate::corpus::source::select::SourceRows;
 use crate::error::Result;
 use crate::memory::JobShares;
 use crate::options::Verify;
-use crate::pg::worker_threads::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
+use crate::pg::worker_threads::setting;
 
 /// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.
 const BATCH: usize = 128 << 10;

@@ -8,12 +8,12 @@ use sketch::pipeline::Crew;
 use crate::error::Result;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::CatalogRow;
-use crate::pg::worker_threads::{for_job, setting};
 use crate::pg::job::{Counter, Job, running};
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::text;
+use crate::pg::worker_threads::{for_job, setting};
 
 /// Those who do some work: so many threads, which `memory` bytes may be out for, or the backend, which calls `check`.
 pub fn crew<'a>(memory: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {

@@ -10,7 +10,6 @@ use sketch::memory;
 use crate::corpus::source::row_filter::{RowColumns, SourceRow};
 use crate::error::{Result, SqlError, error};
 use crate::index::layout::{tid_to_u64, u64_to_tid};
-use crate::pg::type_storage::Datums;
 use crate::pg::guc::cache_pages;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::open::Open;
@@ -18,6 +17,7 @@ use crate::pg::relation::Lock;
 use crate::pg::row::Row;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::tuple_store::TupleStore;
+use crate::pg::type_storage::Datums;
 
 /// The rows of a source, put aside in the order in which they came.
 pub enum RowSpool {

@@ -50,7 +50,7 @@ impl Statement<'_> {
         }
     }
 
-    /// What `look` says of its query; `None` if it is not one query.
+    /// Looks at its query; `None` if it is not one query.
     fn query<T>(self, look: impl FnOnce(&pg_sys::Query) -> T) -> Option<T> {
         // SAFETY: alive, as `of` asks; it has a list of queries, as plancache.h says.
         let query = unsafe {
