@@ -27,8 +27,9 @@ cd source
 # Compiled for its assertions: neither quick nor with more than the tests need, which is the server, its programs, and
 # one of the extensions.
 ./configure --quiet --prefix="$directory" --enable-cassert --without-readline --without-zlib CFLAGS=-O1
-# Where `make test` calls us, this make would take itself for a part of that one, and make no headers first.
-unset MAKELEVEL MAKEFLAGS MFLAGS
+# Where `make test` calls us, this make would take itself for a part of that one, and make no headers first. To
+# PostgreSQL, PROFILE means flags of the compiler.
+unset MAKELEVEL MAKEFLAGS MFLAGS PROFILE
 for part in src contrib/citext; do
 	make --silent -j"$(nproc)" -C $part
 	make --silent -C $part install
