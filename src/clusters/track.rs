@@ -97,8 +97,11 @@ fn checked(call: &Call, info: &Info, documents: &Relation) -> Result<(Key, Thres
     }
     let key = Key::of_table(documents.oid, documents.kind, info.document())
         .map_err(|cause| no_key(documents, cause))?;
-    if catalog::array_of(key.base_type) == Oid::INVALID {
-        let message = format!("the key of table \"{}\" is an array", documents.name);
+    // A refresh writes keys as an array of them, which unnest() takes apart again: rows would come as their columns.
+    let is_row = catalog::is_rowtype(key.base_type);
+    if is_row || catalog::array_of(key.base_type) == Oid::INVALID {
+        let what = if is_row { "a row" } else { "an array" };
+        let message = format!("the key of table \"{}\" is {what}", documents.name);
         return Err(not_supported(message).set_hint("Add a column that is unique and NOT NULL."));
     }
     let settings = info.options()?;

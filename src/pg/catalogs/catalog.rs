@@ -29,6 +29,8 @@ look_ups! {
     base_element_type(type_oid: Oid) -> Oid = pg_sys::get_base_element_type(type_oid);
     /// The type of arrays of a type; invalid if there is none.
     array_of(type_oid: Oid) -> Oid = pg_sys::get_array_type(type_oid);
+    /// True if values of a type are rows.
+    is_rowtype(type_oid: Oid) -> bool = pg_sys::type_is_rowtype(type_oid);
     /// The equality of a type, by its default operator class; invalid if it has none.
     equality_of(type_oid: Oid) -> Oid =
         (*pg_sys::lookup_type_cache(type_oid, pg_sys::TYPECACHE_EQ_OPR as i32)).eq_opr;

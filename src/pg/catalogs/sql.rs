@@ -65,19 +65,17 @@ impl Sql {
             .fold(self, |sql, piece| sql.text(between.next().unwrap_or_default()).text(piece))
     }
 
-    /// The same as a value of a type, by its own name: some have another one in SQL, which means a length of 1.
+    /// The same as a value of a type.
     pub fn cast(self, type_oid: Oid) -> Self {
+        Self::new("(").text(self).text(")::").type_name(type_oid)
+    }
+
+    /// Adds the name of a type as the catalog has it: that SQL has for some, such as `bit`, means a length of 1.
+    pub fn type_name(self, type_oid: Oid) -> Self {
         let Some(row) = CatalogRow::<pg_sys::FormData_pg_type>::find(type_oid) else { return self };
         // SAFETY: a name is a NUL-terminated array.
         let name = unsafe { CStr::from_ptr(row.typname.data.as_ptr()) };
-        Self::new("(").text(self).text(")::").qualified(row.typnamespace, name)
-    }
-
-    /// Adds the name of a type, right on any search path.
-    pub fn type_name(self, type_oid: Oid) -> Self {
-        // SAFETY: format_type_be_qualified returns a palloc'd string for any oid.
-        let name = unsafe { owned(pg_sys::format_type_be_qualified(type_oid)) };
-        self.text(name.to_bytes())
+        self.qualified(row.typnamespace, name)
     }
 
     /// Adds a collation, if there is one.
