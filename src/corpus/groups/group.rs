@@ -314,6 +314,22 @@ impl Corpus for Group<'_, '_> {
         }
     }
 
+    fn set_hash(&mut self, document: u32) -> Result<u64, Error> {
+        match &mut self.measure {
+            Measure::Same | Measure::Estimated(_) => Ok(0),
+            Measure::Exact(distinct, sets) => {
+                Ok(sets.hash(distinct.of_document(document) as u32).unwrap_or_default())
+            }
+            Measure::OneByOne(distinct, cache) => {
+                let own = distinct.of_document(document);
+                let crew = &mut *self.crew;
+                cache.set_hash(&mut self.bytes, (own as u32, distinct.places[own]), &mut || {
+                    crew.check()
+                })
+            }
+        }
+    }
+
     fn share_band(&mut self, bands: usize, a: u32, b: u32) -> Result<bool, Error> {
         let same = |a: &[u64], b: &[u64]| a[..bands].iter().zip(&b[..bands]).any(|(a, b)| a == b);
         if self.held.has_hashes() {

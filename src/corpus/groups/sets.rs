@@ -275,6 +275,24 @@ impl Cache {
         Ok(self.sets.similarity(a, b, threshold))
     }
 
+    /// A hash of the set of a document at its place of a batch: equal sets have the same one.
+    pub fn set_hash(
+        &mut self,
+        bytes: &mut Bytes,
+        (document, place): (u32, u32),
+        check: &mut dyn FnMut(),
+    ) -> Result<u64, Error> {
+        if !self.sets.has(document) {
+            self.add(bytes, document, place, check)?;
+        }
+        match self.sets.hash(document) {
+            Some(hash) => Ok(hash),
+            None => {
+                bytes.with(place, |bytes| Ok(self.reader.set(&self.config, bytes, check)?.hash()))
+            }
+        }
+    }
+
     fn draw_one(
         &mut self,
         bytes: &mut Bytes,

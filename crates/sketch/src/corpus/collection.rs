@@ -44,6 +44,15 @@ pub trait Corpus: Hashes {
         0
     }
 
+    /// A hash of what is compared of a document: those that are the same have the same one. It is asked where one
+    /// signature has documents that [`Self::same_as`] keeps apart.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn set_hash(&mut self, _document: u32) -> Result<u64, Self::Error> {
+        Ok(0)
+    }
+
     /// True if two documents share one of the first `bands` bands.
     ///
     /// # Errors

@@ -19,23 +19,19 @@ impl Identical {
     /// Those of the corpus.
     pub fn group<C: Corpus>(corpus: &mut C) -> Result<Self, C::Error> {
         let mut leaders = memory::collect(0..corpus.documents())?;
-        let (mut copies, mut same) = (Vec::new(), Vec::new());
+        let (mut copies, mut same, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
         let column = corpus.probes();
         HashBuckets::default().for_each(corpus, column, &|_| true, &mut |corpus, bucket| {
-            same.clear();
-            memory::reserve(&mut same, bucket.len())?;
-            same.extend(bucket.iter().map(|document| (corpus.same_as(*document), *document)));
-            same.sort_unstable();
-            // Also documents that differ a little have one signature: there may be several sets, each many times.
+            by_set(corpus, bucket, &mut same)?;
             for same in same.chunk_by(|a, b| a.0 == b.0) {
-                let (first, own) = (bucket[0], same[0].1);
-                let is_first = own == first || corpus.similarity(first, own)? == Some(1.0);
-                let leader = if is_first { first } else { own };
-                for &(_, document) in same.iter().filter(|(_, document)| *document != leader) {
-                    corpus.check_interrupts()?;
-                    if corpus.similarity(leader, document)? == Some(1.0) {
-                        leaders[document as usize] = leader;
-                        memory::push(&mut copies, (leader, document))?;
+                firsts.clear();
+                for &(_, document) in same {
+                    match find_same(corpus, &firsts, document)? {
+                        Some(leader) => {
+                            leaders[document as usize] = leader;
+                            memory::push(&mut copies, (leader, document))?;
+                        }
+                        None => memory::push(&mut firsts, document)?,
                     }
                 }
             }
@@ -81,4 +77,41 @@ impl Identical {
         let copies = self.copies[start..].iter().take_while(move |(first, _)| *first == leader);
         std::iter::once(leader).chain(copies.map(|(_, document)| *document))
     }
+}
+
+/// Replaces `same` by the documents of a bucket, each behind a hash of its set, in order.
+fn by_set<C: Corpus>(
+    corpus: &mut C,
+    bucket: &[u32],
+    same: &mut Vec<(u64, u32)>,
+) -> Result<(), C::Error> {
+    same.clear();
+    memory::reserve(same, bucket.len())?;
+    same.extend(bucket.iter().map(|document| (u64::from(corpus.same_as(*document)), *document)));
+    same.sort_unstable();
+    // Documents that differ a little have one signature as well: there may be several sets, and each in several texts.
+    if same[0].0 != same[same.len() - 1].0 {
+        for same in same.chunk_by_mut(|a, b| a.0 == b.0) {
+            corpus.check_interrupts()?;
+            let hash = corpus.set_hash(same[0].1)?;
+            same.iter_mut().for_each(|(own, _)| *own = hash);
+        }
+        same.sort_unstable();
+    }
+    Ok(())
+}
+
+/// The first of `leaders` that is the same as a document. There is one of them, unless two sets have one hash.
+fn find_same<C: Corpus>(
+    corpus: &mut C,
+    leaders: &[u32],
+    document: u32,
+) -> Result<Option<u32>, C::Error> {
+    for &leader in leaders {
+        corpus.check_interrupts()?;
+        if corpus.similarity(leader, document)? == Some(1.0) {
+            return Ok(Some(leader));
+        }
+    }
+    Ok(None)
 }

@@ -8,6 +8,7 @@
 //! A group whose sets all fit is compared by these alone. Where they do not, as many are kept as memory holds: when it
 //! is full, all sets are forgotten, and numbers start again.
 
+use super::shingle_set::add_to_hash;
 use crate::error::Error;
 use crate::memory;
 use crate::simd::Level;
@@ -104,6 +105,21 @@ impl NumberedSets {
     #[must_use]
     pub fn has(&self, document: u32) -> bool {
         self.set(document).is_some()
+    }
+
+    /// [`ShingleSet::hash`](crate::ShingleSet::hash) of the set of a document; `None` if it is not there.
+    #[must_use]
+    pub fn hash(&self, document: u32) -> Option<u64> {
+        let own = self.set(document)?;
+        let mut sum = 0;
+        for &(place, mut word) in &self.words[own.start..own.end] {
+            while word != 0 {
+                let number = place as usize * BITS + word.trailing_zeros() as usize;
+                sum = add_to_hash(sum, self.hashes[number]);
+                word &= word - 1;
+            }
+        }
+        Some(sum)
     }
 
     fn set(&self, document: u32) -> Option<Set> {
@@ -350,6 +366,7 @@ mod tests {
         let sorted = |hashes: &Vec<u64>| ShingleSet::from_hashes(hashes.clone(), &mut || ());
         let sorted: Vec<ShingleSet> = sets.iter().map(sorted).collect();
         for (a, left) in (0..).zip(&sorted) {
+            prop_assert_eq!(numbered.hash(a), Some(left.hash()));
             for (b, right) in (0..).zip(&sorted) {
                 let expected = left.jaccard(right).filter(|jaccard| *jaccard >= threshold);
                 prop_assert_eq!(numbered.similarity(a, b, threshold), expected);

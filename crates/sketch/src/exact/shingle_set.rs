@@ -3,6 +3,7 @@
 use super::overlap::Overlap;
 use crate::config::Config;
 use crate::error::Error;
+use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by_key;
 use crate::limits::Check;
 use crate::scheme::Scheme;
@@ -65,6 +66,12 @@ impl ShingleSet {
     /// The hashes, ascending.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         self.0.iter().copied()
+    }
+
+    /// A hash of the set: equal sets have the same one, and others hardly ever.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        self.0.iter().fold(0, |sum, hash| add_to_hash(sum, *hash))
     }
 
     /// True if a shingle is in the set, given its hash.
@@ -140,6 +147,12 @@ impl ShingleSet {
         }
         Overlap { a: self.len(), b: other.len(), shared }
     }
+}
+
+/// The hash of a set with one more element: whatever the order in which they come, it is the same.
+#[inline(always)]
+pub(super) fn add_to_hash(set: u64, element: u64) -> u64 {
+    set.wrapping_add(mix64(element ^ GOLDEN))
 }
 
 /// The number of values that two ascending lists share.

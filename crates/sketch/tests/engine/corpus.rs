@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::common::signatures::{BANDS, SLOTS, Signatures};
 use proptest::prelude::*;
 use sketch::corpus::{
-    Corpus, Identical, LeftOut, Pair, PairSide, connect, groups, leaders, pairs, split,
+    Corpus, Hashes, Identical, LeftOut, Pair, PairSide, connect, groups, leaders, pairs, split,
     weakest_link,
 };
-use sketch::estimate_jaccard;
 use sketch::pipeline::{Crew, Setting};
+use sketch::{Error, estimate_jaccard};
 
 /// More than any test's comparisons.
 const NO_LIMIT: usize = usize::MAX;
@@ -81,7 +81,76 @@ fn expand(identical: &Identical, found: &[Pair]) -> BTreeMap<(u32, u32), f64> {
     expanded
 }
 
+/// Documents that have one signature all: their sets, each in several texts.
+struct Alike {
+    /// Of each document its set, the text, and a hash of the set, which others may have as well.
+    documents: Vec<(u8, u32, u64)>,
+}
+
+impl Hashes for Alike {
+    type Error = Error;
+
+    fn documents(&self) -> u32 {
+        self.documents.len() as u32
+    }
+
+    fn probes(&self) -> usize {
+        1
+    }
+
+    fn sort_memory(&self) -> usize {
+        1 << 20
+    }
+
+    fn hashes(&mut self, _column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Error> {
+        (0..self.documents()).for_each(|document| visit(document, 7));
+        Ok(())
+    }
+
+    fn check_interrupts(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl Corpus for Alike {
+    fn bands(&mut self, _document: u32) -> Result<Vec<u64>, Error> {
+        Ok(vec![7])
+    }
+
+    fn same_as(&self, document: u32) -> u32 {
+        self.documents[document as usize].1
+    }
+
+    fn set_hash(&mut self, document: u32) -> Result<u64, Error> {
+        Ok(self.documents[document as usize].2)
+    }
+
+    fn share_band(&mut self, _bands: usize, _a: u32, _b: u32) -> Result<bool, Error> {
+        Ok(true)
+    }
+
+    fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>, Error> {
+        let set = |document: u32| self.documents[document as usize].0;
+        Ok(Some(if set(a) == set(b) { 1.0 } else { 0.99 }))
+    }
+}
+
 proptest! {
+    #[test]
+    fn equal_sets_of_one_signature_are_one_whatever_their_texts(
+        documents in prop::collection::vec((0..5_u8, 0..3_u32), 0..40), hashes in 1..8_u64,
+    ) {
+        let documents = documents.into_iter().map(|(set, text)| {
+            (set, u32::from(set) * 3 + text, u64::from(set) % hashes)
+        });
+        let mut corpus = Alike { documents: documents.collect() };
+        let identical = Identical::group(&mut corpus).unwrap();
+        for (document, (set, ..)) in (0..).zip(&corpus.documents) {
+            let first = corpus.documents.iter().position(|(other, ..)| other == set);
+            prop_assert_eq!(Some(identical.leader(document) as usize), first);
+        }
+    }
+
     #[test]
     fn pairs_are_those_of_brute_force_whatever_memory(
         signatures in signatures(), percent in 40..=100, sort_memory in 1..4000_usize,
