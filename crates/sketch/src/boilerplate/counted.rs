@@ -1,6 +1,6 @@
 //! The part of a document that counts.
 
-use super::content::Shingled;
+use super::documents::Shingled;
 use crate::error::Error;
 use crate::hash::count_distinct;
 use crate::memory;

@@ -10,14 +10,12 @@
 //! 3. [`counted()`] leaves it out. A document of which next to nothing is left would be similar to all
 //!    others of which the same is left. The hash of its text is its only shingle then: it is similar to copies alone.
 
-mod chosen;
-mod content;
 mod counted;
+mod documents;
 mod shared;
 
-pub use chosen::{CHOSEN, OriginSample};
-pub use content::Shingled;
 pub use counted::{Boilerplate, counted};
+pub use documents::{CHOSEN, OriginSample, Shingled};
 pub use shared::{HashesOf, LEAST, Sampled, shared_by_many};
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //! texts, of a group of documents, and of a sample to measure an index by.
 
 mod comparison;
-mod interval;
 mod numbered_sets;
 mod outlines;
 mod overlap;
@@ -10,16 +9,14 @@ mod parted_overlap;
 mod prepared_set;
 mod sample;
 mod shingle_set;
-mod token_diff;
 mod word_diff;
 
 pub use comparison::Comparison;
-pub use interval::{ratio_interval, wilson_interval};
 pub use numbered_sets::NumberedSets;
 pub use outlines::{Drawing, Outlines};
 pub use overlap::Overlap;
 pub use parted_overlap::{Blocks, overlap_of_texts};
 pub use prepared_set::PreparedSet;
-pub use sample::ExactSample;
+pub use sample::{ExactSample, ratio_interval, wilson_interval};
 pub use shingle_set::ShingleSet;
 pub use word_diff::{FoundIn, word_diff};

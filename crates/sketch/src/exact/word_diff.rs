@@ -6,16 +6,17 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use ahash::RandomState;
+use imara_diff::{Algorithm, Diff, Token};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::token_diff::changes;
 use crate::error::Error;
-use crate::limits::Check;
-use crate::limits::MAX_DIFF_WORDS;
+use crate::hash::mix::GOLDEN;
+use crate::hash::sort_by;
+use crate::limits::{Check, MAX_DIFF_WORDS};
 use crate::memory;
 use crate::text::Normalization;
 
-/// Words between two calls of `check`.
+/// Steps between two calls of `check`.
 const STRETCH: usize = 4096;
 
 /// The texts in which a part of a [`word_diff`] was found.
@@ -142,5 +143,260 @@ impl<'a> Vocabulary<'a> {
         };
         self.of_written.insert(word, number);
         Ok(number)
+    }
+}
+
+/// Tokens of both sequences that the histogram diff gets.
+const PIECE: usize = 2048;
+
+/// The lengths of windows that are tried as anchors.
+const WIDTHS: [usize; 4] = [1, 4, 16, 64];
+
+/// The number of times that what stands between anchors is cut at anchors again.
+const DEPTH: usize = 4;
+
+/// The tokens that one of two sequences does not have in common with the other.
+struct Changes {
+    removed: Vec<bool>,
+    added: Vec<bool>,
+}
+
+impl Changes {
+    /// The ranges of both that differ, in order. Between them, both have the same tokens.
+    fn hunks(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+        let end = |flags: &[bool], start: usize, flag| {
+            let differs = flags[start..].iter().position(|found| *found != flag);
+            differs.map_or(flags.len(), |place| start + place)
+        };
+        let (mut a, mut b) = (0, 0);
+        std::iter::from_fn(move || {
+            let same = (end(&self.removed, a, false) - a).min(end(&self.added, b, false) - b);
+            let (start_a, start_b) = (a + same, b + same);
+            (a, b) = (end(&self.removed, start_a, true), end(&self.added, start_b, true));
+            (a > start_a || b > start_b).then_some((start_a..a, start_b..b))
+        })
+    }
+}
+
+/// Finds the tokens, all below `distinct`, that two sequences have in common in order, by a bounded amount of work.
+///
+/// Sequences that are not long are compared by git's histogram diff, which takes quadratic time at worst, recurses as
+/// deep as they are long, and cannot be interrupted. Longer ones are first cut at anchors: windows of tokens that both
+/// have, each once, as many of them as are in the same order. Without any, they are cut at even distances. So the
+/// answer depends on the sequences alone.
+fn changes(a: &[u32], b: &[u32], distinct: usize, check: Check) -> Result<Changes, Error> {
+    let mut comparison = TokenComparison {
+        a,
+        b,
+        changes: Changes {
+            removed: memory::filled(false, a.len())?,
+            added: memory::filled(false, b.len())?,
+        },
+        numbers: memory::filled(NONE, distinct)?,
+        diff: Diff::default(),
+        check,
+    };
+    comparison.compare(0..a.len(), 0..b.len(), DEPTH)?;
+    Ok(comparison.changes)
+}
+
+/// No number yet.
+const NONE: u32 = u32::MAX;
+
+struct TokenComparison<'a> {
+    a: &'a [u32],
+    b: &'a [u32],
+    changes: Changes,
+    /// The tokens of a piece by number, while it is compared.
+    numbers: Vec<u32>,
+    diff: Diff,
+    check: Check<'a>,
+}
+
+impl TokenComparison<'_> {
+    /// Compares two ranges, which are cut at anchors up to `depth` times.
+    fn compare(&mut self, a: Range<usize>, b: Range<usize>, depth: usize) -> Result<(), Error> {
+        (self.check)();
+        let (tokens_a, tokens_b) = (&self.a[a.clone()], &self.b[b.clone()]);
+        let same = |(a, b): &(&u32, &u32)| a == b;
+        let before = tokens_a.iter().zip(tokens_b).take_while(same).count();
+        let (tokens_a, tokens_b) = (&tokens_a[before..], &tokens_b[before..]);
+        let behind = tokens_a.iter().rev().zip(tokens_b.iter().rev()).take_while(same).count();
+        let (a, b) = (a.start + before..a.end - behind, b.start + before..b.end - behind);
+        if a.is_empty() || b.is_empty() || a.len() + b.len() <= PIECE {
+            return self.piece(a, b);
+        }
+        let (width, anchors) = match depth {
+            0 => (0, Vec::new()),
+            _ => self.anchors(&a, &b)?,
+        };
+        if anchors.is_empty() {
+            return self.even_pieces(&a, &b);
+        }
+        let (mut from_a, mut from_b) = (a.start, b.start);
+        for (at_a, at_b) in anchors {
+            // Windows may overlap.
+            if at_a >= from_a && at_b >= from_b {
+                self.compare(from_a..at_a, from_b..at_b, depth - 1)?;
+                (from_a, from_b) = (at_a + width, at_b + width);
+            }
+        }
+        self.compare(from_a..a.end, from_b..b.end, depth - 1)
+    }
+
+    /// Compares ranges that have no anchors, cut at even distances.
+    fn even_pieces(&mut self, a: &Range<usize>, b: &Range<usize>) -> Result<(), Error> {
+        let count = (a.len() + b.len()).div_ceil(PIECE);
+        let part = |of: &Range<usize>, n| {
+            of.start + of.len() * n / count..of.start + of.len() * (n + 1) / count
+        };
+        (0..count).try_for_each(|n| self.piece(part(a, n), part(b, n)))
+    }
+
+    /// Compares two ranges, of which both are short, or one is empty.
+    fn piece(&mut self, a: Range<usize>, b: Range<usize>) -> Result<(), Error> {
+        let (removed, added) = (&mut self.changes.removed, &mut self.changes.added);
+        if a.is_empty() || b.is_empty() {
+            removed[a].fill(true);
+            added[b].fill(true);
+            return Ok(());
+        }
+        (self.check)();
+        let (tokens_a, tokens_b) = (&self.a[a.clone()], &self.b[b.clone()]);
+        let (numbers, mut next) = (&mut self.numbers, 0);
+        let mut number = |token: &u32| {
+            let number = &mut numbers[*token as usize];
+            if *number == NONE {
+                *number = next;
+                next += 1;
+            }
+            Token(*number)
+        };
+        let before = memory::collect(tokens_a.iter().map(&mut number))?;
+        let after = memory::collect(tokens_b.iter().map(&mut number))?;
+        self.diff.compute_with(Algorithm::Histogram, &before, &after, next);
+        for token in tokens_a.iter().chain(tokens_b) {
+            self.numbers[*token as usize] = NONE;
+        }
+        for (place, flag) in removed[a].iter_mut().enumerate() {
+            *flag = self.diff.is_removed(place as u32);
+        }
+        for (place, flag) in added[b].iter_mut().enumerate() {
+            *flag = self.diff.is_added(place as u32);
+        }
+        Ok(())
+    }
+
+    /// The anchors of two ranges and their length: of the lengths that are tried, that with the most of them.
+    fn anchors(
+        &mut self,
+        a: &Range<usize>,
+        b: &Range<usize>,
+    ) -> Result<(usize, Vec<(usize, usize)>), Error> {
+        let mut best = (0, Vec::new());
+        for width in WIDTHS {
+            let found = self.windows_of_both(a, b, width)?;
+            let found = in_order(&found, self.check)?;
+            if found.len() > best.1.len() {
+                best = (width, found);
+            }
+        }
+        Ok(best)
+    }
+
+    /// The windows that both ranges have, each once, by place in the first.
+    fn windows_of_both(
+        &mut self,
+        a: &Range<usize>,
+        b: &Range<usize>,
+        width: usize,
+    ) -> Result<Vec<(usize, usize)>, Error> {
+        /// The place of a window in each range.
+        #[derive(Default)]
+        struct Places([Option<u32>; 2]);
+        /// A window that is there several times.
+        const SEVERAL: u32 = u32::MAX;
+
+        let mut windows: HashMap<u64, Places, RandomState> = HashMap::default();
+        for (side, tokens, range) in [(0, self.a, a), (1, self.b, b)] {
+            for (n, window) in tokens[range.clone()].windows(width).enumerate() {
+                if n % STRETCH == 0 {
+                    (self.check)();
+                }
+                let hash = window.iter().fold(0, |hash: u64, token| {
+                    (hash.rotate_left(23) ^ u64::from(*token)).wrapping_mul(GOLDEN)
+                });
+                windows.try_reserve(1).map_err(|_| memory::refused::<(u64, Places)>(n + 1))?;
+                let place = &mut windows.entry(hash).or_default().0[side];
+                *place = Some(place.map_or((range.start + n) as u32, |_| SEVERAL));
+            }
+        }
+        let mut found = Vec::new();
+        for (n, places) in windows.into_values().enumerate() {
+            if n % STRETCH == 0 {
+                (self.check)();
+            }
+            let Places([Some(at_a), Some(at_b)]) = places else { continue };
+            let (at_a, at_b) = (at_a as usize, at_b as usize);
+            // Neither is SEVERAL, nor do only the hashes agree.
+            let window_a = self.a.get(at_a..at_a + width);
+            if window_a.is_some() && window_a == self.b.get(at_b..at_b + width) {
+                memory::push(&mut found, (at_a, at_b))?;
+            }
+        }
+        sort_by(&mut found, Ord::cmp, self.check);
+        Ok(found)
+    }
+}
+
+/// As many pairs as possible whose second numbers ascend, of pairs whose first ones do: patience sorting.
+fn in_order(pairs: &[(usize, usize)], check: Check) -> Result<Vec<(usize, usize)>, Error> {
+    // The last pair of the best run of each length, and the pair before each.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before = memory::with_capacity(pairs.len())?;
+    for (n, (_, at)) in pairs.iter().enumerate() {
+        if n % STRETCH == 0 {
+            check();
+        }
+        let length = ends.partition_point(|end| pairs[*end].1 < *at);
+        before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        match ends.get_mut(length) {
+            Some(end) => *end = n,
+            None => memory::push(&mut ends, n)?,
+        }
+    }
+    let mut run = memory::with_capacity(ends.len())?;
+    let mut last = ends.last().copied();
+    while let Some(pair) = last {
+        run.push(pairs[pair]);
+        last = before[pair];
+    }
+    run.reverse();
+    Ok(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_in_order_are_the_longest() {
+        let run = |places: &[usize]| {
+            let pairs: Vec<_> = places.iter().copied().enumerate().collect();
+            in_order(&pairs, &mut || ()).unwrap().into_iter().map(|(_, at)| at).collect::<Vec<_>>()
+        };
+        assert_eq!(run(&[]), []);
+        assert_eq!(run(&[5, 1, 6, 2, 7, 3, 4]), [1, 2, 3, 4]);
+        assert_eq!(run(&[3, 2, 1]), [1]);
+    }
+
+    #[test]
+    fn hunks_are_what_is_between_equal_tokens() {
+        let hunks = |a: &[u32], b: &[u32]| {
+            changes(a, b, 10, &mut || ()).unwrap().hunks().collect::<Vec<_>>()
+        };
+        assert_eq!(hunks(&[1, 2, 3, 4], &[1, 5, 3, 4, 6]), [(1..2, 1..2), (4..4, 4..5)]);
+        assert_eq!(hunks(&[1, 2], &[1, 2]), []);
+        assert_eq!(hunks(&[], &[1]), [(0..0, 0..1)]);
     }
 }

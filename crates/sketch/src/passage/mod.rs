@@ -20,28 +20,25 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `characters` | a normalised text and where its characters come from |
+//! | `characters` | a normalised text, where its characters come from, and where they start |
 //! | `hashes` | hashes of windows, and minima of them |
 //! | `winnow` | fingerprints, which an index stores, and hashes of the windows that have them |
 //! | `runs` | what two texts have in common |
 //! | `sought` | how much of one passage is in each of many texts |
 //! | `common` | runs of windows that many texts have, cut back to whole words |
-//! | `offsets` | where the characters of a text start |
 //! | `bound` | which fingerprints a search must ask for |
 
 mod bound;
 mod characters;
 mod common;
 mod hashes;
-mod offsets;
 mod runs;
 mod sought;
 mod winnow;
 
 pub use bound::{Bound, needed};
-pub use characters::Characters;
+pub use characters::{CharacterOffsets, Characters};
 pub use common::{CommonRun, CommonRuns, whole_words};
-pub use offsets::CharacterOffsets;
 pub use runs::{Run, covered, shared_runs};
 pub use sought::Sought;
 pub use winnow::{Fingerprints, Stretch, WindowHashes, gram_length};

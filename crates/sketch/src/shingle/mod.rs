@@ -2,16 +2,13 @@
 
 mod as_hashes;
 mod as_texts;
-mod char_starts;
 mod hash_buffer;
 mod saturation;
 mod shingle_hashes;
-mod tokens;
 
 pub(crate) use as_hashes::text_hashes;
-pub use as_texts::{VisitShingle, for_each_shingle};
+pub use as_texts::{VisitShingle, for_each_shingle, normalize_text, tokens};
 pub(crate) use hash_buffer::{CHUNK, HashBuffer, Sink};
 pub use saturation::saturated;
 pub(crate) use shingle_hashes::{append_elements, each_hash, has_any};
 pub use shingle_hashes::{has_shingles, shingle_hashes};
-pub use tokens::{normalize_text, tokens};

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::as_hashes::{append_hashes, text_hashes};
+use super::as_texts::normalize_text;
 use super::hash_buffer::{CHUNK, HashBuffer, Sink};
-use super::tokens::normalize_text;
 use crate::config::Config;
 use crate::error::Error;
 use crate::hash::mix::{GOLDEN, mix64};

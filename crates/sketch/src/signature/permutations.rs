@@ -7,9 +7,11 @@
 use std::ops::ControlFlow;
 
 use super::seeded_hashes::SeededHashes;
+use crate::config::valid_num_perm;
 use crate::error::Error;
 use crate::hash::mix::affine;
 use crate::limits::Check;
+use crate::memory;
 use crate::simd::{Level, SLOT_LANES};
 
 /// Elementary steps between two calls of the check.
@@ -77,5 +79,111 @@ impl Functions {
             ControlFlow::Continue(())
         })?;
         Ok(chunks > 0)
+    }
+}
+
+/// MinHash as the textbook writes it: numbered rows, and hash functions `x -> (a[j] * x + b[j]) mod p` that the caller
+/// chooses. For learning and for checking worked examples; documents are signed with a [`Scheme`](crate::Scheme).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinearFunctions {
+    /// (a, b), both reduced modulo p.
+    coefficients: Vec<(u64, u64)>,
+    modulus: u64,
+}
+
+impl LinearFunctions {
+    /// One function for each pair of coefficients. `p` need not be prime: the
+    /// textbook also shows what happens when a function is not a permutation.
+    ///
+    /// # Errors
+    /// [`Error::Coefficients`] if there are not as many a as b;
+    /// [`Error::NumPerm`] for none or too many; [`Error::Modulus`] unless
+    /// `1 <= p < 2^31`, so that a value fits into a slot.
+    pub fn new(a: &[i64], b: &[i64], p: i64) -> Result<Self, Error> {
+        if a.len() != b.len() {
+            return Err(Error::Coefficients { a: a.len(), b: b.len() });
+        }
+        valid_num_perm(a.len() as i64)?;
+        if !(1..=i64::from(i32::MAX)).contains(&p) {
+            return Err(Error::Modulus(p));
+        }
+        let reduce = |value: i64| value.rem_euclid(p) as u64;
+        let coefficients = a.iter().zip(b).map(|(&a, &b)| (reduce(a), reduce(b))).collect();
+        Ok(Self { coefficients, modulus: p as u64 })
+    }
+
+    /// The minimum of each function over a set of row numbers; `None` for the
+    /// empty set. Order and repeats do not matter.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn minhash(&self, rows: &[i64], check: Check) -> Result<Option<Vec<i32>>, Error> {
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let reduced = rows.iter().map(|row| row.rem_euclid(self.modulus as i64) as u64);
+        let rows = memory::collect(reduced)?;
+        let functions_per_part = (STEPS / rows.len()).max(1);
+        let mut signature = Vec::with_capacity(self.coefficients.len());
+        for part in self.coefficients.chunks(functions_per_part) {
+            check();
+            signature.extend(part.iter().map(|&(a, b)| {
+                // All three are below 2^31: the sum is below 2^62 + 2^31.
+                let least = rows.iter().map(|row| (a * row + b) % self.modulus).min();
+                least.map_or(0, |value| value as i32)
+            }));
+        }
+        Ok(Some(signature))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn minhash(rows: &[i64], a: &[i64], b: &[i64], p: i64) -> Option<Vec<i32>> {
+        LinearFunctions::new(a, b, p).expect("valid").minhash(rows, &mut || ()).expect("memory")
+    }
+
+    #[test]
+    fn the_signature_matrix_of_the_textbook() {
+        // Figure 3.4: S1 = {a, d}, S2 = {c}, S3 = {b, d, e}, S4 = {a, c, d}.
+        let matrix = [(vec![0, 3], [1, 0]), (vec![2], [3, 2]), (vec![1, 3, 4], [0, 0])];
+        for (rows, signature) in matrix.into_iter().chain([(vec![0, 2, 3], [1, 0])]) {
+            assert_eq!(minhash(&rows, &[1, 3], &[1, 1], 5), Some(signature.to_vec()));
+        }
+    }
+
+    #[test]
+    fn any_integers_are_reduced() {
+        let (a, b) = ([i64::MAX, -1], [i64::MIN, 4]);
+        let big = i128::from(i64::MAX) * 7 + i128::from(i64::MIN);
+        assert_eq!(
+            minhash(&[7], &a, &b, 101),
+            Some(vec![big.rem_euclid(101) as i32, (-3_i32).rem_euclid(101)])
+        );
+        assert_eq!(minhash(&[i64::MIN, 5, 5], &[0], &[-1], 3), Some(vec![2]));
+        let largest = i64::from(i32::MAX);
+        assert_eq!(minhash(&[largest - 1], &[largest - 1], &[largest - 1], largest), Some(vec![0]));
+        assert_eq!(minhash(&[9], &[1], &[1], 1), Some(vec![0]));
+        assert_eq!(minhash(&[], &[1], &[1], 5), None);
+    }
+
+    #[test]
+    fn wrong_arguments() {
+        let wrong = |a: &[i64], b: &[i64], p| LinearFunctions::new(a, b, p).expect_err("wrong");
+        assert_eq!(wrong(&[1], &[], 5), Error::Coefficients { a: 1, b: 0 });
+        assert_eq!(wrong(&[], &[], 5), Error::NumPerm(0));
+        assert_eq!(wrong(&[1], &[1], 0), Error::Modulus(0));
+        assert_eq!(wrong(&[1], &[1], 1 << 31), Error::Modulus(1 << 31));
+    }
+
+    #[test]
+    fn a_long_computation_can_be_cancelled() {
+        let functions = LinearFunctions::new(&[1; 4096], &[0; 4096], 1_000_003).expect("valid");
+        let rows: Vec<i64> = (0..2000).collect();
+        let mut calls = 0;
+        functions.minhash(&rows, &mut || calls += 1).expect("memory");
+        assert!(calls >= 8, "{calls}");
     }
 }

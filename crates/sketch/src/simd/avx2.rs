@@ -19,8 +19,7 @@ use crate::hash::xxh3::{
 use super::classes::BLOCK;
 use super::kernels::kernels;
 use super::portable::{Draws, Packed, WantedDraws};
-use super::ranges::Fetched;
-use super::windows::{CONTROL, REVERSE};
+use super::ranges::{CONTROL, Fetched, REVERSE};
 
 /// Words of a vector.
 const LANES: usize = 4;

@@ -19,8 +19,7 @@ use crate::hash::xxh3::{
 use super::classes::{BLOCK, CharSet, SINGLE};
 use super::kernels::kernels;
 use super::portable::{self, Draws, Packed, WantedDraws};
-use super::ranges::{self, MAX_LENGTH};
-use super::windows::{CONTROL, REVERSE};
+use super::ranges::{self, CONTROL, MAX_LENGTH, REVERSE};
 
 /// Words of a vector.
 const LANES: usize = 8;

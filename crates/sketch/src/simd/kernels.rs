@@ -15,8 +15,8 @@ macro_rules! kernels {
         }
 
         /// XXH3_64 of the windows of `width` (1 to 16) bytes that start at the first `out.len()` bytes. Needs a
-        /// multiple of [`STEP`](super::windows::STEP) windows, and
-        /// [`READ_AHEAD`](super::windows::READ_AHEAD) bytes from the last step on.
+        /// multiple of [`STEP`](super::ranges::STEP) windows, and
+        /// [`READ_AHEAD`](super::ranges::READ_AHEAD) bytes from the last step on.
         #[target_feature(enable = $features)]
         pub(super) fn windows(bytes: &[u8], width: usize, out: &mut [u64]) {
             let control = load_bytes(&CONTROL[width]);

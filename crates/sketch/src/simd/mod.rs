@@ -36,8 +36,6 @@ mod portable;
 mod ranges;
 #[cfg(test)]
 mod tests;
-#[cfg(target_arch = "x86_64")]
-mod windows;
 
 use std::fmt;
 
@@ -111,12 +109,12 @@ impl Level {
         match self.0 {
             Instructions::Portable => xxh3::windows(bytes, width, out),
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => windows::padded(bytes, width, out, |bytes, out| {
+            Instructions::Avx2 => ranges::padded(bytes, width, out, |bytes, out| {
                 // SAFETY: the level exists, so the CPU has AVX2.
                 unsafe { avx2::windows(bytes, width, out) }
             }),
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => windows::padded(bytes, width, out, |bytes, out| {
+            Instructions::Avx512 => ranges::padded(bytes, width, out, |bytes, out| {
                 // SAFETY: the level exists, so the CPU has AVX-512.
                 unsafe { avx512::windows(bytes, width, out) }
             }),

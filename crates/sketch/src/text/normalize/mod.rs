@@ -1,20 +1,17 @@
 //! Normalisation: what about a text does not count, said in one line.
 //!
-//! `steps` says what can be done, `written` reads and writes it as a user does. `definition` does
-//! it, slowly; `quick` gives the same, by `ascii` for runs of ASCII and by the table of `fates`
-//! for what becomes of other characters. `normal_forms` are those of Unicode, `places` where characters
-//! come from.
+//! `steps` says what can be done, and reads and writes it as a user does. `definition` does it, slowly; `quick` gives
+//! the same, by `ascii` for runs of ASCII and by the table of `fates` for what becomes of other characters. `places`
+//! says where characters come from.
 
 mod ascii;
 mod definition;
 mod fates;
-mod normal_forms;
 mod places;
 mod quick;
 mod steps;
 #[cfg(test)]
 mod tests;
-mod written;
 
 pub(crate) use places::Origins;
 pub(crate) use steps::Dropped;

@@ -7,9 +7,8 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{compose, decompose_canonical};
 
 use super::ascii::{AsciiBlock, BLOCK, ByteSteps, append_kept, filled};
-use super::definition::settle;
+use super::definition::{checked, settle};
 use super::fates::FateTable;
-use super::normal_forms::checked;
 use super::places::{Origins, PlaceRecord};
 use super::steps::{CharacterSteps, NormalForm, Normalization};
 use crate::error::Error;
