@@ -49,14 +49,13 @@ pub use config::Config;
 pub use error::{Error, counted};
 pub use exact::{
     Blocks, Comparison, ExactSample, FoundIn, Overlap, PreparedSet, ShingleSet, overlap_of_texts,
-    ratio_interval, wilson_interval, word_diff,
+    ratio_interval, word_diff,
 };
 pub use hash::{Element, ElementHash, Keyed, SortParts, hash128, sort_by, sort_by_key};
 pub use limits::{
-    Check, DEFAULT_ANCHORED_SIZE, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM,
-    DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, MAX_DIFF_WORDS, MAX_MIN_LENGTH,
-    MAX_MIN_MATCH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT, MIN_MIN_MATCH,
-    MIN_WEIGHT,
+    Check, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM, DEFAULT_RECALL,
+    DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, MAX_DIFF_WORDS, MAX_MIN_LENGTH, MAX_MIN_MATCH,
+    MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT, MIN_MIN_MATCH, MIN_WEIGHT,
 };
 pub use packed::{MOST_PACKED_BYTES, Packable, pack, unpack};
 pub use scheme::Scheme;

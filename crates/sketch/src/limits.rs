@@ -14,8 +14,6 @@ pub const DEFAULT_NUM_PERM: usize = 128;
 pub const MAX_SHINGLE_SIZE: usize = 64;
 /// The default length of a shingle, in characters or words.
 pub const DEFAULT_SHINGLE_SIZE: usize = 5;
-/// The default length of an anchored shingle: a stop word and the two words after it.
-pub const DEFAULT_ANCHORED_SIZE: usize = 3;
 
 /// The fraction of the pairs at the threshold that bands are chosen to find.
 pub const DEFAULT_RECALL: f64 = 0.99;

@@ -175,7 +175,7 @@ fn long_texts_of_one_kind() {
     let mut refused = 0;
     let none = Config::new("fss", 16, "word", 2, 0).unwrap();
     let plain = none.clone().with_normalization(Normalization::plain()).unwrap();
-    let aggressive = none.clone().with_normalization(Normalization::aggressive()).unwrap();
+    let aggressive = none.clone().with_normalization("aggressive".parse().unwrap()).unwrap();
     for unit in ["a", "a ", "A", "\u{301}", "\u{323}\u{301}", "\u{200b}", "\u{fdfa}", "\u{e9}", "."]
     {
         let text = unit.repeat(20_000 / unit.len());

@@ -17,6 +17,6 @@ pub use outlines::{Drawing, Outlines};
 pub use overlap::Overlap;
 pub use parted_overlap::{Blocks, overlap_of_texts};
 pub use prepared_set::PreparedSet;
-pub use sample::{ExactSample, ratio_interval, wilson_interval};
+pub use sample::{ExactSample, ratio_interval};
 pub use shingle_set::ShingleSet;
 pub use word_diff::{FoundIn, word_diff};

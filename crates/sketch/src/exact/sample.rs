@@ -111,7 +111,8 @@ fn student(degrees: f64) -> f64 {
         + (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / (384.0 * n.powi(3))
 }
 
-/// The interval of a proportion `p` of `n` trials, at `z` standard errors.
+/// The interval of a proportion `p` of `n` trials, at `z` standard errors (Wilson 1927): unlike the textbook's it stays
+/// within `[0, 1]`, and says something when all, or none, succeeded.
 fn wilson(p: f64, n: f64, z: f64) -> (f64, f64) {
     let shrink = 1.0 + z * z / n;
     let centre = (p + z * z / (2.0 * n)) / shrink;
@@ -119,14 +120,6 @@ fn wilson(p: f64, n: f64, z: f64) -> (f64, f64) {
     let low = if p == 0.0 { 0.0 } else { (centre - spread).max(0.0) };
     let high = if p == 1.0 { 1.0 } else { (centre + spread).min(1.0) };
     (low, high)
-}
-
-/// The 95 % confidence interval of a proportion of which `successes` in `trials` were seen
-/// (Wilson 1927): unlike the textbook's it stays within `[0, 1]` and says something when all, or
-/// none, succeeded. `None` without trials.
-#[must_use]
-pub fn wilson_interval(successes: u64, trials: u64) -> Option<(f64, f64)> {
-    (trials > 0).then(|| wilson(successes as f64 / trials as f64, trials as f64, Z))
 }
 
 #[cfg(test)]
@@ -167,12 +160,11 @@ mod tests {
     #[test]
     fn intervals_are_those_of_the_literature() {
         // Newcombe 1998, table I: 81 of 263, and 0 of 20.
-        let (low, high) = wilson_interval(81, 263).unwrap();
+        let (low, high) = wilson(81.0 / 263.0, 263.0, Z);
         assert!((low - 0.2553).abs() < 5e-5 && (high - 0.3662).abs() < 5e-5);
-        let (low, high) = wilson_interval(0, 20).unwrap();
+        let (low, high) = wilson(0.0, 20.0, Z);
         assert!(low == 0.0 && (high - 0.1611).abs() < 5e-5);
-        assert_eq!(wilson_interval(0, 0), None);
-        assert_eq!(wilson_interval(170, 170).unwrap().1, 1.0);
+        assert_eq!(wilson(1.0, 170.0, Z).1, 1.0);
     }
 
     /// Random numbers below 1.

@@ -34,19 +34,6 @@ impl StopWords {
         Ok(Self::bounded(words.into_iter().map(Into::into).collect()))
     }
 
-    /// A list that is known to be short.
-    pub(crate) fn of(words: &[&str]) -> Self {
-        Self::bounded(words.iter().map(|word| Box::from(*word)).collect())
-    }
-
-    /// The words of a text, with `separator` between them.
-    pub(crate) fn listed(text: &str, separator: char) -> Result<Self, Error> {
-        if text.len() > MAX_STOP_WORDS {
-            return Err(Error::StopWords(text.len()));
-        }
-        Ok(Self::bounded(text.split(separator).map(Into::into).collect()))
-    }
-
     fn bounded(mut words: Vec<Box<str>>) -> Self {
         words.retain(|word| !word.is_empty());
         words.sort_unstable();

@@ -282,7 +282,7 @@ fn anchors_that_are_dropped_are_refused() {
         "normalization step \"stop_words\" contradicts the shingle unit \"anchored\""
     );
     assert!(!refused.hint().is_empty());
-    assert!(config.with_normalization(Normalization::classic()).is_ok());
+    assert!(config.with_normalization("classic".parse().unwrap()).is_ok());
 }
 
 #[test]

@@ -130,35 +130,6 @@ impl Normalization {
         Self { characters, ..Self::default() }
     }
 
-    /// The preset `aggressive`: letters and digits without what decorates them.
-    #[must_use]
-    pub fn aggressive() -> Self {
-        let characters = CharacterSteps {
-            diacritics: true,
-            invisible: true,
-            punctuation: Punctuation::Space,
-            digits: true,
-            ..Self::plain().characters
-        };
-        Self { characters, ..Self::default() }
-    }
-
-    /// The preset `classic`, of a much-taught course system.
-    #[must_use]
-    pub fn classic() -> Self {
-        let characters = CharacterSteps {
-            casefold: true,
-            punctuation: Punctuation::BasicRemoved,
-            ..CharacterSteps::default()
-        };
-        Self {
-            characters,
-            split_whitespace: true,
-            min_length: 3,
-            stop_words: Dropped::These(Arc::new(StopWords::of(&["the"]))),
-        }
-    }
-
     /// True if there is no step at all.
     #[must_use]
     pub fn is_none(&self) -> bool {
@@ -239,7 +210,7 @@ impl<'a> Reader<'a> {
             ("min_length", None) => return Err(Error::MinLength(String::new())),
             ("stop_words", None) => set("stop_words", &mut all.stop_words, Dropped::Configured),
             ("stop_words", Some(list)) => {
-                let words = StopWords::listed(list, BETWEEN_WORDS)?;
+                let words = StopWords::new(list.split(BETWEEN_WORDS))?;
                 if words.is_empty() {
                     return Err(Error::UnknownStep(excerpt(step)));
                 }
