@@ -41,7 +41,7 @@ pub use characters::{CharacterOffsets, Characters};
 pub use common::{CommonRun, CommonRuns, whole_words};
 pub use runs::{Run, covered, shared_runs};
 pub use sought::Sought;
-pub use winnow::{Fingerprints, Stretch, WindowHashes, gram_length};
+pub use winnow::{Fingerprints, Stretch, gram_length};
 
 use crate::error::Error;
 use crate::limits::{MAX_MIN_MATCH, MIN_MIN_MATCH};

@@ -8,8 +8,7 @@
 
 use std::ops::Range;
 
-use super::characters::{Characters, Units};
-use super::characters::{CodePoint, common, common_back, same};
+use super::characters::{Characters, CodePoint, Units, common, common_back, same};
 use super::hashes::{BLOCK, Scratch, each_hash, hash};
 use crate::error::Error;
 use crate::limits::Check;
@@ -191,13 +190,12 @@ fn runs<U: CodePoint, V: CodePoint>(
         known: 0..0,
     };
     walk.all(check)?;
-    let Walk { scratch, mut found, hard, .. } = walk;
-    if !hard.is_empty() {
-        found = cover(&mut found, t)?;
-        let open = uncovered(&found, &hard, t)?;
-        Windows { a, b, t, scratch }.look_up(&open, &mut found, check)?;
+    if !walk.hard.is_empty() {
+        walk.found = cover(&mut walk.found, t)?;
+        let open = uncovered(&walk.found, &walk.hard, t)?;
+        walk.look_up(&open, check)?;
     }
-    cover(&mut found, t)
+    cover(&mut walk.found, t)
 }
 
 /// The walk through `a`.
@@ -309,52 +307,14 @@ impl<U: CodePoint, V: CodePoint> Walk<'_, U, V> {
         }
         Ok(())
     }
-}
 
-/// The windows of `hard` that no run has.
-fn uncovered(found: &[Run], hard: &[Range<usize>], t: usize) -> Result<Vec<Range<usize>>, Error> {
-    let mut open: Vec<Range<usize>> = Vec::new();
-    let mut next = 0;
-    for hard in hard {
-        let mut at = hard.start.max(open.last().map_or(0, |last| last.end));
-        while at < hard.end {
-            while next < found.len() && found[next].end() < at + t {
-                next += 1;
-            }
-            let Some(run) = found.get(next).filter(|run| run.a < hard.end) else {
-                memory::push(&mut open, at..hard.end)?;
-                break;
-            };
-            if run.a > at {
-                memory::push(&mut open, at..run.a)?;
-            }
-            at = run.end() - t + 1;
-        }
-    }
-    Ok(open)
-}
-
-/// Windows with too many places to try, looked up by the hash of the whole window.
-struct Windows<'a, U, V> {
-    a: &'a [U],
-    b: &'a [V],
-    t: usize,
-    scratch: Scratch,
-}
-
-impl<U: CodePoint, V: CodePoint> Windows<'_, U, V> {
-    fn look_up(
-        mut self,
-        open: &[Range<usize>],
-        found: &mut Vec<Run>,
-        check: Check,
-    ) -> Result<(), Error> {
-        let (a, b, t) = (self.a, self.b, self.t);
+    /// Looks up windows of `a` with too many places to try, by the hash of the whole window.
+    fn look_up(&mut self, open: &[Range<usize>], check: Check) -> Result<(), Error> {
+        let Self { a, b, t, ref mut scratch, ref mut found, .. } = *self;
         let count: usize = open.iter().map(Range::len).sum();
         let mut classes = Classes::new(count)?;
         let mut class = memory::with_capacity(count)?;
         for range in open {
-            let scratch = &mut self.scratch;
             each_hash(a, t, range.clone(), scratch, check, |i, h| {
                 class.push(classes.add(h, i, |first| same(&a[first..first + t], &a[i..i + t])));
                 Ok(())
@@ -364,7 +324,7 @@ impl<U: CodePoint, V: CodePoint> Windows<'_, U, V> {
         let mut heads = memory::filled(NONE, classes.first.len())?;
         let mut counts = memory::filled(0_u8, classes.first.len())?;
         let mut places: Vec<(u32, u32)> = Vec::new();
-        each_hash(b, t, 0..b.len() - t + 1, &mut self.scratch, check, |j, h| {
+        each_hash(b, t, 0..b.len() - t + 1, scratch, check, |j, h| {
             let at = |first: usize| same(&a[first..first + t], &b[j..j + t]);
             if let Some(class) = classes.find(h, at)
                 && usize::from(counts[class]) < PLACES
@@ -403,6 +363,29 @@ impl<U: CodePoint, V: CodePoint> Windows<'_, U, V> {
         }
         Ok(())
     }
+}
+
+/// The windows of `hard` that no run has.
+fn uncovered(found: &[Run], hard: &[Range<usize>], t: usize) -> Result<Vec<Range<usize>>, Error> {
+    let mut open: Vec<Range<usize>> = Vec::new();
+    let mut next = 0;
+    for hard in hard {
+        let mut at = hard.start.max(open.last().map_or(0, |last| last.end));
+        while at < hard.end {
+            while next < found.len() && found[next].end() < at + t {
+                next += 1;
+            }
+            let Some(run) = found.get(next).filter(|run| run.a < hard.end) else {
+                memory::push(&mut open, at..hard.end)?;
+                break;
+            };
+            if run.a > at {
+                memory::push(&mut open, at..run.a)?;
+            }
+            at = run.end() - t + 1;
+        }
+    }
+    Ok(open)
 }
 
 /// Windows of a text as classes of equal ones, found by their hash.

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::characters::{Characters, Units};
-use super::characters::{CodePoint, common, same};
+use super::characters::{Characters, CodePoint, Units, common, same};
 use super::hashes::{BLOCK, Scratch, each_hash, hash};
 use super::runs::{Classes, Filter};
 use crate::error::Error;
@@ -11,17 +10,23 @@ use crate::limits::Check;
 use crate::memory;
 use crate::simd::Level;
 
-/// A passage and how much of it must be in a text: its grams as a filter, its windows as classes
-/// of equal ones.
+/// A passage, to find out how much of it other texts have.
 pub struct Sought<'a> {
     passage: Characters<'a>,
+    windows: Windows,
+}
+
+/// The windows of a passage: their grams as a filter, and classes of equal ones.
+struct Windows {
     /// The length of a window; a passage that is shorter than `min_match` is one.
     t: usize,
+    /// The length of a gram.
     k: usize,
     filter: Filter,
     classes: Classes,
     /// The class of each window.
     class: Vec<u32>,
+    /// The classes that the text has.
     seen: Vec<bool>,
     scratch: Scratch,
 }
@@ -33,21 +38,11 @@ impl<'a> Sought<'a> {
     /// [`Error::OutOfMemory`].
     pub fn new(passage: Characters<'a>, min_match: usize, check: Check) -> Result<Self, Error> {
         let t = min_match.min(passage.len());
-        let k = t.div_ceil(2).clamp(1, 16);
-        let windows = if t == 0 { 0 } else { passage.len() - t + 1 };
-        let mut scratch = Scratch::new(Level::best())?;
-        let mut filter = Filter::new((passage.len() * 16).next_power_of_two().max(1024))?;
-        let mut classes = Classes::new(windows)?;
-        let mut class = memory::with_capacity(windows)?;
-        if t > 0 {
-            let make = Making { t, k, scratch: &mut scratch, filter: &mut filter };
-            match passage.units() {
-                Units::Bytes(text) => make.of(text, &mut classes, &mut class, check)?,
-                Units::Wide(text) => make.of(text, &mut classes, &mut class, check)?,
-            }
-        }
-        let seen = memory::filled(false, classes.first.len())?;
-        Ok(Self { passage, t, k, filter, classes, class, seen, scratch })
+        let windows = match passage.units() {
+            Units::Bytes(text) => Windows::of(text, t, check)?,
+            Units::Wide(text) => Windows::of(text, t, check)?,
+        };
+        Ok(Self { passage, windows })
     }
 
     /// The passage.
@@ -61,79 +56,59 @@ impl<'a> Sought<'a> {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn covered(&mut self, body: &Characters, check: Check) -> Result<usize, Error> {
-        if self.t == 0 || body.len() < self.t {
+        let Self { passage, windows } = self;
+        let t = windows.t;
+        if t == 0 || body.len() < t {
             return Ok(0);
         }
-        let Self { passage, t, k, filter, classes, class, seen, scratch } = self;
-        seen.fill(false);
-        let mut look = Look { t: *t, k: *k, filter, classes, class, seen, scratch };
         match (passage.units(), body.units()) {
-            (Units::Bytes(a), Units::Bytes(b)) => look.at(a, b, check)?,
-            (Units::Bytes(a), Units::Wide(b)) => look.at(a, b, check)?,
-            (Units::Wide(a), Units::Bytes(b)) => look.at(a, b, check)?,
-            (Units::Wide(a), Units::Wide(b)) => look.at(a, b, check)?,
+            (Units::Bytes(a), Units::Bytes(b)) => windows.see(a, b, check)?,
+            (Units::Bytes(a), Units::Wide(b)) => windows.see(a, b, check)?,
+            (Units::Wide(a), Units::Bytes(b)) => windows.see(a, b, check)?,
+            (Units::Wide(a), Units::Wide(b)) => windows.see(a, b, check)?,
         }
         let (mut covered, mut end) = (0, 0);
-        for (from, class) in class.iter().enumerate() {
-            if seen[*class as usize] {
-                covered += from + *t - end.max(from);
-                end = from + *t;
+        for (from, class) in windows.class.iter().enumerate() {
+            if windows.seen[*class as usize] {
+                covered += from + t - end.max(from);
+                end = from + t;
             }
         }
         Ok(covered)
     }
 }
 
-/// The tables of a passage in the making.
-struct Making<'a> {
-    t: usize,
-    k: usize,
-    scratch: &'a mut Scratch,
-    filter: &'a mut Filter,
-}
-
-impl Making<'_> {
-    fn of<U: CodePoint>(
-        self,
-        text: &[U],
-        classes: &mut Classes,
-        class: &mut Vec<u32>,
-        check: Check,
-    ) -> Result<(), Error> {
-        let Self { t, k, scratch, filter } = self;
-        let grams = 0..text.len() - k + 1;
-        each_hash(text, k, grams, scratch, check, |_, hash| {
+impl Windows {
+    fn of<U: CodePoint>(text: &[U], t: usize, check: Check) -> Result<Self, Error> {
+        let k = t.div_ceil(2).clamp(1, 16);
+        let grams = 0..(text.len() + 1).saturating_sub(k);
+        let windows = if t == 0 { 0 } else { text.len() - t + 1 };
+        let mut scratch = Scratch::new(Level::best())?;
+        let mut filter = Filter::new((text.len() * 16).next_power_of_two().max(1024))?;
+        each_hash(text, k, grams, &mut scratch, check, |_, hash| {
             filter.insert(hash);
-            Ok(())
+            Ok::<_, Error>(())
         })?;
-        each_hash(text, t, 0..text.len() - t + 1, scratch, check, |i, hash| {
-            class
-                .push(classes.add(hash, i, |first| same(&text[first..first + t], &text[i..i + t])));
-            Ok(())
-        })
+        let mut classes = Classes::new(windows)?;
+        let mut class = memory::with_capacity(windows)?;
+        each_hash(text, t, 0..windows, &mut scratch, check, |i, hash| {
+            let equal = |first: usize| same(&text[first..first + t], &text[i..i + t]);
+            class.push(classes.add(hash, i, equal));
+            Ok::<_, Error>(())
+        })?;
+        let seen = memory::filled(false, classes.first.len())?;
+        Ok(Self { t, k, filter, classes, class, seen, scratch })
     }
-}
 
-/// A look at one text.
-struct Look<'a> {
-    t: usize,
-    k: usize,
-    filter: &'a Filter,
-    classes: &'a Classes,
-    class: &'a [u32],
-    seen: &'a mut [bool],
-    scratch: &'a mut Scratch,
-}
-
-impl Look<'_> {
-    /// Marks the classes of `a` that `b` has.
-    fn at<U: CodePoint, V: CodePoint>(
+    /// Sees which classes of `a`, the passage, `b` has.
+    fn see<U: CodePoint, V: CodePoint>(
         &mut self,
         a: &[U],
         b: &[V],
         check: Check,
     ) -> Result<(), Error> {
-        let Self { t, k, filter, .. } = *self;
+        self.seen.fill(false);
+        let (t, k) = (self.t, self.k);
         let (stride, windows) = (t - k + 1, b.len() - t + 1);
         let mut left = self.classes.first.len();
         // Neighbouring windows to be looked up; those below `done` are, or need not be.
@@ -143,12 +118,12 @@ impl Look<'_> {
             if n % BLOCK == 0 {
                 check();
             }
-            if !filter.has(hash(&b[q..q + k])) {
+            if !self.filter.has(hash(&b[q..q + k])) {
                 continue;
             }
             let (from, to) = (q.saturating_sub(t - k).max(done), (q + 1).min(windows));
             if from > region.end || region.len() >= 4 * BLOCK {
-                self.windows(a, b, region, &mut left, check)?;
+                self.look_up(a, b, region, &mut left, check)?;
                 if left == 0 {
                     return Ok(());
                 }
@@ -160,10 +135,11 @@ impl Look<'_> {
             region.end = to.max(region.end);
             done = to.max(done);
         }
-        self.windows(a, b, region, &mut left, check)
+        self.look_up(a, b, region, &mut left, check)
     }
 
-    fn windows<U: CodePoint, V: CodePoint>(
+    /// Marks the classes of `a` that windows of a region of `b` have.
+    fn look_up<U: CodePoint, V: CodePoint>(
         &mut self,
         a: &[U],
         b: &[V],
@@ -171,8 +147,8 @@ impl Look<'_> {
         left: &mut usize,
         check: Check,
     ) -> Result<(), Error> {
-        let Self { t, classes, class, .. } = *self;
-        let (seen, scratch) = (&mut *self.seen, &mut *self.scratch);
+        let Self { t, classes, class, seen, scratch, .. } = self;
+        let t = *t;
         // Behind a window that both have, most have the next ones, too: comparing is quicker than looking up.
         let (mut known, end) = (region.start, region.end + t - 1);
         each_hash(b, t, region, scratch, check, |j, hash| {

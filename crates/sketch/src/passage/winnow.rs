@@ -112,6 +112,39 @@ impl Fingerprints {
         Ok(stretches)
     }
 
+    /// Calls `each` with the place and the hash of every window of `min_match` characters whose
+    /// fingerprint is `wanted`, in order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], and those of `each`.
+    pub fn windows<E: From<Error>>(
+        &mut self,
+        text: &Characters,
+        min_match: usize,
+        wanted: impl Fn(u64) -> bool,
+        check: Check,
+        each: &mut dyn FnMut(usize, u64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let stretches = self.stretches(text, min_match, check)?;
+        let mut wanted = stretches.iter().filter(|stretch| wanted(stretch.entry)).peekable();
+        while let Some(first) = wanted.next() {
+            let mut windows = first.from..first.to;
+            while let Some(next) = wanted.next_if(|next| next.from == windows.end) {
+                windows.end = next.to;
+            }
+            let scratch = &mut self.scratch;
+            match text.units() {
+                Units::Bytes(text) => {
+                    each_hash(text, min_match, windows, scratch, check, &mut *each)?;
+                }
+                Units::Wide(text) => {
+                    each_hash(text, min_match, windows, scratch, check, &mut *each)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn minima(
         &mut self,
         text: &Characters,
@@ -154,53 +187,4 @@ pub struct Stretch {
     pub from: usize,
     /// The window after the last.
     pub to: usize,
-}
-
-/// Hashes windows.
-pub struct WindowHashes {
-    fingerprints: Fingerprints,
-    scratch: Scratch,
-}
-
-impl WindowHashes {
-    /// With the best instructions of the machine.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn new() -> Result<Self, Error> {
-        Ok(Self { fingerprints: Fingerprints::new()?, scratch: Scratch::new(Level::best())? })
-    }
-
-    /// Calls `each` with the place and the hash of every window of `min_match` characters whose
-    /// fingerprint is `wanted`, in order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], and those of `each`.
-    pub fn each<E: From<Error>>(
-        &mut self,
-        text: &Characters,
-        min_match: usize,
-        wanted: &dyn Fn(u64) -> bool,
-        check: Check,
-        each: &mut dyn FnMut(usize, u64) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let stretches = self.fingerprints.stretches(text, min_match, check)?;
-        let mut wanted = stretches.iter().filter(|stretch| wanted(stretch.entry)).peekable();
-        while let Some(first) = wanted.next() {
-            let mut windows = first.from..first.to;
-            while let Some(next) = wanted.next_if(|next| next.from == windows.end) {
-                windows.end = next.to;
-            }
-            let scratch = &mut self.scratch;
-            match text.units() {
-                Units::Bytes(text) => {
-                    each_hash(text, min_match, windows, scratch, check, &mut *each)?;
-                }
-                Units::Wide(text) => {
-                    each_hash(text, min_match, windows, scratch, check, &mut *each)?;
-                }
-            }
-        }
-        Ok(())
-    }
 }

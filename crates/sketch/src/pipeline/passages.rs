@@ -9,8 +9,8 @@ use crate::hash::{Element, ElementHash, sort_by_key};
 use crate::limits::Check;
 use crate::memory;
 use crate::passage::{
-    Bound, CharacterOffsets, Characters, CommonRuns, Fingerprints, Sought, WindowHashes, covered,
-    needed, shared_runs, whole_words,
+    Bound, CharacterOffsets, Characters, CommonRuns, Fingerprints, Sought, covered, needed,
+    shared_runs, whole_words,
 };
 use crate::text::Normalization;
 
@@ -134,7 +134,7 @@ pub struct Windowing {
     cut: PassageCut,
     frequent: Test,
     wanted: Test,
-    hashes: WindowHashes,
+    fingerprints: Fingerprints,
 }
 
 impl Windowing {
@@ -143,7 +143,7 @@ impl Windowing {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn new(cut: PassageCut, frequent: Test, wanted: Test) -> Result<Self, Error> {
-        Ok(Self { cut, frequent, wanted, hashes: WindowHashes::new()? })
+        Ok(Self { cut, frequent, wanted, fingerprints: Fingerprints::new()? })
     }
 
     /// Calls `each` with those of one text, in order.
@@ -156,11 +156,11 @@ impl Windowing {
         check: Check,
         each: &mut dyn FnMut(TextWindow) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Self { cut, frequent, wanted, hashes } = self;
+        let Self { cut, frequent, wanted, fingerprints } = self;
         let text = Characters::of(&cut.normalization, given.text, check)?;
         let salt = given.salt;
         let frequent = |entry: u64| frequent(entry ^ salt);
-        hashes.each(&text, cut.min_match, &frequent, check, &mut |place, hash| {
+        fingerprints.windows(&text, cut.min_match, frequent, check, &mut |place, hash| {
             let hash = hash ^ salt;
             if !wanted(hash) {
                 return Ok(());
@@ -192,7 +192,7 @@ pub struct Stripping {
     cut: PassageCut,
     frequent: Test,
     count: CountOf,
-    hashes: WindowHashes,
+    fingerprints: Fingerprints,
 }
 
 impl Stripping {
@@ -201,7 +201,7 @@ impl Stripping {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn new(cut: PassageCut, frequent: Test, count: CountOf) -> Result<Self, Error> {
-        Ok(Self { cut, frequent, count, hashes: WindowHashes::new()? })
+        Ok(Self { cut, frequent, count, fingerprints: Fingerprints::new()? })
     }
 }
 
@@ -239,12 +239,12 @@ impl Find for Stripping {
         found: &mut Self::Found,
         check: Check,
     ) -> Result<(), Error> {
-        let Self { cut, frequent, count, hashes } = self;
+        let Self { cut, frequent, count, fingerprints } = self;
         let (original, salt) = (given.text, given.salt);
         let text = Characters::with_places(&cut.normalization, original, check)?;
         let frequent = |entry: u64| frequent(entry ^ salt);
         let mut runs = CommonRuns::new(cut.min_match);
-        hashes.each(&text, cut.min_match, &frequent, check, &mut |place, hash| {
+        fingerprints.windows(&text, cut.min_match, frequent, check, &mut |place, hash| {
             count(hash ^ salt).map_or(Ok(()), |documents| runs.push(place, documents))
         })?;
         let offsets = CharacterOffsets::of(original)?;
@@ -274,14 +274,13 @@ pub struct Asking {
     min_match: usize,
     coverage: f64,
     limit: usize,
-    normalization: Normalization,
 }
 
 impl Asking {
     /// For texts that have such a share of it.
     #[must_use]
     pub fn new(min_match: usize, coverage: f64, limit: usize) -> Self {
-        Self { min_match, coverage, limit, normalization: Normalization::none() }
+        Self { min_match, coverage, limit }
     }
 }
 
@@ -308,8 +307,8 @@ impl Find for Asking {
         found: &mut Self::Found,
         check: Check,
     ) -> Result<(), Error> {
-        let Self { min_match, coverage, limit, ref normalization } = *self;
-        let text = Characters::of(normalization, given.text, check)?;
+        let Self { min_match, coverage, limit } = *self;
+        let text = Characters::of(&Normalization::none(), given.text, check)?;
         let bound = Bound::new(&text, coverage, min_match, min_match, check)?;
         let others = |place: usize| {
             let entry = bound.entries()[place] ^ given.salt;
@@ -347,7 +346,6 @@ impl Find for Asking {
 pub struct Containing {
     min_match: usize,
     coverage: f64,
-    normalization: Normalization,
     sought: Option<(Sought<'static>, usize)>,
 }
 
@@ -355,7 +353,7 @@ impl Containing {
     /// Texts that have such a share of it.
     #[must_use]
     pub fn new(min_match: usize, coverage: f64) -> Self {
-        Self { min_match, coverage, normalization: Normalization::none(), sought: None }
+        Self { min_match, coverage, sought: None }
     }
 }
 
@@ -382,7 +380,7 @@ impl Find for Containing {
         found: &mut Self::Found,
         check: Check,
     ) -> Result<(), Error> {
-        let text = Characters::of(&self.normalization, given.text, check)?;
+        let text = Characters::of(&Normalization::none(), given.text, check)?;
         let (Some(_), Some((sought, least))) = (found.contained, &mut self.sought) else {
             found.contained = Some(given.number);
             let least = needed(self.coverage, text.len());
