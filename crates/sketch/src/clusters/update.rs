@@ -1,7 +1,6 @@
 //! From an old state and new components to the new state.
 
-use super::event::ClusterEvent;
-use super::event::{Block, ClusterId, RankedDocument};
+use super::event::{Block, ClusterEvent, ClusterId, RankedDocument};
 use super::heirs::{Component, Piece, components, inherit, is_tie, pieces};
 use crate::error::Error;
 use crate::memory;

@@ -50,26 +50,25 @@ impl ClusterLinks {
         Ok(())
     }
 
-    /// The bridges, in ascending order, and the clusters. `size` says how many documents a document
-    /// stands for.
+    /// The bridges, in ascending order, and the clusters. A bridge is a link without which the documents would fall
+    /// into more clusters (Tarjan 1974): a chain of pages, of which the first and the last have little in common, is
+    /// nothing but bridges. `size` says how many documents a document stands for.
+    ///
+    /// # Complexity
+    ///
+    /// That of sorting the links.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn bridges(self, size: &dyn Fn(u32) -> u64) -> Result<(Vec<Bridge>, Components), Error> {
-        Ok((bridges(self.links, size)?, self.first))
+    pub fn bridges(
+        mut self,
+        size: &dyn Fn(u32) -> u64,
+    ) -> Result<(Vec<Bridge>, Components), Error> {
+        self.links.sort_unstable_by_key(|link| (link.a, link.b));
+        let mut bridges = Graph::of(&self.links)?.search(&self.links, size)?;
+        bridges.sort_unstable_by_key(|bridge| (bridge.link.a, bridge.link.b));
+        Ok((bridges, self.first))
     }
-}
-
-/// The links without which the documents would fall into more clusters than with them, in
-/// ascending order: the bridges of the graph (Tarjan 1974). A chain of pages, of which the first
-/// and the last have little in common, is nothing but bridges.
-///
-/// `links` are different pairs, in any order. The time is that of sorting them.
-fn bridges(mut links: Vec<Pair>, size: &dyn Fn(u32) -> u64) -> Result<Vec<Bridge>, Error> {
-    links.sort_unstable_by_key(|link| (link.a, link.b));
-    let mut bridges = Graph::of(&links)?.search(&links, size)?;
-    bridges.sort_unstable_by_key(|bridge| (bridge.link.a, bridge.link.b));
-    Ok(bridges)
 }
 
 /// The links of each document.

@@ -1,8 +1,7 @@
 //! Clusters: the connected components of similar documents.
 
 use super::buckets::HashBuckets;
-use super::collection::Corpus;
-use super::collection::LeftOut;
+use super::collection::{Corpus, LeftOut};
 use super::groups::Components;
 use super::identical::Identical;
 use super::pairs::Pair;
@@ -17,13 +16,6 @@ pub struct Connected {
     pub links: Vec<Pair>,
     /// The comparisons that the limit has left out.
     pub left_out: LeftOut,
-}
-
-impl Connected {
-    fn nothing(documents: u32) -> Result<Self, Error> {
-        let components = Components::new(documents)?;
-        Ok(Self { components, links: Vec::new(), left_out: LeftOut::default() })
-    }
 }
 
 /// Joins the leaders that share a band and are similar.
@@ -42,33 +34,25 @@ pub fn connect<C: Corpus>(
     identical: &Identical,
     limit: usize,
 ) -> Result<Connected, C::Error> {
-    let mut connected = Connected::nothing(corpus.documents())?;
+    let components = Components::new(corpus.documents())?;
+    let mut connected = Connected { components, links: Vec::new(), left_out: LeftOut::default() };
     let mut buckets = HashBuckets::default();
+    let wanted = |document| identical.is_leader(document);
     // Each link makes one of two components.
     let most = identical.leaders().count().saturating_sub(1);
     for band in 0..corpus.probes() {
         if connected.links.len() == most {
             break;
         }
-        of_band(corpus, band, &mut buckets, identical, limit, &mut connected)?;
+        buckets.for_each(corpus, band, &wanted, &mut |corpus, bucket| {
+            let parts = parts(bucket, &mut connected.components)?;
+            if parts.len() < 2 {
+                return Ok(());
+            }
+            Bucket { corpus, band, limit, connected: &mut connected }.join(parts)
+        })?;
     }
     Ok(connected)
-}
-
-/// Joins the leaders that meet in `band`.
-fn of_band<C: Corpus>(
-    corpus: &mut C,
-    band: usize,
-    buckets: &mut HashBuckets,
-    identical: &Identical,
-    limit: usize,
-    connected: &mut Connected,
-) -> Result<(), C::Error> {
-    let wanted = |document| identical.is_leader(document);
-    buckets.for_each(corpus, band, &wanted, &mut |corpus, bucket| {
-        let parts = parts(bucket, &mut connected.components)?;
-        if parts.len() > 1 { Bucket { corpus, band, limit, connected }.join(parts) } else { Ok(()) }
-    })
 }
 
 /// A bucket by component, in order of first occurrence.

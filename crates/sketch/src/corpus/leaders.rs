@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use ahash::RandomState;
 
-use super::collection::Corpus;
-use super::collection::LeftOut;
+use super::collection::{Corpus, LeftOut};
 use super::pairs::Pair;
 use crate::error::Error;
 use crate::memory;

@@ -1,8 +1,7 @@
 //! Every pair of similar documents, once.
 
 use super::buckets::HashBuckets;
-use super::collection::LeftOut;
-use super::collection::{Corpus, Hashes};
+use super::collection::{Corpus, Hashes, LeftOut};
 use super::identical::Identical;
 use crate::error::Error;
 use crate::memory;
@@ -50,34 +49,18 @@ pub fn pairs<C: Corpus>(
     visit: &mut VisitPair<C>,
 ) -> Result<LeftOut, C::Error> {
     let mut left_out = LeftOut::default();
-    let mut buckets = HashBuckets::default();
-    for band in 0..corpus.probes() {
-        left_out += of_band(corpus, band, &mut buckets, identical, side, limit, visit)?;
-    }
-    Ok(left_out)
-}
-
-/// The pairs that meet in `band` for the first time.
-fn of_band<C: Corpus>(
-    corpus: &mut C,
-    band: usize,
-    buckets: &mut HashBuckets,
-    identical: &Identical,
-    side: &dyn Fn(u32) -> PairSide,
-    limit: usize,
-    visit: &mut VisitPair<C>,
-) -> Result<LeftOut, C::Error> {
-    let mut left_out = LeftOut::default();
+    let (mut buckets, mut sides) = (HashBuckets::default(), Sides::default());
     let wanted = |document| identical.is_leader(document);
-    let mut sides = Sides::default();
-    buckets.for_each(corpus, band, &wanted, &mut |corpus, bucket| {
-        sides.split(bucket, side)?;
-        for &a in bucket {
-            let partners = sides.partners(a, side(a), bucket);
-            left_out.add(of_document(corpus, band, a, partners, limit, visit)?);
-        }
-        Ok(())
-    })?;
+    for band in 0..corpus.probes() {
+        buckets.for_each(corpus, band, &wanted, &mut |corpus, bucket| {
+            sides.split(bucket, side)?;
+            for &a in bucket {
+                let partners = sides.partners(a, side(a), bucket);
+                left_out.add(of_document(corpus, band, a, partners, limit, visit)?);
+            }
+            Ok(())
+        })?;
+    }
     Ok(left_out)
 }
 

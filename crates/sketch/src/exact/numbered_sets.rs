@@ -253,20 +253,14 @@ impl NumberedSets {
         self.table = Vec::new();
         self.table = memory::filled(0, places)?;
         for (number, &hash) in (1..).zip(&self.hashes) {
-            let at = free(&self.table, hash);
+            let mut at = place(&self.table, hash);
+            while self.table[at] != 0 {
+                at = behind(&self.table, at);
+            }
             self.table[at] = self.entries.of(number, hash);
         }
         Ok(())
     }
-}
-
-/// The place for a hash that has no number yet.
-fn free(table: &[u32], hash: u64) -> usize {
-    let mut at = place(table, hash);
-    while table[at] != 0 {
-        at = behind(table, at);
-    }
-    at
 }
 
 /// The place where to look for a hash first: hashes are uniform in their top bits.

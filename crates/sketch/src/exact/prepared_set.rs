@@ -99,12 +99,7 @@ impl PreparedSet {
         if config.bag() {
             buffer.clear();
             append_elements(config, level, &text, &mut buffer, check)?;
-            for part in buffer.chunks(CHUNK) {
-                check();
-                if self.pass(part, &mut count).is_break() {
-                    break;
-                }
-            }
+            self.pass_all(&buffer, &mut count, check);
         } else {
             memory::resize(&mut buffer, CHUNK, 0)?;
             let mut sink = |chunk: &mut [u64], _: Check| self.pass(chunk, &mut count);
@@ -128,12 +123,7 @@ impl PreparedSet {
         check: Check,
     ) -> Result<Option<f64>, Error> {
         let Some(mut count) = self.start(hashes.len(), threshold)? else { return Ok(None) };
-        for part in hashes.chunks(CHUNK) {
-            check();
-            if self.pass(part, &mut count).is_break() {
-                break;
-            }
-        }
+        self.pass_all(hashes, &mut count, check);
         Ok(count.jaccard(self.len, threshold))
     }
 
@@ -151,6 +141,16 @@ impl PreparedSet {
         }
         self.stamp += 1;
         Ok(Some(Count { shared: 0, misses: 0, tolerated }))
+    }
+
+    /// Counts all elements of the candidate, or as many as it takes to see that there are too many misses.
+    fn pass_all(&mut self, hashes: &[u64], count: &mut Count, check: Check) {
+        for part in hashes.chunks(CHUNK) {
+            check();
+            if self.pass(part, count).is_break() {
+                return;
+            }
+        }
     }
 
     /// Counts some elements of the candidate; breaks off when there are too many misses.

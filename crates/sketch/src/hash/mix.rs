@@ -19,6 +19,14 @@ pub(crate) const fn mix64(z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The 64-bit finaliser of MurmurHash3: a bijection in which every bit depends on every bit.
+#[inline(always)]
+pub(crate) const fn fmix64(z: u64) -> u64 {
+    let z = (z ^ (z >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let z = (z ^ (z >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    z ^ (z >> 33)
+}
+
 /// The `i`-th constant: the upper half of the `i`-th output of SplitMix64
 /// seeded with [`START`].
 const fn constant(i: u64) -> u32 {

@@ -7,8 +7,7 @@
 
 use super::characters::CodePoint;
 use crate::error::Error;
-use crate::limits::Check;
-use crate::limits::MAX_MIN_MATCH;
+use crate::limits::{Check, MAX_MIN_MATCH};
 use crate::memory;
 use crate::simd::Level;
 

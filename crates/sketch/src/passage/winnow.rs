@@ -4,6 +4,7 @@
 use super::characters::{Characters, CodePoint, Units};
 use super::hashes::{BLOCK, Scratch, each_hash};
 use crate::error::Error;
+use crate::hash::mix::fmix64;
 use crate::limits::Check;
 use crate::memory;
 use crate::simd::Level;
@@ -20,13 +21,11 @@ pub fn gram_length(min_match: usize) -> usize {
     }
 }
 
-/// The part of a minimum that is stored. Minima are near zero, and an index keeps the upper bits: the
-/// finaliser of MurmurHash3 spreads them over all.
+/// The part of a minimum that is stored. Minima are near zero, and an index keeps the upper bits: the finaliser spreads
+/// them over all.
 #[inline(always)]
 fn entry(minimum: u64) -> u64 {
-    let z = (minimum ^ minimum >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    let z = (z ^ z >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    z ^ z >> 33
+    fmix64(minimum)
 }
 
 /// Makes the fingerprints of texts.

@@ -57,7 +57,7 @@ impl Crew<'_> {
             }
             Self::With(setting, threads) => {
                 let mut others = || (0..*threads).map(|_| Computing(compute)).collect();
-                let mut take = |batch: &mut CrewBatch<P, R>| match batch.result.take() {
+                let mut take = |(_, result): &mut (Option<P>, Option<R>)| match result.take() {
                     Some(result) => take(result),
                     None => Ok(()),
                 };
@@ -71,8 +71,7 @@ impl Crew<'_> {
                         hands.start();
                     }
                     while let Some((part, bytes)) = first {
-                        let batch = CrewBatch { part: Some(part), result: None };
-                        hands.give(batch, bytes, &mut take)?;
+                        hands.give((Some(part), None), bytes, &mut take)?;
                         first = match second.take() {
                             None => next()?,
                             given => given,
@@ -85,30 +84,19 @@ impl Crew<'_> {
     }
 }
 
-/// A part, and its result.
-struct CrewBatch<P, R> {
-    part: Option<P>,
-    result: Option<R>,
-}
-
-impl<P, R> Default for CrewBatch<P, R> {
-    fn default() -> Self {
-        Self { part: None, result: None }
-    }
-}
-
 /// Computes parts.
 struct Computing<'a, P, R>(&'a Compute<'a, P, R>);
 
 impl<P: Send, R: Send> BatchWork for Computing<'_, P, R> {
-    type Batch = CrewBatch<P, R>;
+    /// A part, and its result.
+    type Batch = (Option<P>, Option<R>);
 
-    fn work(&mut self, batch: &mut CrewBatch<P, R>, check: Check) -> Result<(), Error> {
+    fn work(&mut self, (part, result): &mut Self::Batch, check: Check) -> Result<(), Error> {
         check();
-        if let Some(part) = &mut batch.part {
-            batch.result = Some((self.0)(part, check)?);
+        if let Some(given) = part {
+            *result = Some((self.0)(given, check)?);
             // Its memory is free before the result is taken.
-            batch.part = None;
+            *part = None;
         }
         Ok(())
     }

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use crate::config::Config;
 use crate::error::Error;
-use crate::limits::Check;
-use crate::limits::MAX_SHINGLE_SIZE;
+use crate::limits::{Check, MAX_SHINGLE_SIZE};
 use crate::memory;
 use crate::shingle::normalize_text;
 use crate::text::Unit;

@@ -98,33 +98,18 @@ pub(crate) fn append_elements(
     append_hashes(config, level, text, out, check)?;
     let hashes = &mut out[start..];
     sort_by_key(hashes, check);
-    let mut run = Repeats { hash: 0, repeats: 0 };
+    let (mut before, mut repeats) = (None, 0_u64);
     for part in hashes.chunks_mut(64 * 1024) {
         check();
-        part.iter_mut().for_each(|hash| *hash = run.next(*hash));
+        for hash in part {
+            repeats = if before == Some(*hash) { repeats + 1 } else { 0 };
+            before = Some(*hash);
+            if repeats > 0 {
+                *hash = mix64(hash.wrapping_add(repeats.wrapping_mul(GOLDEN)));
+            }
+        }
     }
     Ok(())
-}
-
-/// Equal hashes after each other.
-struct Repeats {
-    hash: u64,
-    repeats: u64,
-}
-
-impl Repeats {
-    /// The element that the next hash is.
-    fn next(&mut self, hash: u64) -> u64 {
-        if hash != self.hash {
-            *self = Self { hash, repeats: 0 };
-        }
-        let repeat = self.repeats;
-        self.repeats += 1;
-        match repeat {
-            0 => hash,
-            i => mix64(hash.wrapping_add(i.wrapping_mul(GOLDEN))),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::config::valid_num_perm;
 use crate::error::Error;
-use crate::hash::mix::GOLDEN;
+use crate::hash::mix::{GOLDEN, fmix64};
 use crate::limits::{MAX_NUM_PERM, in_range};
 use crate::memory;
 
@@ -196,15 +196,6 @@ impl ScopeHash {
     pub fn bucket(self, band: i64) -> u64 {
         fmix64(self.0 ^ band as u64)
     }
-}
-
-/// The 64-bit finaliser of MurmurHash3: a bijection in which every bit depends on every bit.
-fn fmix64(mut hash: u64) -> u64 {
-    hash ^= hash >> 33;
-    hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
-    hash ^= hash >> 33;
-    hash = hash.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    hash ^ hash >> 33
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 use super::permutations::Functions;
 use super::seeded_hashes::SeededHashes;
 use crate::error::Error;
+use crate::hash::mix::affine;
 use crate::limits::Check;
 use crate::simd::{EMPTY, Level, NOTHING_PACKED};
 
@@ -60,7 +61,7 @@ fn fill_empty(
     check: Check,
 ) -> Result<(), Error> {
     let empty = slots.iter().enumerate().filter(|(_, slot)| **slot == EMPTY);
-    functions.set(empty.map(|(i, _)| i));
+    functions.set(empty.map(|(slot, _)| affine(slot)));
     functions.minimise(level, passes, |_| (), check)?;
     let empty = slots.iter_mut().filter(|slot| **slot == EMPTY);
     for (slot, minimum) in empty.zip(functions.minima()) {

@@ -9,7 +9,6 @@ use std::ops::ControlFlow;
 use super::seeded_hashes::SeededHashes;
 use crate::config::valid_num_perm;
 use crate::error::Error;
-use crate::hash::mix::affine;
 use crate::limits::Check;
 use crate::memory;
 use crate::simd::{Level, SLOT_LANES};
@@ -28,14 +27,9 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Replaces the functions by those of `slots` and forgets the minima.
-    pub(crate) fn set(&mut self, slots: impl Iterator<Item = usize>) {
-        self.set_functions(slots.map(affine));
-    }
-
     /// Replaces the functions by those of the given multipliers and summands
     /// and forgets the minima.
-    pub(crate) fn set_functions(&mut self, functions: impl Iterator<Item = (u32, u32)>) {
+    pub(crate) fn set(&mut self, functions: impl Iterator<Item = (u32, u32)>) {
         self.multipliers.clear();
         self.summands.clear();
         for (multiplier, summand) in functions {

@@ -6,6 +6,7 @@ use super::permutations::Functions;
 use super::seeded_hashes::{HashSource, SeededHashes};
 use crate::config::Config;
 use crate::error::Error;
+use crate::hash::mix::affine;
 use crate::limits::Check;
 use crate::scheme::Scheme;
 use crate::shingle::{append_elements, normalize_text};
@@ -56,9 +57,9 @@ impl Sketcher {
         let (count, seed) = (config.num_perm(), config.seed() as u32);
         match config.scheme() {
             Scheme::Fss => (),
-            Scheme::Permutations => functions.set(0..count),
+            Scheme::Permutations => functions.set((0..count).map(affine)),
             Scheme::DatasketchAffine32(_) => {
-                functions.set_functions(datasketch::affine32(seed, count).into_iter());
+                functions.set(datasketch::affine32(seed, count).into_iter());
             }
             Scheme::DatasketchLegacy(_) => legacy = Legacy::new(seed, count),
         }

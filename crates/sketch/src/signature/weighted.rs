@@ -22,8 +22,7 @@ use crate::config::valid_num_perm;
 use crate::error::Error;
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by;
-use crate::limits::Check;
-use crate::limits::{MAX_WEIGHT, MIN_WEIGHT};
+use crate::limits::{Check, MAX_WEIGHT, MIN_WEIGHT};
 
 /// Uniform numbers that a slot draws of an element.
 const DRAWS: u64 = 5;

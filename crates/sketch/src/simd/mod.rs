@@ -279,7 +279,10 @@ impl Level {
         packed: &mut Packed,
     ) {
         for part in hashes.chunks(BLOCK.max(slots.len())) {
-            let draws = self.plan(round, slots);
+            let draws = self.compiled(
+                #[inline(always)]
+                || Draws::new(round, slots),
+            );
             if round == 0 && self == Self::PORTABLE {
                 draws.scatter_first(part, slots);
                 continue;
@@ -303,14 +306,6 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx512 => unsafe { avx512::affine_min(hashes, a, b, minima) },
         }
-    }
-
-    /// The draws of a round to `slots` as they are now.
-    fn plan(self, round: u32, slots: &[u32]) -> Draws {
-        self.compiled(
-            #[inline(always)]
-            || Draws::new(round, slots),
-        )
     }
 
     /// Writes the wanted draws of at most [`BLOCK`] hashes to the front of

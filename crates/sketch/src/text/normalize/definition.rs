@@ -37,11 +37,7 @@ fn once(steps: CharacterSteps, text: &str, check: Check) -> Result<String, Error
     }
     if steps.diacritics {
         let kept = |c: char| c.general_category() != GeneralCategory::NonspacingMark;
-        let decomposed = match steps.form {
-            NormalForm::Nfkc => Decomposed::compatible(&text, check)?,
-            NormalForm::AsWritten | NormalForm::Nfc => Decomposed::canonical(&text, check)?,
-        };
-        text = decomposed.retain(kept, check).composed(check)?;
+        text = Decomposed::of(steps.form, &text, check)?.retain(kept, check).composed(check)?;
     }
     memory::text(checked(&text, check).filter_map(|c| mapped(steps, c)))
 }
@@ -56,11 +52,7 @@ fn formed(form: NormalForm, text: String, check: Check) -> Result<String, Error>
     if is_formed {
         return Ok(text);
     }
-    let decomposed = match form {
-        NormalForm::Nfkc => Decomposed::compatible(&text, check)?,
-        NormalForm::AsWritten | NormalForm::Nfc => Decomposed::canonical(&text, check)?,
-    };
-    decomposed.composed(check)
+    Decomposed::of(form, &text, check)?.composed(check)
 }
 
 /// Applies the steps after the normal form to a character by itself.
@@ -144,28 +136,19 @@ impl Classed {
 struct Decomposed(Vec<Classed>);
 
 impl Decomposed {
-    /// The canonical decomposition, NFD.
-    fn canonical(text: &str, check: Check) -> Result<Self, Error> {
-        Self::by(text, |c, emit| decompose_canonical(c, emit), check)
-    }
-
-    /// The compatibility decomposition, NFKD.
-    fn compatible(text: &str, check: Check) -> Result<Self, Error> {
-        Self::by(text, |c, emit| decompose_compatible(c, emit), check)
-    }
-
-    fn by(
-        text: &str,
-        decompose: impl Fn(char, &mut dyn FnMut(char)),
-        check: Check,
-    ) -> Result<Self, Error> {
+    /// The compatibility decomposition of a form that is one, NFKD; else the canonical one, NFD.
+    fn of(form: NormalForm, text: &str, check: Check) -> Result<Self, Error> {
         let mut chars = memory::with_capacity(text.chars().count())?;
         for c in checked(text, check) {
             let mut outcome = Ok(());
-            decompose(c, &mut |part| {
+            let push = |part| {
                 let pushed = memory::push(&mut chars, Classed::of(part));
                 outcome = std::mem::replace(&mut outcome, Ok(())).and(pushed);
-            });
+            };
+            match form {
+                NormalForm::Nfkc => decompose_compatible(c, push),
+                NormalForm::AsWritten | NormalForm::Nfc => decompose_canonical(c, push),
+            }
             outcome?;
         }
         let mut done = 0;
@@ -265,10 +248,16 @@ mod tests {
     fn forms(text: &str) -> [String; 4] {
         let plain = |decomposed: Decomposed| decomposed.0.into_iter().map(Classed::char).collect();
         [
-            plain(Decomposed::canonical(text, &mut || ()).unwrap()),
-            plain(Decomposed::compatible(text, &mut || ()).unwrap()),
-            Decomposed::canonical(text, &mut || ()).unwrap().composed(&mut || ()).unwrap(),
-            Decomposed::compatible(text, &mut || ()).unwrap().composed(&mut || ()).unwrap(),
+            plain(Decomposed::of(NormalForm::Nfc, text, &mut || ()).unwrap()),
+            plain(Decomposed::of(NormalForm::Nfkc, text, &mut || ()).unwrap()),
+            Decomposed::of(NormalForm::Nfc, text, &mut || ())
+                .unwrap()
+                .composed(&mut || ())
+                .unwrap(),
+            Decomposed::of(NormalForm::Nfkc, text, &mut || ())
+                .unwrap()
+                .composed(&mut || ())
+                .unwrap(),
         ]
     }
 

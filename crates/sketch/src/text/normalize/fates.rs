@@ -9,7 +9,7 @@ use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::definition::settle;
-use super::steps::{CharacterSteps, NormalForm, Punctuation};
+use super::steps::{CharacterSteps, NormalForm};
 use crate::error::Error;
 use crate::memory;
 use crate::simd::{CharSet, SINGLE};
@@ -260,19 +260,8 @@ fn composes_with_nothing(c: char) -> bool {
 const COMBINATIONS: usize = 3 * 4 * 32;
 
 fn number(steps: CharacterSteps) -> usize {
-    let form = match steps.form {
-        NormalForm::AsWritten => 0,
-        NormalForm::Nfc => 1,
-        NormalForm::Nfkc => 2,
-    };
-    let punctuation = match steps.punctuation {
-        Punctuation::Kept => 0,
-        Punctuation::Removed => 1,
-        Punctuation::Space => 2,
-        Punctuation::BasicRemoved => 3,
-    };
     let switches =
         [steps.casefold, steps.diacritics, steps.invisible, steps.digits, steps.whitespace];
     let switch = |number, on: bool| number * 2 + usize::from(on);
-    switches.into_iter().fold(form * 4 + punctuation, switch)
+    switches.into_iter().fold(steps.form as usize * 4 + steps.punctuation as usize, switch)
 }

@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
         };
         match self.seen.iter().find(|(seen, _)| *seen == sets) {
             Some((_, before)) if *before == step => Err(Error::RepeatedStep(excerpt(step))),
-            Some((_, before)) => Err(contradiction(before, step)),
+            Some((_, before)) => Err(Error::ContradictorySteps(excerpt(before), excerpt(step))),
             None => {
                 self.seen.push((sets, step));
                 Ok(())
@@ -243,10 +243,6 @@ fn length(value: &str) -> Result<usize, Error> {
         Some(number) => Ok(number),
         None => Err(Error::MinLength(excerpt(value))),
     }
-}
-
-fn contradiction(first: &str, second: &str) -> Error {
-    Error::ContradictorySteps(excerpt(first), excerpt(second))
 }
 
 /// The steps in the order in which they are done, or `none`; [`FromStr`] reads
