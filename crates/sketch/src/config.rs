@@ -40,21 +40,18 @@ pub struct Config {
 }
 
 impl Config {
-    /// The version of the algorithms: it grows when the same configuration
-    /// starts to give other values.
+    /// The version of the algorithms: it grows when the same configuration starts to give other values.
     pub const VERSION: i32 = 1;
 
     /// Validates a configuration as a user writes it.
     ///
-    /// `seed` 0 is the specification as given; any other seed selects another,
-    /// independent family of hash functions. With the schemes of datasketch it
-    /// is datasketch's seed.
+    /// `seed` 0 is the specification as given; any other seed selects another, independent family of hash functions.
+    /// With the schemes of datasketch it is datasketch's seed.
     ///
     /// # Errors
-    /// [`Error::UnknownScheme`]; [`Error::NumPerm`] outside
-    /// `1..=`[`MAX_NUM_PERM`]; [`Error::UnknownUnit`]; [`Error::ShingleSize`]
-    /// outside `1..=`[`MAX_SHINGLE_SIZE`]; [`Error::Seed`] outside
-    /// `0..=u32::MAX` with a scheme of datasketch. The first in this order.
+    /// [`Error::UnknownScheme`]; [`Error::NumPerm`] outside `1..=`[`MAX_NUM_PERM`]; [`Error::UnknownUnit`];
+    /// [`Error::ShingleSize`] outside `1..=`[`MAX_SHINGLE_SIZE`]; [`Error::Seed`] outside `0..=u32::MAX` with a scheme
+    /// of datasketch. The first in this order.
     pub fn new(
         scheme: &str,
         num_perm: i64,
@@ -80,8 +77,7 @@ impl Config {
     /// This configuration, with texts normalised before they are cut.
     ///
     /// # Errors
-    /// [`Error::AnchorsDropped`] if the normalisation drops the stop words that
-    /// anchored shingles start with.
+    /// [`Error::AnchorsDropped`] if the normalisation drops the stop words that anchored shingles start with.
     pub fn with_normalization(self, normalization: Normalization) -> Result<Self, Error> {
         if self.unit == Unit::Anchored && normalization.stop_words == Dropped::Configured {
             return Err(Error::AnchorsDropped);
@@ -89,9 +85,8 @@ impl Config {
         Self { normalization, ..self }.with_rules()
     }
 
-    /// This configuration, with other stop words than the English ones: those that
-    /// anchored shingles start with, and that the step `stop_words` of the
-    /// normalisation drops.
+    /// This configuration, with other stop words than the English ones: those that anchored shingles start with, and
+    /// that the step `stop_words` of the normalisation drops.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -99,9 +94,8 @@ impl Config {
         Self { stop_words, ..self }.with_rules()
     }
 
-    /// This configuration, with texts as bags, in which a repeat counts, or as sets.
-    /// Similarities of bags are weighted: the sum of the lesser numbers of
-    /// occurrences over the sum of the greater.
+    /// This configuration, with texts as bags, in which a repeat counts, or as sets. Similarities of bags are weighted:
+    /// the sum of the lesser numbers of occurrences over the sum of the greater.
     #[must_use]
     pub fn with_bag(self, bag: bool) -> Self {
         Self { bag, ..self }
@@ -143,8 +137,7 @@ impl Config {
         self.shingle_size
     }
 
-    /// The seed; 0 is the specification as given, but with the schemes of
-    /// datasketch.
+    /// The seed; 0 is the specification as given, but with the schemes of datasketch.
     #[must_use]
     pub const fn seed(&self) -> i64 {
         self.seed
@@ -168,8 +161,7 @@ impl Config {
         self.bag
     }
 
-    /// True if the tables of Unicode have a say: not if characters are compared
-    /// as they are written.
+    /// True if the tables of Unicode have a say: not if characters are compared as they are written.
     #[must_use]
     pub fn depends_on_unicode(&self) -> bool {
         self.unit != Unit::Char || !self.normalization.is_none()

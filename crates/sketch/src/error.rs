@@ -13,8 +13,7 @@ use crate::limits::{
 /// The most characters of a refused text that an error carries.
 const EXCERPT: usize = 64;
 
-/// A refused argument. Every public function of the crate that can fail fails
-/// with this.
+/// A refused argument. Every public function of the crate that can fail fails with this.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -54,8 +53,7 @@ pub enum Error {
     LeanLength {
         /// The bytes there are.
         bytes: usize,
-        /// The hash values that the header counts, negated in the format
-        /// of datasketch 2.
+        /// The hash values that the header counts, negated in the format of datasketch 2.
         count: i32,
     },
     /// LeanMinHash bytes with a scheme code other than 1, affine32.

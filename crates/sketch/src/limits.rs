@@ -22,8 +22,7 @@ pub const DEFAULT_THRESHOLD: f64 = 0.8;
 
 /// The largest `min_length` of a normalisation, in characters.
 pub const MAX_MIN_LENGTH: usize = 64;
-/// The most bytes that a list of stop words may have as a text: with it, all that is made of a
-/// list is bounded.
+/// The most bytes that a list of stop words may have as a text: with it, all that is made of a list is bounded.
 pub const MAX_STOP_WORDS: usize = 1 << 16;
 
 /// The shortest passage that is looked for, in characters: what is shorter is a phrase.

@@ -122,8 +122,7 @@ impl ClusterEvent {
         }
     }
 
-    /// Its place in the log of an update: by step, then by clusters, then by document. A split
-    /// stands before its moves.
+    /// Its place in the log of an update: by step, then by clusters, then by document. A split stands before its moves.
     pub(super) fn place(self) -> (u8, ClusterId, ClusterId, Option<u32>) {
         let step = match self {
             Self::Leave { .. } => 0,

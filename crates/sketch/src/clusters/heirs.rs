@@ -106,8 +106,7 @@ pub(super) fn inherit(
     Ok(next)
 }
 
-/// True if the least document decides to which component the id of an old cluster goes, and is not
-/// known.
+/// True if the least document decides to which component the id of an old cluster goes, and is not known.
 pub(super) fn is_tie(of_one: &[Piece]) -> bool {
     let most = of_one.iter().map(|piece| piece.weight).max();
     let mut largest = of_one.iter().filter(|piece| Some(piece.weight) == most);

@@ -9,9 +9,8 @@
 //!    several such the oldest. A component to which none came takes a new one; these are handed out
 //!    in the order of least keys.
 //!
-//! So ids are a pure function of the old state and the new components. However the components were
-//! found, whether of all documents or of those alone that may have changed, the ids are the same, and
-//! so is the log.
+//! So ids are a pure function of the old state and the new components. However the components were found, whether of
+//! all documents or of those alone that may have changed, the ids are the same, and so is the log.
 //!
 //! ```
 //! use sketch::clusters::{Outcome, RankedDocument, update};

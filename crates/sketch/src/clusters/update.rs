@@ -23,8 +23,7 @@ pub struct Update {
 pub enum Outcome {
     /// The update.
     Done(Update),
-    /// Documents of these old clusters' blocks move one by one, or decide by their keys: they must be
-    /// named.
+    /// Documents of these old clusters' blocks move one by one, or decide by their keys: they must be named.
     Name(Vec<ClusterId>),
 }
 

@@ -29,9 +29,8 @@ struct Entry {
 }
 
 impl HashBuckets {
-    /// Calls `visit` with each set of two or more documents that have the same hash in `column`,
-    /// of those that `wanted` lets pass; each ascending, in an order that depends on the hashes
-    /// only.
+    /// Calls `visit` with each set of two or more documents that have the same hash in `column`, of those that `wanted`
+    /// lets pass; each ascending, in an order that depends on the hashes only.
     pub(super) fn for_each<C: Hashes>(
         &mut self,
         corpus: &mut C,

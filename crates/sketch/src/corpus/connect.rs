@@ -20,8 +20,7 @@ pub struct Connected {
 
 /// Joins the leaders that share a band and are similar.
 ///
-/// Asks only where the answer matters: never about two documents of one component, nor
-/// about the same pair twice.
+/// Asks only where the answer matters: never about two documents of one component, nor about the same pair twice.
 ///
 /// # Complexity
 ///

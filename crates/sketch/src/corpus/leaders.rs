@@ -9,10 +9,9 @@ use super::pairs::Pair;
 use crate::error::Error;
 use crate::memory;
 
-/// Takes `documents` in their order: one that is similar to an earlier leader belongs to the
-/// first such leader, any other becomes a leader itself (Hartigan, *Clustering Algorithms*, 1975,
-/// chapter 3). Calls `assign` with (leader, member, similarity) for each member that is not its
-/// own leader.
+/// Takes `documents` in their order: one that is similar to an earlier leader belongs to the first such leader, any
+/// other becomes a leader itself (Hartigan, *Clustering Algorithms*, 1975, chapter 3). Calls `assign` with (leader,
+/// member, similarity) for each member that is not its own leader.
 ///
 /// So no two leaders that share a band are similar, and no chain of links leads from a leader to
 /// what has nothing in common with it. Memory grows with the number of leaders.

@@ -87,9 +87,8 @@ pub fn least_similar<E>(
     Ok(Some(least))
 }
 
-/// The highest threshold at which `documents`, which are connected, would still be: the least
-/// similarity on their maximum spanning tree (single linkage; Gower, Ross 1969). 1 for one
-/// document.
+/// The highest threshold at which `documents`, which are connected, would still be: the least similarity on their
+/// maximum spanning tree (single linkage; Gower, Ross 1969). 1 for one document.
 ///
 /// Compares every two of them (Prim's algorithm): for clusters of moderate size.
 ///

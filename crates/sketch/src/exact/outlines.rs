@@ -1,15 +1,13 @@
 //! Outlines of sets: a few words that show that two of them cannot be similar.
 //!
-//! Where the sets of a group do not fit into memory, to compare two of them is to fetch both and
-//! to count, and most pairs turn out not to be similar enough. So of each set is kept how
-//! many elements it has, and one bit for some of its hashes. An element of A whose bit B lacks is
-//! not in B, so at least as many elements as there are such bits are not. That bounds what the two
-//! have in common, and never too tightly. The hashes need not be sorted for it, nor be distinct: then the
-//! number of elements is known by two bounds.
+//! Where the sets of a group do not fit into memory, to compare two of them is to fetch both and to count, and most
+//! pairs turn out not to be similar enough. So of each set is kept how many elements it has, and one bit for some of
+//! its hashes. An element of A whose bit B lacks is not in B, so at least as many elements as there are such bits are
+//! not. That bounds what the two have in common, and never too tightly. The hashes need not be sorted for it, nor be
+//! distinct: then the number of elements is known by two bounds.
 //!
-//! A large set has a wide outline, a small one a narrow one. Widths are powers of two, and a bit is found by the
-//! low bits of its hash: so a wide outline is a narrow one many times over, of which the parts can be laid upon each
-//! other.
+//! A large set has a wide outline, a small one a narrow one. Widths are powers of two, and a bit is found by the low
+//! bits of its hash: so a wide outline is a narrow one many times over, of which the parts can be laid upon each other.
 //!
 //! Memory that is short makes all of them narrow, and then most bits are set and say nothing. Outlines that are wide
 //! enough may be kept elsewhere, and be looked at where the narrow ones rule nothing out.

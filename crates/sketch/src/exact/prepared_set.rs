@@ -197,9 +197,8 @@ impl Count {
     }
 }
 
-/// Hashes with stamps, in the first free place from that of the hash on; three of four places are
-/// always free. An entry of another stamp than the one asked for counts as free in the table of
-/// misses, so that it needs not be cleared.
+/// Hashes with stamps, in the first free place from that of the hash on; three of four places are always free. An entry
+/// of another stamp than the one asked for counts as free in the table of misses, so that it needs not be cleared.
 struct Table {
     places: Vec<(u64, u64)>,
     shift: u32,

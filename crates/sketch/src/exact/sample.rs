@@ -59,17 +59,15 @@ impl ExactSample {
     }
 }
 
-/// The 95 % confidence interval of a ratio of sums over all documents, such as the recall: of the
-/// pairs that documents have, the share that was found. `sample` has of each document of a simple
-/// random sample how many of its pairs are counted, and how many it has; `population` is how many
-/// documents there are. `None` if the sample has no pair.
+/// The 95 % confidence interval of a ratio of sums over all documents, such as the recall: of the pairs that documents
+/// have, the share that was found. `sample` has of each document of a simple random sample how many of its pairs are
+/// counted, and how many it has; `population` is how many documents there are. `None` if the sample has no pair.
 ///
-/// Documents are sampled, not pairs: those of a document are found or missed together, and count
-/// as often as the document has pairs. So the variance is that of a ratio (Cochran, *Sampling
-/// Techniques*, 1977, section 6.4), which says as how many independent pairs the sample counts;
-/// of that many the interval is Wilson's, with Student's quantile (Korn, Graubard 1998). If all
-/// pairs of the sample are counted, or none, there is no variance to see, and pairs of one
-/// document are taken for one event.
+/// Documents are sampled, not pairs: those of a document are found or missed together, and count as often as the
+/// document has pairs. So the variance is that of a ratio (Cochran, *Sampling Techniques*, 1977, section 6.4), which
+/// says as how many independent pairs the sample counts; of that many the interval is Wilson's, with Student's quantile
+/// (Korn, Graubard 1998). If all pairs of the sample are counted, or none, there is no variance to see, and pairs of
+/// one document are taken for one event.
 #[must_use]
 pub fn ratio_interval(sample: &[(u64, u64)], population: u64) -> Option<(f64, f64)> {
     let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
@@ -101,8 +99,7 @@ pub fn ratio_interval(sample: &[(u64, u64)], population: u64) -> Option<(f64, f6
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// The 97.5 % quantile of Student's distribution, for not too few degrees of freedom (Abramowitz,
-/// Stegun 26.7.5).
+/// The 97.5 % quantile of Student's distribution, for not too few degrees of freedom (Abramowitz, Stegun 26.7.5).
 fn student(degrees: f64) -> f64 {
     let n = degrees.max(1.0);
     let z = Z;

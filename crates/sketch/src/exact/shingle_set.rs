@@ -98,9 +98,8 @@ impl ShingleSet {
         (united > 0).then(|| common as f64 / united as f64)
     }
 
-    /// The Jaccard similarity if it is at least `threshold`. It stops as soon as the sets differ
-    /// in too many shingles: after a few for most pairs, since the hashes are in no order that
-    /// means anything.
+    /// The Jaccard similarity if it is at least `threshold`. It stops as soon as the sets differ in too many shingles:
+    /// after a few for most pairs, since the hashes are in no order that means anything.
     #[must_use]
     pub fn jaccard_at_least(&self, other: &Self, threshold: f64) -> Option<f64> {
         /// Steps between two looks at the difference.
@@ -125,8 +124,7 @@ impl ShingleSet {
         (united > 0 && jaccard >= threshold).then_some(jaccard)
     }
 
-    /// The containment |A ∩ B| / |A| of this set in `other`; `None` if this
-    /// set is empty.
+    /// The containment |A ∩ B| / |A| of this set in `other`; `None` if this set is empty.
     #[must_use]
     pub fn containment(&self, other: &Self) -> Option<f64> {
         self.overlap(other, &mut || ()).containment()

@@ -1,8 +1,7 @@
 //! Elements of ready-made sets, and the bytes by which they are hashed.
 //!
-//! The bytes are part of what a stored signature means: an element has those of its text form,
-//! whatever its type, so that the integer 7 in one table is the text `7` in another. Only byte
-//! strings stand for themselves.
+//! The bytes are part of what a stored signature means: an element has those of its text form, whatever its type, so
+//! that the integer 7 in one table is the text `7` in another. Only byte strings stand for themselves.
 
 use std::io::Write;
 
@@ -46,24 +45,21 @@ impl Element<'_> {
     }
 }
 
-/// The hash of the elements of a set. It is part of the name of a
-/// [`Scheme`](crate::Scheme).
+/// The hash of the elements of a set. It is part of the name of a [`Scheme`](crate::Scheme).
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum ElementHash {
     /// XXH3_64, seed 0. Datasketch's schemes use the low half: in Python
     /// `lambda b: xxhash.xxh3_64_intdigest(b) & 0xffffffff`.
     #[default]
     Xxh3,
-    /// The first four bytes of SHA-1 as a little-endian number: the
-    /// `sha1_hash32` of datasketch.
+    /// The first four bytes of SHA-1 as a little-endian number: the `sha1_hash32` of datasketch.
     Sha1,
     /// XXH32, seed 0: in Python `xxhash.xxh32_intdigest`.
     Xxh32,
 }
 
 impl ElementHash {
-    /// The hash of an element given by its bytes; below 2^32 but for
-    /// [`ElementHash::Xxh3`].
+    /// The hash of an element given by its bytes; below 2^32 but for [`ElementHash::Xxh3`].
     #[must_use]
     pub fn hash(self, element: &[u8]) -> u64 {
         match self {

@@ -27,8 +27,7 @@ pub(crate) const fn fmix64(z: u64) -> u64 {
     z ^ (z >> 33)
 }
 
-/// The `i`-th constant: the upper half of the `i`-th output of SplitMix64
-/// seeded with [`START`].
+/// The `i`-th constant: the upper half of the `i`-th output of SplitMix64 seeded with [`START`].
 const fn constant(i: u64) -> u32 {
     (mix64(START.wrapping_add((i + 1).wrapping_mul(GOLDEN))) >> 32) as u32
 }

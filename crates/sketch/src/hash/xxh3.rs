@@ -1,10 +1,9 @@
 //! XXH3_64 with seed 0, for inputs of any length.
 //!
-//! Shingles are short, and the crate xxhash-rust spends more time on finding
-//! out how short than on hashing. So the formulas for up to 32 bytes
-//! stand here (xxHash specification, "XXH3 algorithm description", "Small
-//! inputs" and "Medium inputs"); longer inputs go to the crate. The vector kernels compute the same
-//! formulas on several windows at once.
+//! Shingles are short, and the crate xxhash-rust spends more time on finding out how short than on hashing. So the
+//! formulas for up to 32 bytes stand here (xxHash specification, "XXH3 algorithm description", "Small inputs" and
+//! "Medium inputs"); longer inputs go to the crate. The vector kernels compute the same formulas on several windows at
+//! once.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -41,8 +40,7 @@ fn hash_long(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
 }
 
-/// Fills `out` with XXH3_64 of the windows of `width` bytes, as far as there
-/// are windows.
+/// Fills `out` with XXH3_64 of the windows of `width` bytes, as far as there are windows.
 pub(crate) fn windows(bytes: &[u8], width: usize, out: &mut [u64]) {
     // One loop per formula; the length is tested outside.
     match width {

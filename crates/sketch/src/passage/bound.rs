@@ -77,9 +77,8 @@ impl Bound {
         &self.entries
     }
 
-    /// The cheapest entries, by their places in [`Self::entries`], of which every text that has
-    /// enough of the passage has one. `cost` is `None` for an entry that cannot be asked for;
-    /// `None` if it takes such entries.
+    /// The cheapest entries, by their places in [`Self::entries`], of which every text that has enough of the passage
+    /// has one. `cost` is `None` for an entry that cannot be asked for; `None` if it takes such entries.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

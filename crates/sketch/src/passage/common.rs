@@ -68,9 +68,8 @@ impl CommonRuns {
         self.runs
     }
 
-    /// The runs that are worth to be listed, in order: those that most documents have first, each if it has
-    /// `min_match` characters that are not listed yet. So what some documents happen to have next to a passage is not
-    /// listed.
+    /// The runs that are worth to be listed, in order: those that most documents have first, each if it has `min_match`
+    /// characters that are not listed yet. So what some documents happen to have next to a passage is not listed.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

@@ -1,9 +1,8 @@
 //! Hashes of the windows of a text: a polynomial in the code points, modulo 2^64, mixed.
 //!
-//! A block of windows is hashed by doubling, `h_2l[i] = h_l[i] * B^l + h_l[i + l]`, which carries
-//! nothing from one window to the next, so that the compiler makes vectors of it. Without vector
-//! instructions the polynomial rolls. Both give the same values, and minima of them are stored:
-//! they never change.
+//! A block of windows is hashed by doubling, `h_2l[i] = h_l[i] * B^l + h_l[i + l]`, which carries nothing from one
+//! window to the next, so that the compiler makes vectors of it. Without vector instructions the polynomial rolls. Both
+//! give the same values, and minima of them are stored: they never change.
 
 use super::characters::CodePoint;
 use crate::error::Error;

@@ -1,8 +1,7 @@
 //! Passages: what of one text is in another.
 //!
-//! A *window* is `min_match` consecutive characters of a normalised text. A passage is covered by a
-//! text as far as its windows occur in it. No window is missed, for texts decide; fingerprints only
-//! say where to look.
+//! A *window* is `min_match` consecutive characters of a normalised text. A passage is covered by a text as far as its
+//! windows occur in it. No window is missed, for texts decide; fingerprints only say where to look.
 //!
 //! ```
 //! use sketch::Normalization;

@@ -1,10 +1,9 @@
 //! The runs that two texts have in common, by a table of anchors of one and a walk through the other.
 //!
-//! A window of `t` characters has exactly one gram of `k` at a multiple of `t - k + 1`. So a table
-//! of those grams of `b`, its anchors, meets every window of `b`, and the grams of `a` are looked
-//! up one by one. A hit is compared and extended to both sides. A gram in many places of `b` (a
-//! ruler, spaces, a table of numbers) is extended in a few of them only; the windows of `a` that
-//! may have missed are looked up afterwards by the hash of the whole window.
+//! A window of `t` characters has exactly one gram of `k` at a multiple of `t - k + 1`. So a table of those grams of
+//! `b`, its anchors, meets every window of `b`, and the grams of `a` are looked up one by one. A hit is compared and
+//! extended to both sides. A gram in many places of `b` (a ruler, spaces, a table of numbers) is extended in a few of
+//! them only; the windows of `a` that may have missed are looked up afterwards by the hash of the whole window.
 
 use std::ops::Range;
 
@@ -56,9 +55,8 @@ const PLACES: usize = 16;
 /// No anchor, no class.
 const NONE: u32 = u32::MAX;
 
-/// Runs of `min_match` or more characters whose union in `a` is all of `a` that lies in windows
-/// which `b` has, by place in `a`: as few as greedy covering needs. An `a` of fewer characters is
-/// one window of its own length.
+/// Runs of `min_match` or more characters whose union in `a` is all of `a` that lies in windows which `b` has, by place
+/// in `a`: as few as greedy covering needs. An `a` of fewer characters is one window of its own length.
 ///
 /// `check` is called at least every 64 KiB of text.
 ///

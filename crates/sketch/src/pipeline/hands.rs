@@ -185,8 +185,7 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Gives a batch of so many bytes to be computed, and calls `take` with those that are done, in
-    /// order.
+    /// Gives a batch of so many bytes to be computed, and calls `take` with those that are done, in order.
     ///
     /// # Errors
     /// Those of [`BatchWork::work`] and those of `take`.

@@ -198,8 +198,7 @@ struct Passages {
 }
 
 impl Signer {
-    /// Makes the band hashes of a banding. What a sketcher allocates once is allocated here, so that
-    /// no thread has to.
+    /// Makes the band hashes of a banding. What a sketcher allocates once is allocated here, so that no thread has to.
     #[must_use]
     pub fn new(mut sketcher: Sketcher, banding: Banding) -> Self {
         // Without memory, the first text is refused as this one.

@@ -246,8 +246,7 @@ impl WordWindows {
     }
 }
 
-/// The one shingle of a text with fewer words than a window, or without an
-/// anchor.
+/// The one shingle of a text with fewer words than a window, or without an anchor.
 #[cold]
 fn all_words(config: &Config, level: Level, text: &str, chunks: &mut HashBuffer) {
     let (mut polynomial, mut words) = (0_u64, 0);

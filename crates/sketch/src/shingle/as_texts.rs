@@ -13,12 +13,10 @@ use crate::memory;
 use crate::text::chars::{char_len, char_start, is_blank};
 use crate::text::{Unit, WordRules, words};
 
-/// `text` after the normalisation of `config`: what is cut into shingles.
-/// Borrowed if nothing changes.
+/// `text` after the normalisation of `config`: what is cut into shingles. Borrowed if nothing changes.
 ///
-/// With units of characters this is all that is compared: tokens that the
-/// normalisation drops are gone, and those that it keeps have one space
-/// between them. Words are dropped only when the text is cut: see [`tokens`].
+/// With units of characters this is all that is compared: tokens that the normalisation drops are gone, and those that
+/// it keeps have one space between them. Words are dropped only when the text is cut: see [`tokens`].
 ///
 /// `check` is called as by [`Normalization::normalize`](crate::Normalization::normalize).
 ///
@@ -37,9 +35,8 @@ pub fn normalize_text<'a>(
     Ok(normalized)
 }
 
-/// Calls `f` for each token of `text` that is compared, in order: each
-/// character, or each word, of the normalised text, but for those that the
-/// normalisation drops.
+/// Calls `f` for each token of `text` that is compared, in order: each character, or each word, of the normalised text,
+/// but for those that the normalisation drops.
 ///
 /// A text that is blank after normalisation has no token.
 ///
@@ -88,12 +85,10 @@ fn kept_between_spaces(rules: &WordRules, text: &str, check: Check) -> Result<St
 
 /// Calls `f` for each shingle of `text`, in order and with repeats.
 ///
-/// The text is normalised first. Characters: each window of `shingle_size`
-/// Unicode scalar values. Words: each window of `shingle_size` words, joined by
-/// one space. Anchored: those of the windows of words that start with a stop
-/// word. A text with fewer tokens than one window, or without an anchored one,
-/// has one shingle: all of it. One that is empty or has nothing but white
-/// space, or with words no word, has no shingle.
+/// The text is normalised first. Characters: each window of `shingle_size` Unicode scalar values. Words: each window of
+/// `shingle_size` words, joined by one space. Anchored: those of the windows of words that start with a stop word. A
+/// text with fewer tokens than one window, or without an anchored one, has one shingle: all of it. One that is empty or
+/// has nothing but white space, or with words no word, has no shingle.
 ///
 /// `check` is called as by [`Sketcher::sketch`](crate::Sketcher::sketch).
 ///

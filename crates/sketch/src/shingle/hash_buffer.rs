@@ -1,5 +1,4 @@
-//! Collects hashes and hands them on in chunks, so that no text needs memory in
-//! proportion to its length.
+//! Collects hashes and hands them on in chunks, so that no text needs memory in proportion to its length.
 
 use std::ops::ControlFlow;
 

@@ -22,15 +22,13 @@ const RANDOM: f64 = 1.5;
 /// The similarity that they may have with another `shingle_size`.
 const WANTED: f64 = 0.01;
 
-/// The least `shingle_size` of characters with which unrelated texts like this one would have little
-/// in common, where that of `config` is too small for it; `None` where it is not, or the text is too
-/// short to tell.
+/// The least `shingle_size` of characters with which unrelated texts like this one would have little in common, where
+/// that of `config` is too small for it; `None` where it is not, or the text is too short to tell.
 ///
-/// The model is that of characters drawn independently, as often as they come in the text. Each of
-/// `size` has an entropy of `h` bits, so there are about `2^(h * size)` shingles to choose from, and
-/// a text of `n` characters has each of them with probability `q = 1 - exp(-n / 2^(h * size))`. Two
-/// such texts are similar by `q / (2 - q)`. What people write is less random than that, and its
-/// shingles are fewer: it saturates sooner than this says.
+/// The model is that of characters drawn independently, as often as they come in the text. Each of `size` has an
+/// entropy of `h` bits, so there are about `2^(h * size)` shingles to choose from, and a text of `n` characters has
+/// each of them with probability `q = 1 - exp(-n / 2^(h * size))`. Two such texts are similar by `q / (2 - q)`. What
+/// people write is less random than that, and its shingles are fewer: it saturates sooner than this says.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].

@@ -14,20 +14,16 @@ use crate::memory;
 use crate::scheme::Scheme;
 use crate::simd::Level;
 
-/// Appends the hash of each shingle of `text` to `out`, in order and with
-/// repeats; the seed of `config` plays no part.
+/// Appends the hash of each shingle of `text` to `out`, in order and with repeats; the seed of `config` plays no part.
 ///
-/// A window of characters hashes to XXH3_64 (seed 0) of its UTF-8 bytes. A
-/// window of words `1..=w`: `H = XXH3(w1)`, then `H = H * G + XXH3(wi)` modulo
-/// 2^64 for each further word, and `mix64(H)` in the end; a window of one word
-/// hashes to `XXH3(w1)`. The schemes of datasketch hash each shingle as
-/// [`for_each_shingle`](crate::for_each_shingle) gives it with their
-/// [`ElementHash`](crate::ElementHash). `check` is called as by
+/// A window of characters hashes to XXH3_64 (seed 0) of its UTF-8 bytes. A window of words `1..=w`: `H = XXH3(w1)`,
+/// then `H = H * G + XXH3(wi)` modulo 2^64 for each further word, and `mix64(H)` in the end; a window of one word
+/// hashes to `XXH3(w1)`. The schemes of datasketch hash each shingle as [`for_each_shingle`](crate::for_each_shingle)
+/// gives it with their [`ElementHash`](crate::ElementHash). `check` is called as by
 /// [`Sketcher::sketch`](crate::Sketcher::sketch).
 ///
-/// Of a bag ([`Config::with_bag`]) these are the hashes of its elements, in
-/// ascending order of their shingles' hashes `h`: `h`, then `mix64(h + i * G)`
-/// for the `i`-th repeat.
+/// Of a bag ([`Config::with_bag`]) these are the hashes of its elements, in ascending order of their shingles' hashes
+/// `h`: `h`, then `mix64(h + i * G)` for the `i`-th repeat.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`]; `out` then has the hashes of a part of the text.
@@ -83,8 +79,7 @@ pub(crate) fn has_any(config: &Config, text: &str, check: Check) -> Result<bool,
     Ok(any)
 }
 
-/// Appends the elements of the bag of a normalised text to `out`, those of a
-/// shingle after each other.
+/// Appends the elements of the bag of a normalised text to `out`, those of a shingle after each other.
 ///
 /// Counting takes all hashes at once: eight bytes for each of the shingles.
 pub(crate) fn append_elements(

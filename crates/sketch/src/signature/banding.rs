@@ -1,11 +1,9 @@
 //! Bands of a signature: how near-duplicates become equal keys.
 //!
-//! A signature is cut into `bands` bands of `rows` slots. Two documents are
-//! candidates if at least one band is equal; at similarity `j` that happens
-//! with probability `1 - (1 - j^rows)^bands` (Mining of Massive Datasets,
-//! section 3.4.2). The field's usual way to choose bands and rows minimises
-//! the area of both kinds of error and loses most pairs at high thresholds;
-//! here they are chosen from a stated recall.
+//! A signature is cut into `bands` bands of `rows` slots. Two documents are candidates if at least one band is equal;
+//! at similarity `j` that happens with probability `1 - (1 - j^rows)^bands` (Mining of Massive Datasets, section
+//! 3.4.2). The field's usual way to choose bands and rows minimises the area of both kinds of error and loses most
+//! pairs at high thresholds; here they are chosen from a stated recall.
 //!
 //! The buckets of an index are each of one scope: a tenant's documents meet no others.
 
@@ -17,8 +15,7 @@ use crate::hash::mix::{GOLDEN, fmix64};
 use crate::limits::{MAX_NUM_PERM, in_range};
 use crate::memory;
 
-/// A valid number of bands and of rows per band:
-/// `bands * rows <= MAX_NUM_PERM`.
+/// A valid number of bands and of rows per band: `bands * rows <= MAX_NUM_PERM`.
 ///
 /// ```
 /// use sketch::Banding;
@@ -36,8 +33,7 @@ pub struct Banding {
 }
 
 impl Banding {
-    /// Validates a banding. Whether a signature is long enough for it shows in
-    /// [`Banding::hashes`].
+    /// Validates a banding. Whether a signature is long enough for it shows in [`Banding::hashes`].
     ///
     /// # Errors
     /// [`Error::Bands`], [`Error::Rows`], [`Error::BandingTooLarge`].
@@ -50,18 +46,16 @@ impl Banding {
         Ok(Self { bands: valid_bands, rows: valid_rows })
     }
 
-    /// The banding with the fewest false candidates that finds a pair of
-    /// similarity `threshold` with probability `recall` or more: the most rows
-    /// whose `num_perm / rows` bands reach it.
+    /// The banding with the fewest false candidates that finds a pair of similarity `threshold` with probability
+    /// `recall` or more: the most rows whose `num_perm / rows` bands reach it.
     ///
     /// # Complexity
     ///
     /// Linear in `num_perm`.
     ///
     /// # Errors
-    /// [`Error::Threshold`] outside `(0, 1]`; [`Error::NumPerm`];
-    /// [`Error::Recall`] outside `(0, 1)`; [`Error::RecallUnattainable`] if
-    /// one row per band is not enough.
+    /// [`Error::Threshold`] outside `(0, 1]`; [`Error::NumPerm`]; [`Error::Recall`] outside `(0, 1)`;
+    /// [`Error::RecallUnattainable`] if one row per band is not enough.
     pub fn for_recall(threshold: f64, num_perm: i64, recall: f64) -> Result<Self, Error> {
         if !(threshold > 0.0 && threshold <= 1.0) {
             return Err(Error::Threshold(threshold));
@@ -94,9 +88,8 @@ impl Banding {
         self.rows
     }
 
-    /// The probability that two sets of similarity `j` share a band:
-    /// `1 - (1 - j^rows)^bands`. `j` outside `[0, 1]` counts as the nearer
-    /// end; NaN stays NaN.
+    /// The probability that two sets of similarity `j` share a band: `1 - (1 - j^rows)^bands`. `j` outside `[0, 1]`
+    /// counts as the nearer end; NaN stays NaN.
     #[must_use]
     pub fn probability(&self, j: f64) -> f64 {
         // Through logarithms: 1 - j^r may round to 1 although b of them count.
@@ -111,19 +104,17 @@ impl Banding {
         (self.bands as f64).recip().powf((self.rows as f64).recip())
     }
 
-    /// The fewest bands that find a pair of similarity `threshold` with
-    /// probability `recall` or more; all bands if they do not suffice, or if
-    /// an argument is NaN. So one index serves all thresholds above its own,
-    /// the higher the cheaper.
+    /// The fewest bands that find a pair of similarity `threshold` with probability `recall` or more; all bands if they
+    /// do not suffice, or if an argument is NaN. So one index serves all thresholds above its own, the higher the
+    /// cheaper.
     #[must_use]
     pub fn probes(&self, threshold: f64, recall: f64) -> usize {
         let needed = ((-recall).ln_1p() / self.ln_miss(threshold.clamp(0.0, 1.0))).ceil();
         if needed < self.bands as f64 { (needed as usize).max(1) } else { self.bands }
     }
 
-    /// Bands of as many rows, with no more bands than [`Banding::probes`] asks for at
-    /// that threshold: what an index stores that is never asked for less. Its
-    /// answers are those of all bands, since no query looks up the others.
+    /// Bands of as many rows, with no more bands than [`Banding::probes`] asks for at that threshold: what an index
+    /// stores that is never asked for less. Its answers are those of all bands, since no query looks up the others.
     #[must_use]
     pub fn trimmed(self, threshold: f64, recall: f64) -> Self {
         self.first(self.probes(threshold, recall))
@@ -137,19 +128,16 @@ impl Banding {
 
     /// Replaces `out` by the hashes of the bands, one per band.
     ///
-    /// Band hash `i` is XXH3_64 with seed `i` over the slots
-    /// `i * rows .. (i + 1) * rows`, each as four bytes, the least significant
-    /// first, with the bits of the result read as `i64`. The seed makes equal
-    /// content of different bands differ. For `[1, 2, 3, 4]`, 2 bands of 2
-    /// rows give `[254984204845929552, 5681563201217060630]`.
+    /// Band hash `i` is XXH3_64 with seed `i` over the slots `i * rows .. (i + 1) * rows`, each as four bytes, the
+    /// least significant first, with the bits of the result read as `i64`. The seed makes equal content of different
+    /// bands differ. For `[1, 2, 3, 4]`, 2 bands of 2 rows give `[254984204845929552, 5681563201217060630]`.
     ///
     /// # Complexity
     ///
     /// Linear in the slots that the bands cover.
     ///
     /// # Errors
-    /// [`Error::SignatureTooShort`] if there are fewer than `bands * rows`
-    /// slots; more are ignored.
+    /// [`Error::SignatureTooShort`] if there are fewer than `bands * rows` slots; more are ignored.
     pub fn hashes(&self, signature: &[i32], out: &mut Vec<i64>) -> Result<(), Error> {
         out.clear();
         let Some(covered) = signature.get(..self.bands * self.rows) else {
@@ -167,8 +155,7 @@ impl Banding {
         Ok(())
     }
 
-    /// The logarithm of the probability that one band differs at similarity
-    /// `j`.
+    /// The logarithm of the probability that one band differs at similarity `j`.
     fn ln_miss(&self, j: f64) -> f64 {
         (-j.powf(self.rows as f64)).ln_1p()
     }
@@ -183,8 +170,7 @@ const MISSING: u64 = 0x6d69_6e6c_7368_0002;
 pub struct ScopeHash(u64);
 
 impl ScopeHash {
-    /// This scope, with one more value, given by its hash; `None` of a missing one. The order
-    /// of values matters.
+    /// This scope, with one more value, given by its hash; `None` of a missing one. The order of values matters.
     #[must_use]
     pub fn with(self, value: Option<u64>) -> Self {
         Self(fmix64(self.0.wrapping_mul(GOLDEN) ^ value.unwrap_or(MISSING)))

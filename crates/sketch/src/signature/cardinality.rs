@@ -8,15 +8,12 @@
 //!   this one none with less than v: `t = -r * ln(1 - 1/K) - ln(1 - v/K)`; after
 //!   its R rounds, a minimum: `t = -R * ln(1 - 1/K) - ln(1 - v)`.
 //!
-//! So every slot's t is exponentially distributed with rate n, and the maximum
-//! likelihood estimate from K independent slots is `K / sum(t)`. With K - 1 in
-//! the place of K it is unbiased, and its standard error is `n / sqrt(K - 2)`
-//! (the inverse gamma distribution; Cohen, J. Comput. Syst. Sci. 55, 1997).
-//! The slots of fss are dependent, to the better: with K elements or fewer
-//! their number of draws is fixed, and only what they hit is random.
+//! So every slot's t is exponentially distributed with rate n, and the maximum likelihood estimate from K independent
+//! slots is `K / sum(t)`. With K - 1 in the place of K it is unbiased, and its standard error is `n / sqrt(K - 2)` (the
+//! inverse gamma distribution; Cohen, J. Comput. Syst. Sci. 55, 1997). The slots of fss are dependent, to the better:
+//! with K elements or fewer their number of draws is fixed, and only what they hit is random.
 //!
-//! Simulated (the ignored test below) for K = 16, 128 and 1024 and n from 1 to
-//! a million:
+//! Simulated (the ignored test below) for K = 16, 128 and 1024 and n from 1 to a million:
 //!
 //! | scheme | n | relative bias | relative error * sqrt(K - 2) |
 //! |---|---|---|---|
@@ -40,13 +37,11 @@ pub struct Cardinality {
 
 /// Estimates the number of distinct elements of a set from its signature.
 ///
-/// The estimate is unbiased and its standard error is `1 / sqrt(num_perm - 2)`
-/// of the number; that of fss is less by up to 30 % for sets of about
-/// `num_perm` elements, and its bias half an element in `num_perm`.
+/// The estimate is unbiased and its standard error is `1 / sqrt(num_perm - 2)` of the number; that of fss is less by up
+/// to 30 % for sets of about `num_perm` elements, and its bias half an element in `num_perm`.
 ///
-/// `signature` must be one of `scheme`, with whole slots: packed ones do not
-/// suffice. With the schemes of datasketch it is a little less than its
-/// `MinHash.count()`, which is biased by about 1 in `num_perm`.
+/// `signature` must be one of `scheme`, with whole slots: packed ones do not suffice. With the schemes of datasketch it
+/// is a little less than its `MinHash.count()`, which is biased by about 1 in `num_perm`.
 ///
 /// ```
 /// use sketch::{Config, Element, ElementHash, Sketcher, cardinality};
@@ -60,9 +55,8 @@ pub struct Cardinality {
 /// ```
 ///
 /// # Errors
-/// [`Error::CardinalitySlots`] with fewer than 3 slots;
-/// [`Error::CardinalityTooLarge`] above 2^30 elements, with fss above
-/// `num_perm * 2^26`, where slots become too coarse.
+/// [`Error::CardinalitySlots`] with fewer than 3 slots; [`Error::CardinalityTooLarge`] above 2^30 elements, with fss
+/// above `num_perm * 2^26`, where slots become too coarse.
 pub fn cardinality(signature: &[i32], scheme: Scheme) -> Result<Cardinality, Error> {
     if signature.len() < 3 {
         return Err(Error::CardinalitySlots(signature.len()));
@@ -79,8 +73,7 @@ pub fn cardinality(signature: &[i32], scheme: Scheme) -> Result<Cardinality, Err
         }
     };
     let estimate = (slots - 1.0) / total;
-    // Values are integers. Here the least is below 4 on average, and the step
-    // between them begins to show.
+    // Values are integers. Here the least is below 4 on average, and the step between them begins to show.
     let most = distinct_values / 4.0;
     if estimate > most {
         return Err(Error::CardinalityTooLarge { estimate, most });
@@ -182,8 +175,7 @@ mod tests {
         }
     }
 
-    /// The table of the documentation: cargo test --release -- --ignored
-    /// --nocapture bias_and_error
+    /// The table of the documentation: cargo test --release -- --ignored --nocapture bias_and_error
     #[test]
     #[ignore = "takes a minute; prints a table"]
     fn bias_and_error() {

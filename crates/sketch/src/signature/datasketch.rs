@@ -1,9 +1,8 @@
 //! The signatures of datasketch, a Python library: its two 32-bit schemes,
 //! with the hash functions that it draws from a seed.
 //!
-//! The functions come from numpy's `RandomState(seed)`, which is the Mersenne
-//! Twister MT19937 seeded with 32 bits. Numpy keeps that generator and the way
-//! it cuts numbers to a range as they are, for ever (NEP 19), which is what
+//! The functions come from numpy's `RandomState(seed)`, which is the Mersenne Twister MT19937 seeded with 32 bits.
+//! Numpy keeps that generator and the way it cuts numbers to a range as they are, for ever (NEP 19), which is what
 //! datasketch relies on as well.
 
 use std::ops::ControlFlow;
@@ -18,8 +17,7 @@ use crate::limits::Check;
 /// The modulus of the legacy scheme, a Mersenne prime.
 const PRIME: u64 = (1 << 61) - 1;
 
-/// The multiplier (odd) and the summand of each function of `affine32`: all
-/// multipliers are drawn before all summands.
+/// The multiplier (odd) and the summand of each function of `affine32`: all multipliers are drawn before all summands.
 pub(crate) fn affine32(seed: u32, num_perm: usize) -> Vec<(u32, u32)> {
     let mut generator = Mt::new(seed);
     // randint(0, 2^31) masks a draw, and no draw is outside the range.
@@ -54,8 +52,7 @@ impl Legacy {
         Self { functions: (0..num_perm).map(function).collect(), minima: Vec::new() }
     }
 
-    /// The minimum of each function over all hashes of `passes`; `None` if
-    /// there are none.
+    /// The minimum of each function over all hashes of `passes`; `None` if there are none.
     pub(crate) fn minimise(
         &mut self,
         passes: &mut SeededHashes,
@@ -79,8 +76,7 @@ impl Legacy {
     }
 }
 
-/// A number in `0..=most`: numpy masks 64 bits of the generator and draws again
-/// until they are in the range.
+/// A number in `0..=most`: numpy masks 64 bits of the generator and draws again until they are in the range.
 fn draw(generator: &mut Mt, most: u64) -> u64 {
     let mask = u64::MAX >> most.leading_zeros();
     loop {

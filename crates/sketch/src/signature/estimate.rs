@@ -1,16 +1,13 @@
-//! Estimates from signatures: the estimate of the Jaccard similarity, its error,
-//! and the signature of a union.
+//! Estimates from signatures: the estimate of the Jaccard similarity, its error, and the signature of a union.
 
 use crate::config::valid_num_perm;
 use crate::error::Error;
 use crate::scheme::Scheme;
 
-/// Estimates the Jaccard similarity of two sets from their signatures: the
-/// fraction of equal slots.
+/// Estimates the Jaccard similarity of two sets from their signatures: the fraction of equal slots.
 ///
-/// The estimate is unbiased, with a standard error of at most
-/// [`standard_error`]. Both signatures must come from one configuration; only
-/// their lengths can be checked here.
+/// The estimate is unbiased, with a standard error of at most [`standard_error`]. Both signatures must come from one
+/// configuration; only their lengths can be checked here.
 ///
 /// ```
 /// use sketch::{Config, Sketcher, estimate_jaccard, standard_error};

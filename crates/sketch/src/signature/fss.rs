@@ -1,15 +1,12 @@
 //! Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup, FOCS 2017).
 //!
-//! In each round every shingle draws one slot and one value, and a slot keeps
-//! the least value that came to it; the round number stands in the top bits, so
-//! that later rounds never displace earlier ones. It goes on until no slot is
-//! empty. With n shingles and K slots that is O(n + K log K) work instead of
-//! the textbook's n * K, with an estimate that is unbiased and errs less than
-//! the textbook's.
+//! In each round every shingle draws one slot and one value, and a slot keeps the least value that came to it; the
+//! round number stands in the top bits, so that later rounds never displace earlier ones. It goes on until no slot is
+//! empty. With n shingles and K slots that is O(n + K log K) work instead of the textbook's n * K, with an estimate
+//! that is unbiased and errs less than the textbook's.
 //!
-//! Few shingles and many slots would need many rounds. After [`ROUNDS`] of
-//! them, the slots that are still empty take the minimum of a textbook hash
-//! function each, which always fills them.
+//! Few shingles and many slots would need many rounds. After [`ROUNDS`] of them, the slots that are still empty take
+//! the minimum of a textbook hash function each, which always fills them.
 
 use std::ops::ControlFlow;
 

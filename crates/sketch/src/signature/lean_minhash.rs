@@ -1,11 +1,9 @@
 //! Signatures as datasketch's `LeanMinHash` serialises them.
 //!
-//! Both formats start with the seed in 8 bytes and a count in 4. The format of
-//! datasketch 1.x, which 2.x keeps for the scheme `legacy`, has the hash values
-//! next, 4 bytes each. In that of 2.x the count is negated, and a byte with a
-//! scheme code (1: `affine32`) comes before the values; in the native byte
-//! order, which is Python's default, three more bytes bring the values to a
-//! multiple of four.
+//! Both formats start with the seed in 8 bytes and a count in 4. The format of datasketch 1.x, which 2.x keeps for the
+//! scheme `legacy`, has the hash values next, 4 bytes each. In that of 2.x the count is negated, and a byte with a
+//! scheme code (1: `affine32`) comes before the values; in the native byte order, which is Python's default, three more
+//! bytes bring the values to a multiple of four.
 
 use std::str::FromStr;
 
@@ -22,8 +20,7 @@ const AFFINE32: u8 = 1;
 /// A byte order of `LeanMinHash.serialize`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LeanByteOrder {
-    /// `@`, Python's default: little endian with values at multiples of four,
-    /// as on x86-64 and on ARM.
+    /// `@`, Python's default: little endian with values at multiples of four, as on x86-64 and on ARM.
     #[default]
     Native,
     /// `<`, and `=` on little-endian machines.
@@ -48,8 +45,7 @@ impl FromStr for LeanByteOrder {
 /// The content of the bytes of a `LeanMinHash`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Lean {
-    /// A scheme of datasketch. The bytes do not tell how elements were hashed:
-    /// it is the scheme with SHA-1.
+    /// A scheme of datasketch. The bytes do not tell how elements were hashed: it is the scheme with SHA-1.
     pub scheme: Scheme,
     /// The seed of the permutations, `0..=u32::MAX`.
     pub seed: i64,
@@ -58,13 +54,11 @@ pub struct Lean {
     pub signature: Option<Vec<i32>>,
 }
 
-/// The bytes that datasketch's `LeanMinHash.serialize` writes for a signature,
-/// in the format of its scheme.
+/// The bytes that datasketch's `LeanMinHash.serialize` writes for a signature, in the format of its scheme.
 ///
 /// # Errors
-/// [`Error::LeanScheme`] if `scheme` is not one of datasketch;
-/// [`Error::NumPerm`]; [`Error::Seed`] outside `0..=u32::MAX`. The first in
-/// this order.
+/// [`Error::LeanScheme`] if `scheme` is not one of datasketch; [`Error::NumPerm`]; [`Error::Seed`] outside
+/// `0..=u32::MAX`. The first in this order.
 pub fn to_lean(
     signature: &[i32],
     scheme: Scheme,
@@ -96,20 +90,16 @@ pub fn to_lean(
     Ok(bytes)
 }
 
-/// Reads what datasketch's `LeanMinHash.serialize` wrote, in either format and
-/// any byte order.
+/// Reads what datasketch's `LeanMinHash.serialize` wrote, in either format and any byte order.
 ///
-/// Only one byte order gives a count that suits the length and a seed of 32
-/// bits, but for a single value of `affine32` with seed 0: that is read as
-/// little endian. Of packed little-endian values one in 16 million starts with three zeros, as
-/// what is left of the native order without its end does: it is refused.
+/// Only one byte order gives a count that suits the length and a seed of 32 bits, but for a single value of `affine32`
+/// with seed 0: that is read as little endian. Of packed little-endian values one in 16 million starts with three
+/// zeros, as what is left of the native order without its end does: it is refused.
 ///
 /// # Errors
-/// [`Error::LeanHeader`] with fewer than 12 bytes; [`Error::LeanLength`] if the
-/// count and the length contradict each other, in either byte order;
-/// [`Error::LeanCode`] for `affine64`, whose values have 64 bits, and for codes
-/// that datasketch does not know; [`Error::NumPerm`]; [`Error::Seed`] outside
-/// `0..=u32::MAX`.
+/// [`Error::LeanHeader`] with fewer than 12 bytes; [`Error::LeanLength`] if the count and the length contradict each
+/// other, in either byte order; [`Error::LeanCode`] for `affine64`, whose values have 64 bits, and for codes that
+/// datasketch does not know; [`Error::NumPerm`]; [`Error::Seed`] outside `0..=u32::MAX`.
 pub fn from_lean(bytes: &[u8]) -> Result<Lean, Error> {
     let little = read(bytes, i64::from_le_bytes, i32::from_le_bytes, true);
     match little {

@@ -1,5 +1,4 @@
-//! The textbook scheme: K hash functions, the minimum of each (Broder 1997;
-//! Mining of Massive Datasets, section 3.3.5).
+//! The textbook scheme: K hash functions, the minimum of each (Broder 1997; Mining of Massive Datasets, section 3.3.5).
 //!
 //! Function `j` is `a_j * lo32(h) + b_j` modulo 2^32 with `a_j` odd, so that it
 //! permutes the 32-bit values. The work is K steps per shingle.
@@ -16,8 +15,7 @@ use crate::simd::{Level, SLOT_LANES};
 /// Elementary steps between two calls of the check.
 pub(crate) const STEPS: usize = 1 << 20;
 
-/// Some of the hash functions, and the minimum of each so far. The arrays are
-/// padded to whole vectors.
+/// Some of the hash functions, and the minimum of each so far. The arrays are padded to whole vectors.
 #[derive(Default)]
 pub(crate) struct Functions {
     count: usize,
@@ -27,8 +25,7 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Replaces the functions by those of the given multipliers and summands
-    /// and forgets the minima.
+    /// Replaces the functions by those of the given multipliers and summands and forgets the minima.
     pub(crate) fn set(&mut self, functions: impl Iterator<Item = (u32, u32)>) {
         self.multipliers.clear();
         self.summands.clear();
@@ -90,9 +87,8 @@ impl LinearFunctions {
     /// textbook also shows what happens when a function is not a permutation.
     ///
     /// # Errors
-    /// [`Error::Coefficients`] if there are not as many a as b;
-    /// [`Error::NumPerm`] for none or too many; [`Error::Modulus`] unless
-    /// `1 <= p < 2^31`, so that a value fits into a slot.
+    /// [`Error::Coefficients`] if there are not as many a as b; [`Error::NumPerm`] for none or too many;
+    /// [`Error::Modulus`] unless `1 <= p < 2^31`, so that a value fits into a slot.
     pub fn new(a: &[i64], b: &[i64], p: i64) -> Result<Self, Error> {
         if a.len() != b.len() {
             return Err(Error::Coefficients { a: a.len(), b: b.len() });

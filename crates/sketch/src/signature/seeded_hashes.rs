@@ -19,9 +19,8 @@ pub(crate) enum HashSource<'a> {
 
 /// The seeded hashes of a source.
 ///
-/// Those of a source of one chunk are computed once and kept. Those of a longer
-/// one are computed again for each pass: few long texts need a second, and
-/// keeping the hashes would take eight times the memory of the text.
+/// Those of a source of one chunk are computed once and kept. Those of a longer one are computed again for each pass:
+/// few long texts need a second, and keeping the hashes would take eight times the memory of the text.
 pub(crate) struct SeededHashes<'a> {
     source: HashSource<'a>,
     config: &'a Config,

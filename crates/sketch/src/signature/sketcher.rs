@@ -47,8 +47,7 @@ impl Sketcher {
         Self::with_level(config, Level::best())
     }
 
-    /// A sketcher that uses given instructions, for tests and benchmarks. The
-    /// signatures are the same.
+    /// A sketcher that uses given instructions, for tests and benchmarks. The signatures are the same.
     #[doc(hidden)]
     #[must_use]
     pub fn with_level(config: Config, level: Level) -> Self {
@@ -86,11 +85,9 @@ impl Sketcher {
     ///
     /// # Complexity
     ///
-    /// Time is linear in the length of the text. Memory is independent of
-    /// it, but for a normalised copy of the text, and the hashes of the elements
-    /// of a bag, where the configuration asks for them. `check` is called
-    /// at least every few 64 KiB of text, and every million elementary steps. It may
-    /// unwind: the next call starts afresh.
+    /// Time is linear in the length of the text. Memory is independent of it, but for a normalised copy of the text,
+    /// and the hashes of the elements of a bag, where the configuration asks for them. `check` is called at least every
+    /// few 64 KiB of text, and every million elementary steps. It may unwind: the next call starts afresh.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -112,14 +109,12 @@ impl Sketcher {
         (8 * num_perm).clamp(1024, 8192)
     }
 
-    /// The signature of a set of elements given by their hashes, in any order
-    /// and with any repeats; `None` if there are none. `check` as in
-    /// [`Sketcher::sketch`].
+    /// The signature of a set of elements given by their hashes, in any order and with any repeats; `None` if there are
+    /// none. `check` as in [`Sketcher::sketch`].
     ///
-    /// With [`shingle_hashes`](crate::shingle_hashes) of a text it is the
-    /// signature of the text; with the [`ElementHash`](crate::ElementHash) of
-    /// the scheme over each, that of a ready-made set. The schemes of
-    /// datasketch use the low half of a hash.
+    /// With [`shingle_hashes`](crate::shingle_hashes) of a text it is the signature of the text; with the
+    /// [`ElementHash`](crate::ElementHash) of the scheme over each, that of a ready-made set. The schemes of datasketch
+    /// use the low half of a hash.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

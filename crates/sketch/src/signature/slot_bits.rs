@@ -1,9 +1,8 @@
 //! Signatures that keep a few bits of each slot.
 //!
-//! To tell whether two slots are equal, a hash of some bits does nearly as well as the slot: of
-//! `b` bits, unequal slots agree by chance with probability `2^-b`, which the estimate takes into
-//! account (b-bit minwise hashing; Li, König, WWW 2010). What is lost: bands and unions cannot be
-//! made of such a signature.
+//! To tell whether two slots are equal, a hash of some bits does nearly as well as the slot: of `b` bits, unequal slots
+//! agree by chance with probability `2^-b`, which the estimate takes into account (b-bit minwise hashing; Li, König,
+//! WWW 2010). What is lost: bands and unions cannot be made of such a signature.
 
 use super::estimate;
 use crate::config::valid_num_perm;
@@ -71,9 +70,8 @@ impl SlotBits {
 
     /// Replaces `out` by what is kept of a signature.
     ///
-    /// Of each slot the top bits of `mix64(slot)` are kept: minima are small numbers, whose own
-    /// bits are not all random. The first slot is in the least significant bits of the first
-    /// integer.
+    /// Of each slot the top bits of `mix64(slot)` are kept: minima are small numbers, whose own bits are not all
+    /// random. The first slot is in the least significant bits of the first integer.
     ///
     /// # Errors
     /// [`Error::SlotsDoNotFill`].
@@ -95,8 +93,7 @@ impl SlotBits {
 
     /// Estimates the Jaccard similarity of two sets from what is kept of their signatures.
     ///
-    /// With `m` of `K` slots equal and chance agreement `c = 2^-bits`, `(m / K - c) / (1 - c)`,
-    /// and at least 0.
+    /// With `m` of `K` slots equal and chance agreement `c = 2^-bits`, `(m / K - c) / (1 - c)`, and at least 0.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`]; [`Error::EmptySignature`].

@@ -1,8 +1,6 @@
-//! The signature of a text's frequent words: Apache Nutch's
-//! `TextProfileSignature`, bit for bit.
+//! The signature of a text's frequent words: Apache Nutch's `TextProfileSignature`, bit for bit.
 //!
-//! Where Nutch's documentation and its source differ, this is the source (of
-//! its release 1.17 and later):
+//! Where Nutch's documentation and its source differ, this is the source (of its release 1.17 and later):
 //!
 //! - Every character but letters and digits ends a token; it is not removed:
 //!   "don't" is "don" and "t".
@@ -52,8 +50,7 @@ impl TextProfile {
     }
 }
 
-/// The MD5 of [`text_profile`], an entry per line, each a token, a space and
-/// its count; `None` if the profile is empty.
+/// The MD5 of [`text_profile`], an entry per line, each a token, a space and its count; `None` if the profile is empty.
 ///
 /// `check` is called at least every 64 KiB of text.
 ///
@@ -81,17 +78,14 @@ pub fn text_profile_signature(
     Ok(Some(md5.finalize().0))
 }
 
-/// The profile of a text: its tokens and their quantised counts, the most
-/// frequent first.
+/// The profile of a text: its tokens and their quantised counts, the most frequent first.
 ///
-/// Tokens are runs of letters and digits in lower case, longer than
-/// `min_token_len` characters (Nutch: 2). Counts are rounded down to a multiple
-/// of `quant_rate` (Nutch: 0.01) times the greatest count, but at least of 2
-/// if any token comes twice, and of 1 otherwise; what falls to 0 is left out.
+/// Tokens are runs of letters and digits in lower case, longer than `min_token_len` characters (Nutch: 2). Counts are
+/// rounded down to a multiple of `quant_rate` (Nutch: 0.01) times the greatest count, but at least of 2 if any token
+/// comes twice, and of 1 otherwise; what falls to 0 is left out.
 ///
 /// # Errors
-/// [`Error::MinTokenLen`] below 0; [`Error::QuantRate`] outside `[0, 1]`, NaN
-/// included; [`Error::OutOfMemory`].
+/// [`Error::MinTokenLen`] below 0; [`Error::QuantRate`] outside `[0, 1]`, NaN included; [`Error::OutOfMemory`].
 pub fn text_profile(
     text: &str,
     min_token_len: i64,
@@ -193,8 +187,7 @@ fn is_letter_or_digit(c: char) -> bool {
         )
 }
 
-/// Java's `toLowerCase(char)`, one character for one. Only U+0130 has a longer
-/// lower case, of which it is the first.
+/// Java's `toLowerCase(char)`, one character for one. Only U+0130 has a longer lower case, of which it is the first.
 fn lower(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
@@ -213,10 +206,8 @@ mod tests {
         md5.map(|md5| md5.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Made by Nutch's own class (commit 790694141, Java 17, with stand-ins for
-    /// Hadoop's): fields are `min_token_len`, `quant_rate`, the text in
-    /// hexadecimal and the MD5. `MINLSH_PROFILE_ANSWERS` names a file with
-    /// others.
+    /// Made by Nutch's own class (commit 790694141, Java 17, with stand-ins for Hadoop's): fields are `min_token_len`,
+    /// `quant_rate`, the text in hexadecimal and the MD5. `MINLSH_PROFILE_ANSWERS` names a file with others.
     #[test]
     fn signatures_are_those_of_java() {
         let answers = match std::env::var("MINLSH_PROFILE_ANSWERS") {

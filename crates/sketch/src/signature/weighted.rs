@@ -1,22 +1,17 @@
 //! Weighted sets: their exact similarity, and signatures that estimate it.
 //!
-//! The signature is Improved Consistent Weighted Sampling (Ioffe, ICDM 2010):
-//! two slots are equal with probability `sum(min) / sum(max)`, the weighted
-//! Jaccard similarity itself, whatever the weights. ProbMinHash (Ertl 2020) is
-//! faster, but estimates another one, the probability Jaccard similarity, to
-//! which the scale of a set does not matter; BagMinHash (Ertl 2018) and
-//! DartMinHash (Christiani 2020) estimate the same as this, faster for many
-//! elements, with far more machinery. The work here is a few nanoseconds for
-//! every element and slot.
+//! The signature is Improved Consistent Weighted Sampling (Ioffe, ICDM 2010): two slots are equal with probability
+//! `sum(min) / sum(max)`, the weighted Jaccard similarity itself, whatever the weights. ProbMinHash (Ertl 2020) is
+//! faster, but estimates another one, the probability Jaccard similarity, to which the scale of a set does not matter;
+//! BagMinHash (Ertl 2018) and DartMinHash (Christiani 2020) estimate the same as this, faster for many elements, with
+//! far more machinery. The work here is a few nanoseconds for every element and slot.
 //!
-//! Of each element k, a slot draws r and c from the gamma distribution of shape
-//! 2, and b uniformly; with t = floor(ln(w) / r + b) and ln(y) = r * (t - b) it
-//! ranks the element by ln(c) - ln(y) - r. The slot is a hash of the k of least
-//! rank, and of its t: 32 bits, so that it agrees by chance once in 2^32.
+//! Of each element k, a slot draws r and c from the gamma distribution of shape 2, and b uniformly; with t =
+//! floor(ln(w) / r + b) and ln(y) = r * (t - b) it ranks the element by ln(c) - ln(y) - r. The slot is a hash of the k
+//! of least rank, and of its t: 32 bits, so that it agrees by chance once in 2^32.
 //!
-//! A signature is the same on every machine: besides the operations that
-//! IEEE 754 defines to the last bit, it uses only the logarithm of the crate
-//! libm, which is made of these and is pinned.
+//! A signature is the same on every machine: besides the operations that IEEE 754 defines to the last bit, it uses only
+//! the logarithm of the crate libm, which is made of these and is pinned.
 
 use crate::config::valid_num_perm;
 use crate::error::Error;
@@ -49,13 +44,11 @@ const DRAWS: u64 = 5;
 pub struct WeightedSet(Vec<(u64, f64)>);
 
 impl WeightedSet {
-    /// The set of given elements, as their 64-bit hashes (see
-    /// [`Element`](crate::Element)), and weights, in any order. The
-    /// weights of repeats add up; an element of weight 0 is not in the set.
+    /// The set of given elements, as their 64-bit hashes (see [`Element`](crate::Element)), and weights, in any order.
+    /// The weights of repeats add up; an element of weight 0 is not in the set.
     ///
     /// # Errors
-    /// [`Error::Weight`] unless a weight is 0 or in
-    /// [`MIN_WEIGHT`]`..=`[`MAX_WEIGHT`].
+    /// [`Error::Weight`] unless a weight is 0 or in [`MIN_WEIGHT`]`..=`[`MAX_WEIGHT`].
     pub fn new(mut elements: Vec<(u64, f64)>, check: Check) -> Result<Self, Error> {
         for &(_, weight) in &elements {
             if weight != 0.0 && !(MIN_WEIGHT..=MAX_WEIGHT).contains(&weight) {
@@ -117,15 +110,12 @@ impl WeightedSet {
         (greater > 0.0).then(|| lesser / greater)
     }
 
-    /// The signature: `num_perm` slots, of which
-    /// [`estimate_jaccard`](crate::estimate_jaccard) estimates the weighted
-    /// Jaccard similarity, without bias and with the standard error
-    /// [`standard_error`](crate::standard_error); `None` if the set is empty.
+    /// The signature: `num_perm` slots, of which [`estimate_jaccard`](crate::estimate_jaccard) estimates the weighted
+    /// Jaccard similarity, without bias and with the standard error [`standard_error`](crate::standard_error); `None`
+    /// if the set is empty.
     ///
-    /// A signature of a smaller `num_perm` is a prefix of the one of a larger.
-    /// It gives neither the union of sets nor the number of elements, and is
-    /// comparable to no signature without weights. `check` is called for
-    /// every element.
+    /// A signature of a smaller `num_perm` is a prefix of the one of a larger. It gives neither the union of sets nor
+    /// the number of elements, and is comparable to no signature without weights. `check` is called for every element.
     ///
     /// # Complexity
     ///
@@ -184,8 +174,7 @@ impl Slot {
     }
 }
 
-/// The draw of a slot for an element: `-ln(r)` and `-ln(c)` have the gamma
-/// distribution of shape 2, b is uniform.
+/// The draw of a slot for an element: `-ln(r)` and `-ln(c)` have the gamma distribution of shape 2, b is uniform.
 struct Sample {
     r: f64,
     c: f64,
@@ -204,13 +193,10 @@ impl Sample {
         Self { r: uniform(1) * uniform(2), c: uniform(3) * uniform(4), b: uniform(5) }
     }
 
-    /// A lower bound of the rank, without a logarithm: most elements are far
-    /// from the least, and need no more.
+    /// A lower bound of the rank, without a logarithm: most elements are far from the least, and need no more.
     ///
-    /// As t > ln(w) / r + b - 1 and t <= ln(w) / r + b, the rank is at least
-    /// ln(c') - ln(w) - r', with c' and r' the gamma variates. Here r' is
-    /// taken from the binary exponent, and ln(c') from that of 1 - c, which is
-    /// less than c'.
+    /// As t > ln(w) / r + b - 1 and t <= ln(w) / r + b, the rank is at least ln(c') - ln(w) - r', with c' and r' the
+    /// gamma variates. Here r' is taken from the binary exponent, and ln(c') from that of 1 - c, which is less than c'.
     #[inline(always)]
     fn least_rank(&self, log_weight: f64) -> f64 {
         /// Far more than what the rounding of a rank can be.

@@ -26,8 +26,7 @@ const LANES: usize = 4;
 
 kernels!("avx2,bmi1,bmi2,lzcnt,popcnt");
 
-/// XXH3_64 of the first `out.len()` ranges, a multiple of 4; of those longer than 16 bytes it is
-/// anything.
+/// XXH3_64 of the first `out.len()` ranges, a multiple of 4; of those longer than 16 bytes it is anything.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn ranges(ranges: &Fetched, out: &mut [u64]) {
     let (lows, _) = ranges.low.as_chunks();

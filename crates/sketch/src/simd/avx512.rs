@@ -67,8 +67,7 @@ pub(super) fn ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]
 /// XXH3_64 of eight ranges of `bytes`; the lanes of longer ones than 16 bytes, or empty ones, as
 /// bits. `None` if eight bytes cannot be read from each start on, or up to each end.
 ///
-/// If all are within 64 bytes, as windows of characters are, one permutation brings them to their
-/// lanes.
+/// If all are within 64 bytes, as windows of characters are, one permutation brings them to their lanes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 fn eight_ranges(
@@ -197,8 +196,7 @@ pub(super) fn members(block: &[u8; BLOCK], two: u64, three: u64, set: &CharSet) 
     };
     let second = behind(1);
     let seven = _mm512_set1_epi8(7);
-    // The byte of the table, and the bit in it: five or four bits of the first byte, and six of
-    // the second.
+    // The byte of the table, and the bit in it: five or four bits of the first byte, and six of the second.
     let upper = _mm512_and_si512(_mm512_srli_epi16::<3>(second), seven);
     let place = _mm512_or_si512(
         _mm512_slli_epi16::<3>(_mm512_and_si512(first, _mm512_set1_epi8(0x1F))),

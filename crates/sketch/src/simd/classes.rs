@@ -51,8 +51,7 @@ fn gathered(word: u64) -> u64 {
     (word & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
-/// The characters of three bytes that a set has one by one, each 64 of them as one number: U+1E40 to
-/// U+203F.
+/// The characters of three bytes that a set has one by one, each 64 of them as one number: U+1E40 to U+203F.
 pub(crate) const SINGLE: Range<usize> = 121..129;
 
 /// A set of characters; of those of three bytes that are not [`SINGLE`] it has 64 in a row or none.
@@ -69,8 +68,7 @@ pub(crate) struct CharSet {
 impl CharSet {
     pub(crate) const EMPTY: Self = Self { two: [0; 32], three: [0; 16], single: [0; 8] };
 
-    /// Those of the characters of two and of three bytes that start at `two` and `three` which are
-    /// in the set.
+    /// Those of the characters of two and of three bytes that start at `two` and `three` which are in the set.
     #[inline(always)]
     pub(super) fn portable(&self, block: &[u8; BLOCK], two: u64, three: u64) -> u64 {
         let among_two =

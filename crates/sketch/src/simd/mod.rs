@@ -1,11 +1,9 @@
 //! The loops that run per shingle, for the instruction sets of x86-64.
 //!
-//! All unsafe code of the crate is in this module, and all of it has one of
-//! three reasons: calling a function that needs instructions which the CPU was
-//! found to have, loading or storing a whole vector through a pointer, and taking
-//! bytes for text that were found to be UTF-8.
-//! Which instructions there are is asked at run time, so that one build serves
-//! every machine.
+//! All unsafe code of the crate is in this module, and all of it has one of three reasons: calling a function that
+//! needs instructions which the CPU was found to have, loading or storing a whole vector through a pointer, and taking
+//! bytes for text that were found to be UTF-8. Which instructions there are is asked at run time, so that one build
+//! serves every machine.
 //!
 //! [`Level::compiled`] runs plain Rust that the compiler makes vectors of.
 //!
@@ -266,9 +264,8 @@ impl Level {
         }
     }
 
-    /// One round of fss: each hash `h` draws `z`, which is `h` in round 0 and
-    /// `mix64(h + round * G)` later, and lowers slot `hi32(z) * K >> 32` to
-    /// `round << 28 | lo32(z) >> 4`, if that is less.
+    /// One round of fss: each hash `h` draws `z`, which is `h` in round 0 and `mix64(h + round * G)` later, and lowers
+    /// slot `hi32(z) * K >> 32` to `round << 28 | lo32(z) >> 4`, if that is less.
     ///
     /// `packed` is scratch memory.
     pub(crate) fn scatter_min(
@@ -308,8 +305,7 @@ impl Level {
         }
     }
 
-    /// Writes the wanted draws of at most [`BLOCK`] hashes to the front of
-    /// `packed` and returns their number.
+    /// Writes the wanted draws of at most [`BLOCK`] hashes to the front of `packed` and returns their number.
     fn draw(self, draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize {
         match self.0 {
             Instructions::Portable => draws.portable(hashes, packed, 0),

@@ -1,12 +1,10 @@
 //! The operations in plain Rust: the reference for the vector forms, and what
 //! runs on other CPUs, where the compiler vectorises what the target allows.
 //!
-//! A bucket round of fss goes block by block: hashes become draws, and draws go to
-//! their slots. Computing draws is vector work, lowering slots is not. Between them a draw
-//! is one packed word, `value << 32 | slot`, so that the scalar part has little
-//! left to do; and draws that cannot lower any slot are left out early. In the
-//! first round those are the draws above the greatest slot, soon most of them;
-//! in later rounds those to slots filled before, nearly all.
+//! A bucket round of fss goes block by block: hashes become draws, and draws go to their slots. Computing draws is
+//! vector work, lowering slots is not. Between them a draw is one packed word, `value << 32 | slot`, so that the scalar
+//! part has little left to do; and draws that cannot lower any slot are left out early. In the first round those are
+//! the draws above the greatest slot, soon most of them; in later rounds those to slots filled before, nearly all.
 
 use crate::hash::mix::{GOLDEN, mix64};
 
@@ -22,8 +20,7 @@ pub(crate) type Packed = [u64; BLOCK + 8];
 /// [`Packed`] without draws.
 pub(crate) const NOTHING_PACKED: Packed = [0; BLOCK + 8];
 
-/// The greatest slot below which leaving draws out pays: three quarters of the
-/// range of a draw.
+/// The greatest slot below which leaving draws out pays: three quarters of the range of a draw.
 const WORTH_FILTERING: u32 = (1 << 28) / 4 * 3;
 
 /// Slots that a bitmap covers.
@@ -60,8 +57,7 @@ pub(super) fn part(
 pub(super) struct Draws {
     /// The number of slots.
     pub(super) count: u64,
-    /// The number that is added to a hash before it is mixed; 0 in the first round, where
-    /// hashes are taken as they are.
+    /// The number that is added to a hash before it is mixed; 0 in the first round, where hashes are taken as they are.
     pub(super) offset: u64,
     /// The round, where a packed draw has it.
     pub(super) round: u64,
@@ -107,8 +103,7 @@ impl Draws {
         }
     }
 
-    /// The draw of a hash: its slot from the upper half, its value from the
-    /// lower.
+    /// The draw of a hash: its slot from the upper half, its value from the lower.
     #[inline(always)]
     fn mixed(&self, hash: u64) -> u64 {
         match self.offset {
@@ -122,9 +117,8 @@ impl Draws {
         ((mixed >> 32) * self.count) >> 32
     }
 
-    /// The portable form: writes the wanted draws of `hashes` to `packed` from
-    /// `start` on, and returns where they end. The vector forms use it for
-    /// what does not fill a vector.
+    /// The portable form: writes the wanted draws of `hashes` to `packed` from `start` on, and returns where they end.
+    /// The vector forms use it for what does not fill a vector.
     pub(super) fn portable(&self, hashes: &[u64], packed: &mut Packed, start: usize) -> usize {
         match self.wanted {
             WantedDraws::All => self.pack_wanted(hashes, packed, start, |_| true),

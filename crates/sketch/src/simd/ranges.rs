@@ -19,10 +19,9 @@ pub(super) const READ_AHEAD: usize = 32;
 /// Windows per step.
 pub(super) const STEP: usize = 8;
 
-/// `CONTROL[width]`: for each of eight consecutive windows of this width, the
-/// offsets of the bytes that XXH3 combines into its first 64-bit word, the
-/// least significant first; 0x80 is a zero byte. In the order of 128-bit lanes,
-/// each of which sees the same 16 bytes.
+/// `CONTROL[width]`: for each of eight consecutive windows of this width, the offsets of the bytes that XXH3 combines
+/// into its first 64-bit word, the least significant first; 0x80 is a zero byte. In the order of 128-bit lanes, each of
+/// which sees the same 16 bytes.
 pub(super) static CONTROL: [[u8; 64]; MAX_WIDTH + 1] = {
     let mut control = [[0; 64]; MAX_WIDTH + 1];
     let mut width = 1;
@@ -93,8 +92,7 @@ pub(super) fn padded(
         return;
     }
 
-    // Fewer than 32 bytes are left: less than 8 windows and their 15 further
-    // bytes, or less than a kernel may read.
+    // Fewer than 32 bytes are left: less than 8 windows and their 15 further bytes, or less than a kernel may read.
     let left = &bytes[direct..direct + tail.len() + width - 1];
     let mut end = [0; READ_AHEAD + READ_AHEAD];
     let mut hashes = [0; READ_AHEAD];

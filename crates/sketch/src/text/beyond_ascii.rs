@@ -1,10 +1,9 @@
 //! Words of text beyond ASCII, a block of bytes at a time, each byte a bit.
 //!
-//! What a character does to word boundaries was asked of unicode-segmentation when this crate was
-//! built (`build.rs`). Of the rules of Annex 29 that leaves these: letters, digits and low lines
-//! join each other, katakana join katakana and low lines, some characters join what they stand
-//! between, and marks belong to what they follow. Other characters stand alone; some of them, as
-//! ideographs, are words. A block that has anything else, as Hebrew or flags, is refused.
+//! What a character does to word boundaries was asked of unicode-segmentation when this crate was built (`build.rs`).
+//! Of the rules of Annex 29 that leaves these: letters, digits and low lines join each other, katakana join katakana
+//! and low lines, some characters join what they stand between, and marks belong to what they follow. Other characters
+//! stand alone; some of them, as ideographs, are words. A block that has anything else, as Hebrew or flags, is refused.
 
 use crate::simd::{CLASSES_BLOCK as BLOCK, CharSet, Level, SINGLE, WordClasses};
 use crate::text::chars::{OF_FOUR, OF_THREE, below, code_at, leads};
@@ -49,9 +48,8 @@ pub(super) struct BlockWords {
     pub(super) ends: u64,
 }
 
-/// The words of the start of `text`, which no rule joins with what is before it: of all of it, or
-/// of about a block up to where no rule joins either. `None` if it has characters with rules of
-/// their own, or a block is not enough.
+/// The words of the start of `text`, which no rule joins with what is before it: of all of it, or of about a block up
+/// to where no rule joins either. `None` if it has characters with rules of their own, or a block is not enough.
 #[inline(always)]
 pub(super) fn block(level: Level, text: &[u8]) -> Option<BlockWords> {
     let mut padded = [b' '; BLOCK];

@@ -11,12 +11,10 @@ const ENGLISH_NAME: &str = "english";
 
 /// A list of stop words. Cloning shares it.
 ///
-/// A word is compared with the list after both were normalised by the steps on
-/// characters, so one list serves texts with and without capitals if case is
-/// folded. An entry that is then more than one token meets none.
+/// A word is compared with the list after both were normalised by the steps on characters, so one list serves texts
+/// with and without capitals if case is folded. An entry that is then more than one token meets none.
 ///
-/// A `Vec`, since an `Arc` of what has a size is equal to itself without a look at the words; lists
-/// are compared often.
+/// A `Vec`, since an `Arc` of what has a size is equal to itself without a look at the words; lists are compared often.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct StopWords(Arc<Vec<Box<str>>>);
 
@@ -41,8 +39,7 @@ impl StopWords {
         Self(Arc::new(words))
     }
 
-    /// The built-in list: the 127 English words of the Snowball project, without
-    /// contractions.
+    /// The built-in list: the 127 English words of the Snowball project, without contractions.
     #[must_use]
     pub fn english() -> Self {
         static LIST: LazyLock<StopWords> = LazyLock::new(|| {

@@ -11,20 +11,16 @@ pub enum Unit {
     /// Unicode scalar values.
     #[default]
     Char,
-    /// Words as Unicode Standard Annex 29 cuts them; what is between words
-    /// does not count.
+    /// Words as Unicode Standard Annex 29 cuts them; what is between words does not count.
     ///
-    /// Scripts with spaces give what a reader calls words (Latin, Greek,
-    /// Cyrillic, Hebrew, Arabic, Korean by the eojeol). Others need a
-    /// dictionary, which Annex 29 does without: Chinese characters, hiragana
-    /// and Thai letters (with the marks on them) are a word each, and a run of
-    /// katakana is one word. So shingles of words are there what shingles of
-    /// characters are elsewhere. Emoji, like punctuation, are not words.
+    /// Scripts with spaces give what a reader calls words (Latin, Greek, Cyrillic, Hebrew, Arabic, Korean by the
+    /// eojeol). Others need a dictionary, which Annex 29 does without: Chinese characters, hiragana and Thai letters
+    /// (with the marks on them) are a word each, and a run of katakana is one word. So shingles of words are there what
+    /// shingles of characters are elsewhere. Emoji, like punctuation, are not words.
     Word,
-    /// Words, of whose windows only those count that start with a stop word
-    /// (Rajaraman and Ullman, Mining of Massive Datasets, 3.2.4): the prose of
-    /// a page has stop words, the navigation around it has not. The stop words
-    /// are those of [`Config::with_stop_words`](crate::Config::with_stop_words).
+    /// Words, of whose windows only those count that start with a stop word (Rajaraman and Ullman, Mining of Massive
+    /// Datasets, 3.2.4): the prose of a page has stop words, the navigation around it has not. The stop words are those
+    /// of [`Config::with_stop_words`](crate::Config::with_stop_words).
     Anchored,
 }
 

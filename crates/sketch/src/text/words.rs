@@ -1,11 +1,10 @@
 //! Words, as Unicode Standard Annex 29 cuts them: "can't" and "3.14" are one
 //! word each, punctuation and white space are not words.
 //!
-//! The rules look at neighbours only, and nothing joins what is before a run of
-//! spaces or behind a line feed. So a text can be cut there without changing a word.
-//! Pieces let a caller cancel the work on a long text, and let
-//! unicode-segmentation take its quick path for ASCII on every piece that is
-//! ASCII instead of on no text that has one dash or accent.
+//! The rules look at neighbours only, and nothing joins what is before a run of spaces or behind a line feed. So a text
+//! can be cut there without changing a word. Pieces let a caller cancel the work on a long text, and let
+//! unicode-segmentation take its quick path for ASCII on every piece that is ASCII instead of on no text that has one
+//! dash or accent.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -99,9 +98,8 @@ fn each_of_part(part: &str, step: usize, check: Check, f: &mut dyn FnMut(usize, 
 
 /// The words of ASCII, 64 bytes at a time, each byte a bit.
 ///
-/// In ASCII a word is a run of letters, digits and low lines with a letter or a
-/// digit in it; a full stop, colon or apostrophe between two letters, and a
-/// full stop, comma, semicolon or apostrophe between two digits, is part of the
+/// In ASCII a word is a run of letters, digits and low lines with a letter or a digit in it; a full stop, colon or
+/// apostrophe between two letters, and a full stop, comma, semicolon or apostrophe between two digits, is part of the
 /// run (rules WB5 to WB13b).
 #[inline(always)]
 fn each_ascii(level: Level, piece: &str, check: Check, f: &mut impl FnMut(usize, usize)) {

@@ -1,6 +1,5 @@
-//! The steps on characters for ASCII, where none has a neighbour to mind but
-//! white space; bytes of other characters stay. Bytes go in blocks of fixed size, and conditions are masks, so
-//! that the compiler makes vectors of the loops.
+//! The steps on characters for ASCII, where none has a neighbour to mind but white space; bytes of other characters
+//! stay. Bytes go in blocks of fixed size, and conditions are masks, so that the compiler makes vectors of the loops.
 
 use super::steps::{CharacterSteps, Punctuation};
 use crate::simd::Level;
@@ -13,8 +12,7 @@ pub(super) type AsciiBlock = [u8; BLOCK];
 /// The byte that stands for those behind the end of a text: no step changes it.
 const FILLER: u8 = b'a';
 
-/// The steps as what they do to a byte: each is 0xFF if it is done, else 0.
-/// Instructions are the best of the machine.
+/// The steps as what they do to a byte: each is 0xFF if it is done, else 0. Instructions are the best of the machine.
 #[derive(Clone, Copy)]
 pub(super) struct ByteSteps {
     pub(super) level: Level,

@@ -12,8 +12,7 @@ use crate::error::Error;
 use crate::limits::Check;
 use crate::memory;
 
-/// Repeats the steps until nothing changes. White space becomes spaces; runs of
-/// them are not collapsed here.
+/// Repeats the steps until nothing changes. White space becomes spaces; runs of them are not collapsed here.
 pub(super) fn settle(steps: CharacterSteps, text: &str, check: Check) -> Result<String, Error> {
     /// No text is known that needs more than three rounds.
     const ROUNDS: usize = 16;

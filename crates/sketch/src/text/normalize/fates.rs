@@ -1,6 +1,5 @@
-//! The fate of a character whatever stands around it, looked up instead of
-//! worked out: Unicode's own tables are searched once per character and
-//! process, not once per occurrence.
+//! The fate of a character whatever stands around it, looked up instead of worked out: Unicode's own tables are
+//! searched once per character and process, not once per occurrence.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -246,8 +245,7 @@ fn entry_of(steps: CharacterSteps, c: char, longer: &mut Vec<String>) -> Result<
     Ok(FateEntry(FateEntry::GROWS << 56 | number))
 }
 
-/// True if `c` neither composes with what stands before it nor changes places
-/// with it.
+/// True if `c` neither composes with what stands before it nor changes places with it.
 fn starts_anew(c: char) -> bool {
     canonical_combining_class(c) == 0 && composes_with_nothing(c)
 }

@@ -17,10 +17,9 @@ pub(crate) use places::Origins;
 pub(crate) use steps::Dropped;
 pub use steps::Normalization;
 
-/// The versions of Unicode whose tables decide what a text is compared as:
-/// cutting into words, normal forms, general categories and case folding, in
-/// this order. They belong to [`Config::VERSION`](crate::Config::VERSION): a
-/// stored configuration can carry them to say under which it was made.
+/// The versions of Unicode whose tables decide what a text is compared as: cutting into words, normal forms, general
+/// categories and case folding, in this order. They belong to [`Config::VERSION`](crate::Config::VERSION): a stored
+/// configuration can carry them to say under which it was made.
 ///
 /// A character keeps its normal forms and its case folding once it is
 /// assigned, so the tables differ only for characters that were new in one.

@@ -22,8 +22,7 @@ struct Segment {
 }
 
 impl Origins {
-    /// The characters of the original that `range` comes from, widened to what was normalised
-    /// together.
+    /// The characters of the original that `range` comes from, widened to what was normalised together.
     pub(crate) fn original(&self, range: Range<usize>) -> Range<usize> {
         if self.0.is_empty() || range.is_empty() {
             return range;

@@ -25,9 +25,8 @@ const PIECE: usize = 16 * 1024;
 const SHORT_SEGMENT: usize = 64;
 
 impl Normalization {
-    /// `text` after the steps on characters; borrowed if they change nothing.
-    /// What the steps on tokens keep is seen by [`tokens`](crate::tokens) and,
-    /// for units of characters, by [`normalize_text`](crate::normalize_text).
+    /// `text` after the steps on characters; borrowed if they change nothing. What the steps on tokens keep is seen by
+    /// [`tokens`](crate::tokens) and, for units of characters, by [`normalize_text`](crate::normalize_text).
     ///
     /// `check` is called at least every 64 KiB of text.
     ///
@@ -230,8 +229,7 @@ impl Pass<'_> {
         Ok((cut, stopped.is_none()))
     }
 
-    /// Those of the characters of two and of three bytes that start in a block which are known to
-    /// stay.
+    /// Those of the characters of two and of three bytes that start in a block which are known to stay.
     #[inline(always)]
     fn staying(&self, block: &AsciiBlock, two: u64, three: u64) -> u64 {
         let mut staying = self.ascii.level.members(block, two, three, &self.known);
@@ -324,8 +322,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The text from byte `at`, where it can be cut, to where it can be cut next, which is
-    /// returned.
+    /// The text from byte `at`, where it can be cut, to where it can be cut next, which is returned.
     fn segment(&mut self, text: &str, at: usize, check: Check) -> Result<usize, Error> {
         let bytes = text.as_bytes();
         let next = |at: usize| at + bytes.get(at).map_or(0, |lead| char_len(*lead));
@@ -391,8 +388,7 @@ impl Pass<'_> {
         Ok(true)
     }
 
-    /// A letter and a mark that neither compose nor change alone: they stay. Returns whether it
-    /// is so.
+    /// A letter and a mark that neither compose nor change alone: they stay. Returns whether it is so.
     fn push_pair(&mut self, segment: &str) -> Result<bool, Error> {
         let mut chars = segment.chars();
         let (Some(letter), Some(mark), None) = (chars.next(), chars.next(), chars.next()) else {

@@ -33,23 +33,18 @@ use crate::text::stop_words::StopWords;
 /// | `aggressive` | `nfkc casefold diacritics invisible punctuation_space digits whitespace` |
 /// | `classic` | `casefold punctuation_basic split_whitespace min_length=3 stop_words=the` |
 ///
-/// The steps up to `whitespace` work on characters. They are repeated until
-/// nothing changes, which matters for few texts (a mark that loses the full
-/// stop before it composes with the letter before that), so normalising twice
-/// is the same as normalising once.
+/// The steps up to `whitespace` work on characters. They are repeated until nothing changes, which matters for few
+/// texts (a mark that loses the full stop before it composes with the letter before that), so normalising twice is the
+/// same as normalising once.
 ///
-/// The last three work on tokens: words, if words are compared; with units of
-/// characters what stands between white space, and what is kept is joined by
-/// one space.
+/// The last three work on tokens: words, if words are compared; with units of characters what stands between white
+/// space, and what is kept is joined by one space.
 ///
-/// What the steps do to scripts: `diacritics` drops the points of Hebrew and
-/// the vowel marks of Arabic, which few texts write, but also vowel signs of
-/// Thai and of Indic scripts and the voicing marks of Japanese (`が` becomes
-/// `か`), which distinguish words; Korean is untouched. `punctuation` takes
-/// emoji and currency signs, which are symbols, along. Zero-width characters
-/// (joiners, soft hyphens; category Cf) are neither white space nor punctuation:
-/// only `invisible` removes them, the joiners of Persian and of Indic scripts
-/// included. `digits` makes numbers of equal length equal, as
+/// What the steps do to scripts: `diacritics` drops the points of Hebrew and the vowel marks of Arabic, which few texts
+/// write, but also vowel signs of Thai and of Indic scripts and the voicing marks of Japanese (`が` becomes `か`), which
+/// distinguish words; Korean is untouched. `punctuation` takes emoji and currency signs, which are symbols, along.
+/// Zero-width characters (joiners, soft hyphens; category Cf) are neither white space nor punctuation: only `invisible`
+/// removes them, the joiners of Persian and of Indic scripts included. `digits` makes numbers of equal length equal, as
 /// CCNet does it: dates and prices do not tell two copies apart.
 ///
 /// ```
@@ -245,8 +240,7 @@ fn length(value: &str) -> Result<usize, Error> {
     }
 }
 
-/// The steps in the order in which they are done, or `none`; [`FromStr`] reads
-/// it back.
+/// The steps in the order in which they are done, or `none`; [`FromStr`] reads it back.
 impl fmt::Display for Normalization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let characters = &self.characters;

@@ -129,8 +129,7 @@ fn every_character_between_letters_is_as_defined() {
             if u32::from(c) >= 0xE_0200 {
                 break;
             }
-            // What is looked up must hold next to anything; what is not, is
-            // worked out anyway.
+            // What is looked up must hold next to anything; what is not, is worked out anyway.
             let entry = table.entry(u32::from(c));
             let becomes = match entry.in_place() {
                 Some((bytes, length)) => String::from_utf8(bytes[..length].to_vec()).unwrap(),
