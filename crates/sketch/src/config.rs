@@ -211,7 +211,6 @@ impl fmt::Display for Config {
     }
 }
 
-/// `num_perm` if it is in `1..=MAX_NUM_PERM`.
 pub(crate) fn valid_num_perm(num_perm: i64) -> Result<usize, Error> {
     in_range(num_perm, MAX_NUM_PERM).ok_or(Error::NumPerm(num_perm))
 }

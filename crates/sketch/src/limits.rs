@@ -43,7 +43,6 @@ pub const MIN_WEIGHT: f64 = 1e-100;
 /// The greatest weight of an element.
 pub const MAX_WEIGHT: f64 = 1e100;
 
-/// `value` if it is in `1..=max`.
 pub(crate) fn in_range(value: i64, max: usize) -> Option<usize> {
     usize::try_from(value).ok().filter(|value| (1..=max).contains(value))
 }

@@ -1,9 +1,8 @@
 //! Memory that may be refused.
 //!
-//! A database server must outlive a text that is too large for it: whatever grows with the input is allocated here, and
-//! comes back as [`Error::OutOfMemory`] where there is no memory. What does not grow is allocated as Rust does it:
-//! scratch memory of less than 64 KiB that a [`Sketcher`](crate::Sketcher) owns, the tables of a configuration, and
-//! short strings of an error.
+//! A database server must outlive a text that is too large for it. Whatever grows with the input is allocated here, and
+//! a refusal becomes [`Error::OutOfMemory`]. Only memory that does not grow is allocated otherwise: up to 64 KiB of
+//! scratch memory of a [`Sketcher`](crate::Sketcher), the tables of a configuration, and short strings of an error.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};

@@ -1,8 +1,8 @@
 //! Sorted pairs of numbers, packed into about half of their bytes.
 //!
-//! The first number of a pair is written as its distance from the one before, the second as its distance from the
-//! least of its block, each in as many bytes as the largest of the block takes. Low bits that are zero in all are left
-//! out of the first numbers.
+//! The first number of a pair is stored as its distance from the one before, without low bits that are zero in the
+//! whole block. The second is stored as its distance from the least of its block. Each takes as many bytes as the
+//! largest of the block.
 
 use crate::error::Error;
 use crate::memory;

@@ -1,7 +1,6 @@
 //! Texts as a database stores them: compressed or not, and of bytes that need not be characters.
 //!
-//! The reader of a table hands such bytes over as they are, and who needs the text makes it of them: a thread,
-//! as a rule.
+//! The reader of a table passes such bytes on, so that a thread can unpack them.
 
 use std::borrow::Cow;
 

@@ -14,9 +14,8 @@ const MOVES: usize = 100;
 
 /// The shingles of an origin that do not count.
 ///
-/// Each hash is at one of two places (cuckoo hashing: Pagh, Rodler 2004), so that a look at both is all, without a
-/// branch: whether a shingle of a text counts is as good as random. But most count, and documents come from one origin
-/// after the other: so a bit is looked at first, of which there are few enough for the cache.
+/// Each hash is at one of two places (cuckoo hashing: Pagh, Rodler 2004). Both are read without a branch, since whether
+/// a shingle counts is as good as random. Most shingles count, so a bit filter that fits the cache is asked first.
 pub struct Boilerplate {
     /// One bit of so many is set that most of those of other hashes are not.
     bits: Vec<u64>,
@@ -68,7 +67,6 @@ impl Boilerplate {
         [hash as usize & last, (hash >> 32) as usize & last]
     }
 
-    /// The number of places for so many shingles.
     fn places(count: usize) -> usize {
         (2 * count).next_power_of_two().max(2)
     }
@@ -84,8 +82,7 @@ impl Boilerplate {
         (Self::places(count) + Self::words(count)) * size_of::<u64>()
     }
 
-    /// Has the processor fetch it while a document is cut into shingles: each mostly comes from another origin than the
-    /// one before.
+    /// Has the processor fetch it while a document is cut into shingles: documents of different origins alternate.
     fn fetch(&self) {
         /// Words that the cache holds beside a document.
         const FEW: usize = 2048;
@@ -131,7 +128,6 @@ pub fn counted(
     Ok(())
 }
 
-/// Leaves out the boilerplate among hashes.
 fn leave_out(boilerplate: &Boilerplate, hashes: &mut Vec<u64>, check_interrupts: &mut dyn FnMut()) {
     let (level, mut doubtful) = (Level::best(), NOTHING_PACKED);
     let (mut start, mut count) = (0, 0);

@@ -1,8 +1,8 @@
 //! The shingles that many documents have.
 //!
-//! Nearly all shingles of an origin are in one or two of its documents. To sort them all, or to put them into a table,
+//! Nearly all shingles of an origin are in one or two of its documents. Sorting them all, or putting them into a table,
 //! would take most of the time of a job. So they are counted roughly first: one byte counts all shingles whose hashes
-//! begin alike. Only those of which that many could be are looked at again, and counted by themselves.
+//! begin alike. Only shingles with a high count are then counted by themselves.
 
 use crate::error::Error;
 use crate::hash::sort_by_key;
@@ -50,7 +50,7 @@ pub fn shared_by_many(
     }
     let kept = Kept::read(sampled, memory / 2, hashes, check_interrupts)?;
     let memory = if kept.is_some() { memory / 2 } else { memory };
-    // So few shingles in each that hardly one with fewer documents is counted by itself.
+    // Enough counters that hardly a shingle with fewer documents is counted by itself.
     let wanted = (shingles / least).saturating_mul(4).max(FEWEST);
     let most = (memory / 2).max(FEWEST);
     let mut parts = wanted.div_ceil(most).next_power_of_two() as u64;
@@ -137,7 +137,6 @@ impl Kept {
     }
 }
 
-/// Takes the hashes of the document of a number.
 type Take<'a> = dyn FnMut(u32, &[u64]) -> Result<(), Error> + 'a;
 
 /// The counts of a part of the hashes.
@@ -146,7 +145,6 @@ struct Counting {
     least: u8,
     /// Counters of shingles whose hashes have the same highest bits.
     counters: Vec<u8>,
-    /// Counts of single shingles.
     entries: Entries,
     /// Room for the hashes of a document that are counted by themselves.
     many: Vec<u64>,

@@ -9,7 +9,6 @@ use crate::memory;
 pub(super) struct Piece {
     pub(super) old: ClusterId,
     pub(super) component: u32,
-    /// The number of documents.
     pub(super) weight: u64,
     /// The least document; that of a block is not known.
     least: Option<u32>,

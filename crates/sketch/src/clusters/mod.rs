@@ -1,7 +1,6 @@
 //! Clusters whose ids stay: from an old state and new components to ids, and to a log of what happened.
 //!
-//! A corpus job finds which documents belong together now. Applications store the ids of clusters, so
-//! what was a cluster before keeps its id as far as that has a meaning:
+//! Applications store the ids of clusters. So a cluster keeps its id as far as that has a meaning:
 //!
 //! 1. An old id goes to the component that has most of the cluster's documents, and of several such
 //!    to the one with the least key among them.

@@ -66,7 +66,6 @@ impl State<'_> {
         self.component(component?).map(|component| component.id)
     }
 
-    /// The pieces of an old cluster.
     fn pieces_of(&self, old: ClusterId) -> &[Piece] {
         let start = self.pieces.partition_point(|piece| piece.old < old);
         let rest = &self.pieces[start..];

@@ -66,7 +66,6 @@ fn parts(bucket: &[u32], components: &mut Components) -> Result<Vec<Vec<u32>>, E
     Ok(parts)
 }
 
-/// A bucket whose parts are being joined.
 struct Bucket<'a, C> {
     corpus: &'a mut C,
     band: usize,

@@ -41,7 +41,7 @@ pub fn groups<C: Hashes>(corpus: &mut C, crew: &mut Crew) -> Result<Components, 
     };
     crew.each(&mut next, &find, &mut |run| {
         run.shared.iter().for_each(|&(a, b)| components.union(a, b));
-        // One of many equal hashes is no reason to keep so much room: each band may have one in another place.
+        // A run of many equal hashes is large, and each band may have one in another place.
         if run.entries.capacity() > most {
             return Ok(());
         }
@@ -64,9 +64,8 @@ struct Run {
     shared: Vec<(u32, u32)>,
 }
 
-/// Reads one band after the other, each in as many passes as memory needs. The order in which documents are joined
-/// does not matter, so they are not sorted: those that have some bits of their hashes in common are brought together,
-/// and put into a table.
+/// Reads one band after the other, each in as many passes as memory needs. The order in which documents are joined does
+/// not matter, so hashes are not sorted: those with some bits in common are put into a table together.
 struct Reading {
     /// A band is read in so many passes, by the high bits of hashes.
     passes: u64,

@@ -1,7 +1,7 @@
 //! The two documents of a cluster that have the least in common.
 //!
-//! The links of a cluster are all above the threshold, and yet its ends may have nothing to do
-//! with each other. That shows in the least similar pair, as it does not in the weakest link.
+//! All links of a cluster are above the threshold, and yet its ends may have nothing in common. The least similar pair
+//! shows that; the weakest link does not.
 
 use super::collection::Corpus;
 use super::pairs::Pair;

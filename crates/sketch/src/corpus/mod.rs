@@ -1,10 +1,9 @@
 //! Whole-corpus jobs: all candidate pairs of a collection, its clusters, and what to keep.
 //!
-//! Documents are numbered from 0. Where their records are (in memory, in a file) and how a pair
-//! is verified is the business of a [`Corpus`]; here is how to ask it as little as possible:
+//! Documents are numbered from 0. A [`Corpus`] knows where their records are and how a pair is verified. The jobs ask
+//! it as little as possible:
 //!
-//! 1. [`Identical`] collapses documents that are exact copies: a boilerplate of 50,000 copies
-//!    is one document from there on, and never costs the square of its size.
+//! 1. [`Identical`] collapses exact copies, so 50,000 copies of one text cost no more than one.
 //! 2. Bands are taken one after the other. Sorting brings the documents of a bucket together, in
 //!    as many passes as the memory allowed for it needs.
 //! 3. [`pairs()`] verifies each pair that shares a bucket, in the first band in which the two
@@ -13,9 +12,9 @@
 //!
 //! A group that memory does not hold is [`split()`] first, by a look at each pair that costs less than to verify it.
 //!
-//! Clusters are made of *verified* pairs: components of unverified band hits merge what has
-//! nothing in common. Where many documents share a bucket without being similar, a document is
-//! compared without success with no more than a limited number of them; what that leaves out is counted.
+//! Clusters are made of *verified* pairs, because band hits alone would join documents that have nothing in common.
+//! Where many documents share a bucket without being similar, each makes a limited number of comparisons without
+//! success. What that leaves out is counted.
 //!
 //! What a cluster is worth shows in its [`weakest_link()`], its [`least_similar()`] pair and its
 //! [`Bridge`]s. [`NumberedSets`] compares the texts of a bucket.

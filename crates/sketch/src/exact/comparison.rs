@@ -29,8 +29,8 @@ pub struct Comparison {
     pub b: ShingleSet,
     /// The longest passages that both have, as they stand in the first text, in its order.
     pub shared: Vec<String>,
-    /// The longest parts that only the first has, in its order: words between its passages, but for those between the
-    /// passages of the second, unless the second has all of them.
+    /// The longest parts that only the first has, in its order. A part is made of words between the shared passages. It
+    /// is left out if the second text has all its words.
     pub only_a: Vec<String>,
     /// The same of the second, in its order.
     pub only_b: Vec<String>,
@@ -85,8 +85,8 @@ impl<'a> WordGaps<'a> {
         Ok(Self { text: characters.text(), gaps })
     }
 
-    /// Calls `f` with the characters and the hash of each word, and true if a gap has a part of it. A word that is very
-    /// long is several.
+    /// Calls `f` with the characters and the hash of each word, and true if a gap has a part of it. A very long word is
+    /// cut.
     fn each(
         &self,
         check_interrupts: &mut dyn FnMut(),
@@ -146,7 +146,6 @@ impl<'a> WordGaps<'a> {
 
 /// Pieces of words, none of which is long.
 fn short_pieces(text: &str) -> impl Iterator<Item = &str> {
-    /// Bytes of a piece.
     const LONG: usize = 64 * 1024;
     words::pieces(text).flat_map(|mut rest| {
         std::iter::from_fn(move || {
@@ -161,7 +160,6 @@ fn range(run: &Run) -> Range<usize> {
     run.a..run.a + run.length
 }
 
-/// The ranges between runs.
 fn gaps(runs: &[Run], length: usize) -> impl Iterator<Item = Range<usize>> {
     let mut end = 0;
     runs.iter().map(range).chain(std::iter::once(length..length)).filter_map(move |run| {
@@ -171,7 +169,6 @@ fn gaps(runs: &[Run], length: usize) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// A text of which parts are shown.
 struct ShownText<'a> {
     text: &'a str,
     characters: &'a Characters<'a>,

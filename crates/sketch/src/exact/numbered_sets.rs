@@ -1,19 +1,17 @@
 //! Exact similarities of sets, each small: sets of numbers instead of hashes.
 //!
-//! A shingle gets a number when it first comes, and a set is a bit set of these numbers, of which only the words that
-//! are not empty are kept. Nothing is sorted by hash. Shingles that came together have numbers in a row, and documents
-//! that are alike share most of their words. So two sets of 8,000 shingles are compared in some hundred steps, instead
-//! of 16,000 of hashes that are merged. They take a fraction of the hashes' memory as well.
+//! A shingle gets a number when it first comes. A set is a bit set of these numbers, of which only the words that are
+//! not empty are kept. Shingles that came together have numbers in a row, and documents that are alike share most of
+//! their words. So two sets of 8,000 shingles are compared in some hundred steps, instead of the 16,000 of a merge of
+//! hashes, and take a fraction of the memory.
 //!
-//! A group whose sets all fit is compared by these alone. Where they do not, as many are kept as memory holds: when it
-//! is full, all sets are forgotten, and numbers start again.
+//! When memory is full, all sets are forgotten, and numbers start again.
 
 use super::shingle_set::add_to_hash;
 use crate::error::Error;
 use crate::memory;
 use crate::simd::Level;
 
-/// Bits of a word.
 const BITS: usize = u64::BITS as usize;
 
 /// Places of the table of numbers, at first.
@@ -22,8 +20,8 @@ const FIRST: usize = 1 << 12;
 /// Places of a table, and words, for which room is kept when all sets are forgotten.
 const KEPT: usize = 1 << 16;
 
-/// Of a table that has more places than the second-level cache holds, the place where a hash is looked for is fetched
-/// so many hashes ahead: a quarter of the time with two million numbers. To others it would add as much.
+/// In a table with more places than the second-level cache holds, the place of a hash is fetched this many hashes
+/// ahead. That takes a quarter of the time with two million numbers, and would slow smaller tables.
 const CACHED: usize = 1 << 17;
 const AHEAD: usize = 16;
 
@@ -50,13 +48,11 @@ pub struct NumberedSets {
     entries: EntryForm,
     /// By number.
     hashes: Vec<u64>,
-    /// The limit of numbers.
     most: usize,
     /// By document, those that are there.
     sets: Vec<Option<Set>>,
     /// Words that are not empty, set after set, each with its place.
     words: Vec<(u32, u64)>,
-    /// The limit of words.
     most_words: usize,
     /// The words of the set that is being made, by place.
     scratch: Vec<u64>,
@@ -269,15 +265,13 @@ fn place(table: &[u32], hash: u64) -> usize {
     ((u128::from(hash) * table.len() as u128) >> u64::BITS) as usize
 }
 
-/// The place behind another one.
 #[inline(always)]
 fn behind(table: &[u32], at: usize) -> usize {
     if at + 1 == table.len() { 0 } else { at + 1 }
 }
 
 /// The form of the table's entries: in the low bits a number plus one, above them as many bits of its hash as there is
-/// room for. So most hashes that are met on the way to another one need not be looked at, where they would have to be
-/// waited for.
+/// room for. These tell most other hashes apart without waiting for `hashes`.
 #[derive(Clone, Copy)]
 struct EntryForm {
     numbers: u32,

@@ -1,19 +1,18 @@
 //! Outlines of sets: a few words that show that two of them cannot be similar.
 //!
-//! Where the sets of a group do not fit into memory, to compare two of them is to fetch both and to count, and most
-//! pairs turn out not to be similar enough. So of each set is kept how many elements it has, and one bit for some of
-//! its hashes. An element of A whose bit B lacks is not in B, so at least as many elements as there are such bits are
-//! not. That bounds what the two have in common, and never too tightly. The hashes need not be sorted for it, nor be
-//! distinct: then the number of elements is known by two bounds.
+//! Where the sets of a group do not fit into memory, comparing two means fetching both, and most pairs turn out not to
+//! be similar enough. So an outline keeps the number of elements of a set, and a bit for some of its hashes. Each bit
+//! that A has and B lacks stands for at least one element that B does not have. That bounds what two sets share, and
+//! never too tightly. The hashes need be neither sorted nor distinct: then the number of elements has two bounds.
 //!
-//! A large set has a wide outline, a small one a narrow one. Widths are powers of two, and a bit is found by the low
-//! bits of its hash: so a wide outline is a narrow one many times over, of which the parts can be laid upon each other.
+//! A large set has a wide outline. Widths are powers of two, and the low bits of a hash choose its bit. So a wide
+//! outline is compared with a narrow one by laying its parts upon each other.
 //!
-//! Memory that is short makes all of them narrow, and then most bits are set and say nothing. Outlines that are wide
-//! enough may be kept elsewhere, and be looked at where the narrow ones rule nothing out.
+//! If memory is short, all are narrow: most bits are set then, and rule nothing out. Wider outlines may be kept
+//! elsewhere for these cases.
 //!
-//! Where one set is compared with thousands, what takes the time is to wait for their outlines. So these have a digest
-//! as well: the outline in two lines of the cache, which rules out most of them.
+//! Where one set is compared with thousands, waiting for their outlines takes the time. So these have a digest too: the
+//! outline laid together in two cache lines, which rules out most of them.
 
 use std::ops::Range;
 
@@ -23,13 +22,12 @@ use crate::limits::Check;
 use crate::memory;
 use crate::simd::Level;
 
-/// Bits of a word.
 const BITS: usize = u64::BITS as usize;
 
-/// More words for an outline of those that come and go are not worth it: 4 kB of a document.
+/// The most words of an outline for which room is made later: 4 kB for a document.
 const MOST_WORDS: usize = 512;
 
-/// More bits for an element are not worth it.
+/// The most bits for an element that are worth their memory.
 const MOST_BITS: usize = 4;
 
 /// Words of a digest, as a power of 2.
@@ -61,11 +59,10 @@ pub struct Outlines {
     documents: Vec<Outlined>,
     /// The width of an outline for which room is made later.
     width: u32,
-    /// The outlines laid together, by document; none where these are as narrow, or stay.
+    /// The outlines laid together, by document; none if these are as narrow, or made for a known number of documents.
     digests: Vec<u64>,
 }
 
-/// The outline of a document.
 #[derive(Clone, Copy, Default)]
 struct Outlined {
     /// The start of its words.
@@ -76,7 +73,6 @@ struct Outlined {
     elements: Option<Elements>,
 }
 
-/// Bounds of the number of elements of a set.
 #[derive(Clone, Copy)]
 struct Elements {
     least: u32,
@@ -150,7 +146,7 @@ impl Outlines {
         size_of::<Outlined>() + (size_of::<u64>() << self.width) + digest
     }
 
-    /// Draws the outline of a document as that of another one, which has one.
+    /// Copies the outline of a document to another one.
     pub fn copy(&mut self, from: usize, to: usize) {
         let (other, own) = (self.documents[from], self.documents[to]);
         self.bits.copy_within(other.start..other.start + (1 << self.width), own.start);
@@ -177,7 +173,6 @@ impl Outlines {
         self.lay_together(document);
     }
 
-    /// Makes the digest of a document's outline.
     fn lay_together(&mut self, document: usize) {
         let Outlined { start, width, .. } = self.documents[document];
         if let Some(digest) = self.digests.get_mut(digest(document)) {
@@ -331,7 +326,6 @@ impl Drawing {
     }
 }
 
-/// The words of a document's digest.
 fn digest(document: usize) -> Range<usize> {
     document << DIGEST..(document + 1) << DIGEST
 }

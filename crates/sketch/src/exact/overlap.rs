@@ -56,7 +56,6 @@ impl Overlap {
     }
 }
 
-/// Sorts, and drops repeats.
 fn distinct<T: Copy>(
     mut elements: Vec<T>,
     compare: &impl Fn(&T, &T) -> Ordering,

@@ -28,9 +28,8 @@ pub trait Blocks<E> {
     fn read(&mut self, number: u32, block: &mut [u64]) -> Result<(), E>;
 }
 
-/// The numbers of shingles of two texts, and of those they share; of a bag those of its elements. About `limit` bytes
-/// are taken for hashes. Of texts that have more they are put aside, by their upper bits, and each part is counted by
-/// itself.
+/// Counts the shingles of two texts, and those they share; for bags their elements. Hashes take about `limit` bytes of
+/// memory. If there are more, they are put aside by their upper bits, and each part is counted by itself.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], and those of `blocks`.
@@ -134,7 +133,6 @@ impl HashParts {
         Ok(())
     }
 
-    /// Calls `visit` with the hashes of a part.
     fn each<E: From<Error>>(
         &self,
         part: usize,

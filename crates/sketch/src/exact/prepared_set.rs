@@ -1,12 +1,11 @@
 //! One set compared with many texts: the exact check of a query's candidates.
 //!
-//! The query's shingles stand in a hash table, and a candidate's hashes pass by as they come from
-//! its text: nothing is sorted or kept. A candidate of 1 kB costs two to three microseconds, and
-//! one that cannot reach the threshold as much of it as it takes to see that.
+//! The query's shingles stand in a hash table, and a candidate's hashes are looked up as they come from its text. A
+//! candidate of 1 kB takes two to three microseconds, less if it is soon clear that it cannot reach the threshold.
 //!
-//! With `n` shingles of the query, a candidate that has `m` others has a similarity of at most
-//! `n / (n + m)`: beyond `n (1 - t) / t` misses it cannot reach the threshold `t`. So the
-//! distinct misses, which must be told from repeats, take no more memory than that.
+//! With `n` shingles of the query, a candidate that has `m` others has a similarity of at most `n / (n + m)`: beyond `n
+//! (1 - t) / t` misses it cannot reach the threshold `t`. So the distinct misses, which must be told from repeats, take
+//! no more memory than that many.
 
 use std::ops::ControlFlow;
 
@@ -74,8 +73,8 @@ impl PreparedSet {
         self.len == 0
     }
 
-    /// The exact Jaccard similarity with the shingles of a text, if it is at least `threshold`;
-    /// `config` must be that of the set. What [`ShingleSet::jaccard`] gives, bit for bit.
+    /// The exact Jaccard similarity with the shingles of a text, if it is at least `threshold`; `config` must be that
+    /// of the set. It equals [`ShingleSet::jaccard`] bit for bit.
     ///
     /// # Complexity
     ///
@@ -111,8 +110,7 @@ impl PreparedSet {
         Ok(count.jaccard(self.len, threshold))
     }
 
-    /// The exact Jaccard similarity with a set that is given by the hashes of its elements, in any
-    /// order and with any repeats, if it is at least `threshold`.
+    /// The same with a set that is given by the hashes of its elements, in any order and with any repeats.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

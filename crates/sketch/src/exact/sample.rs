@@ -59,15 +59,14 @@ impl ExactSample {
     }
 }
 
-/// The 95 % confidence interval of a ratio of sums over all documents, such as the recall: of the pairs that documents
-/// have, the share that was found. `sample` has of each document of a simple random sample how many of its pairs are
-/// counted, and how many it has; `population` is how many documents there are. `None` if the sample has no pair.
+/// The 95 % confidence interval of a ratio of sums over all documents, such as the recall: the share of all pairs that
+/// was found. `sample` has, for each document of a simple random sample, the number of its pairs that count, and of all
+/// its pairs. `population` is the number of documents. `None` if the sample has no pair.
 ///
-/// Documents are sampled, not pairs: those of a document are found or missed together, and count as often as the
-/// document has pairs. So the variance is that of a ratio (Cochran, *Sampling Techniques*, 1977, section 6.4), which
-/// says as how many independent pairs the sample counts; of that many the interval is Wilson's, with Student's quantile
-/// (Korn, Graubard 1998). If all pairs of the sample are counted, or none, there is no variance to see, and pairs of
-/// one document are taken for one event.
+/// Documents are sampled, not pairs, and the pairs of a document tend to be found or missed together. So the variance
+/// is that of a ratio (Cochran, *Sampling Techniques*, 1977, section 6.4). It gives the number of independent pairs
+/// that the sample is worth, for which the interval is Wilson's, with Student's quantile (Korn, Graubard 1998). If all
+/// pairs of the sample count, or none, there is no variance, and the pairs of a document are taken for one event.
 #[must_use]
 pub fn ratio_interval(sample: &[(u64, u64)], population: u64) -> Option<(f64, f64)> {
     let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
@@ -80,7 +79,7 @@ pub fn ratio_interval(sample: &[(u64, u64)], population: u64) -> Option<(f64, f6
     let ratio = counted / pairs;
     let documents = sample.len() as f64;
     let with_pairs = sample.iter().filter(|(_, pairs)| *pairs > 0).count() as f64;
-    // What was not sampled: a sample of all documents errs in nothing.
+    // A sample of all documents has no error.
     let unseen = (1.0 - documents / (population as f64).max(documents)).max(0.0);
     if unseen == 0.0 {
         return Some((ratio, ratio));

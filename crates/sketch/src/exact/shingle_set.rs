@@ -98,8 +98,8 @@ impl ShingleSet {
         (united > 0).then(|| common as f64 / united as f64)
     }
 
-    /// The Jaccard similarity if it is at least `threshold`. It stops as soon as the sets differ in too many shingles:
-    /// after a few for most pairs, since the hashes are in no order that means anything.
+    /// The Jaccard similarity if it is at least `threshold`. It stops as soon as the sets differ in too many shingles,
+    /// which for most pairs is after a few.
     #[must_use]
     pub fn jaccard_at_least(&self, other: &Self, threshold: f64) -> Option<f64> {
         /// Steps between two looks at the difference.
@@ -130,7 +130,7 @@ impl ShingleSet {
         self.overlap(other, &mut || ()).containment()
     }
 
-    /// The numbers of shingles of both, and of those they share; of sets that may be so large that it takes long.
+    /// Counts the shingles of both, and those they share. `check` is called often.
     #[must_use]
     pub fn overlap(&self, other: &Self, check: Check) -> Overlap {
         /// Shingles of the first set between two calls of `check`.

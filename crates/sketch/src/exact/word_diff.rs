@@ -84,7 +84,6 @@ pub fn word_diff<E: From<Error>>(
     part(FoundIn::Both, a, text(a, &words_a, rest))
 }
 
-/// The words of a text.
 struct WordTokens {
     tokens: Vec<u32>,
     /// The start of each: behind the white space of the one before.

@@ -6,7 +6,6 @@ pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The start of the sequence of constants: ASCII `minlsh01`.
 const START: u64 = 0x6d69_6e6c_7368_3031;
 
-/// The multipliers of [`mix64`].
 pub(crate) const MIX_1: u64 = 0xbf58_476d_1ce4_e5b9;
 pub(crate) const MIX_2: u64 = 0x94d0_49bb_1331_11eb;
 

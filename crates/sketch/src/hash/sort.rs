@@ -9,7 +9,6 @@ use crate::memory;
 /// Most bits of a digit: the places of its values stay in the first-level cache.
 const MOST_BITS: u32 = 10;
 
-/// Values of a digit, at most.
 const BUCKETS: usize = 1 << MOST_BITS;
 
 /// Work between two looks at interrupts.
@@ -21,7 +20,6 @@ pub trait Keyed: Copy + Ord + Send {
     fn key(&self) -> u64;
 }
 
-/// A hash.
 impl Keyed for u64 {
     fn key(&self) -> u64 {
         *self
@@ -172,8 +170,7 @@ fn distribute<T: Copy>(
 /// More hashes are sorted to be counted: a table of them would be larger than the caches.
 const MANY: usize = 1 << 16;
 
-/// The number of distinct hashes, which are in any order, and may be in another one afterwards. To put them into a
-/// table takes a quarter of the time of sorting them.
+/// The number of distinct hashes, which may change their order. A table takes a quarter of the time of sorting.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].

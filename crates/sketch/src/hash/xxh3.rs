@@ -1,9 +1,8 @@
 //! XXH3_64 with seed 0, for inputs of any length.
 //!
-//! Shingles are short, and the crate xxhash-rust spends more time on finding out how short than on hashing. So the
-//! formulas for up to 32 bytes stand here (xxHash specification, "XXH3 algorithm description", "Small inputs" and
-//! "Medium inputs"); longer inputs go to the crate. The vector kernels compute the same formulas on several windows at
-//! once.
+//! Shingles are short, and the crate xxhash-rust spends more time on their length than on hashing. So the formulas for
+//! up to 32 bytes are here (xxHash specification, "XXH3 algorithm description", "Small inputs" and "Medium inputs");
+//! longer inputs go to the crate. The vector kernels compute the same formulas on several windows at once.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -23,7 +22,6 @@ const PRIME64_1: u64 = 0x9E37_79B1_85EB_CA87;
 const SECRET: [u64; 4] =
     [0xBE4B_A423_396C_FEB8, 0x1CAD_21F7_2C81_017C, 0xDB97_9083_E96D_D4DE, 0x1F67_B3B7_A4A4_4072];
 
-/// XXH3_64 of `bytes`.
 #[inline(always)]
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     match bytes.len() {

@@ -1,6 +1,6 @@
-//! A bound on the texts that can have a passage, as an index of fingerprints knows it: a set of entries of which
-//! every text that has enough of the passage has one, and how much a text can have at most that
-//! lacks some of them. No frequent entry is left out, so nothing is missed.
+//! A bound on the texts that can have a passage, by an index of fingerprints: which entries to look up, so that every
+//! text that has enough of the passage has one of them, and how much a text can have that lacks some. No frequent entry
+//! is left out, so nothing is missed.
 
 use std::ops::Range;
 
@@ -30,7 +30,6 @@ pub struct Bound {
     need: Need,
 }
 
-/// The requirements that a text must meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Need {
     /// Every window.

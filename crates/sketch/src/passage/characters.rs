@@ -109,7 +109,6 @@ impl<'a> Characters<'a> {
     }
 }
 
-/// One character of a text.
 pub(crate) trait CodePoint: Copy {
     /// Its code point. A character has the same one in either form, and so the same hashes.
     fn code(self) -> u32;
@@ -193,7 +192,6 @@ impl<'a> CharacterOffsets<'a> {
         self.at(range.start)..self.at(range.end)
     }
 
-    /// The byte where a character starts.
     fn at(&self, character: usize) -> usize {
         if self.some.is_empty() {
             return character.min(self.text.len());

@@ -23,7 +23,6 @@ fn mix(p: u64) -> u64 {
     z ^ z >> 29
 }
 
-/// The hash of one window.
 #[inline]
 pub(super) fn hash<U: CodePoint>(window: &[U]) -> u64 {
     let step = |p: u64, unit: &U| p.wrapping_mul(BASE).wrapping_add(unit.code().into());

@@ -1,9 +1,9 @@
 //! The runs that two texts have in common, by a table of anchors of one and a walk through the other.
 //!
 //! A window of `t` characters has exactly one gram of `k` at a multiple of `t - k + 1`. So a table of those grams of
-//! `b`, its anchors, meets every window of `b`, and the grams of `a` are looked up one by one. A hit is compared and
-//! extended to both sides. A gram in many places of `b` (a ruler, spaces, a table of numbers) is extended in a few of
-//! them only; the windows of `a` that may have missed are looked up afterwards by the hash of the whole window.
+//! `b`, its anchors, has one of every window of `b`, and the grams of `a` are looked up one by one. A hit is compared
+//! and extended to both sides. A gram in many places of `b` (a ruler, spaces, a table of numbers) is extended in a few
+//! of them only. The windows of `a` that this may miss are looked up afterwards, by the hash of the whole window.
 
 use std::ops::Range;
 
@@ -196,7 +196,6 @@ fn runs<U: CodePoint, V: CodePoint>(
     cover(&mut walk.found, t)
 }
 
-/// The walk through `a`.
 struct Walk<'a, U, V> {
     a: &'a [U],
     b: &'a [V],
@@ -389,12 +388,10 @@ fn uncovered(found: &[Run], hard: &[Range<usize>], t: usize) -> Result<Vec<Range
 /// Windows of a text as classes of equal ones, found by their hash.
 pub(super) struct Classes {
     slots: Vec<u32>,
-    /// The first window of each class.
     pub(super) first: Vec<u32>,
 }
 
 impl Classes {
-    /// For up to `count` classes.
     pub(super) fn new(count: usize) -> Result<Self, Error> {
         let slots = memory::filled(NONE, (2 * count).next_power_of_two())?;
         Ok(Self { slots, first: memory::with_capacity(count)? })

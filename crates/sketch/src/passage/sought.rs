@@ -20,11 +20,9 @@ pub struct Sought<'a> {
 struct Windows {
     /// The length of a window; a passage that is shorter than `min_match` is one.
     t: usize,
-    /// The length of a gram.
     k: usize,
     filter: Filter,
     classes: Classes,
-    /// The class of each window.
     class: Vec<u32>,
     /// The classes that the text has.
     seen: Vec<bool>,

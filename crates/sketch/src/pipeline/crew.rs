@@ -4,9 +4,9 @@ use super::hands::{BatchWork, Setting, hands};
 use crate::error::Error;
 use crate::limits::Check;
 
-/// Those who compute the parts of something.
+/// The threads that compute the parts of something.
 pub enum Crew<'a> {
-    /// The caller alone, who calls this often; it may unwind.
+    /// The caller alone. It calls this often, which may unwind.
     Alone(Check<'a>),
     /// The caller, and as many threads.
     With(Setting, usize),
@@ -66,7 +66,7 @@ impl Crew<'_> {
                     if first.is_some() {
                         second = next()?;
                     }
-                    // Parts are large: it is not the first one alone that shows that there is work for threads.
+                    // Two parts are worth threads, for parts are large.
                     if second.is_some() {
                         hands.start();
                     }
@@ -84,7 +84,6 @@ impl Crew<'_> {
     }
 }
 
-/// Computes parts.
 struct Computing<'a, P, R>(&'a Compute<'a, P, R>);
 
 impl<P: Send, R: Send> BatchWork for Computing<'_, P, R> {

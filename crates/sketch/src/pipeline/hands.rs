@@ -26,8 +26,8 @@ pub trait BatchWork: Send {
     /// A batch and its results.
     type Batch: Default + Send;
 
-    /// Batches for each thread that may be done before their turn, beside those that may be out anyway. While a long
-    /// one is computed, so many more are. The bytes of a batch must then count its results.
+    /// Batches for each thread that may be done before their turn, beside those that may be out anyway: as many more
+    /// are computed while a long one is. The bytes of a batch must then count its results.
     const EARLY: usize = 0;
 
     /// Computes a batch. It may have been begun before: results that are there are replaced.
@@ -41,8 +41,8 @@ pub trait BatchWork: Send {
 /// The setting under which the reader wants its threads.
 #[derive(Clone, Copy)]
 pub struct Setting {
-    /// Called with what starts the threads, which it calls: they inherit what is set meanwhile, such
-    /// as blocked signals.
+    /// Called with a function that starts the threads, and must call it. Threads inherit what is set meanwhile, such as
+    /// blocked signals.
     pub around_spawn: fn(&mut dyn FnMut()),
     /// Called by a thread before all else.
     pub at_start: fn(),
@@ -52,7 +52,6 @@ pub struct Setting {
     pub memory: usize,
 }
 
-/// A batch that is out.
 enum Place<B> {
     /// Waiting, or being computed.
     Out,
@@ -73,7 +72,6 @@ struct Queue<B> {
 }
 
 impl<B> Queue<B> {
-    /// Puts a batch back that is done, or refused.
     fn put(&mut self, number: u64, place: Place<B>) {
         let at = usize::try_from(number - self.first).unwrap_or(usize::MAX);
         if let Some(out) = self.places.get_mut(at) {
@@ -226,8 +224,8 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         self.collect(0, 0, take)
     }
 
-    /// Starts threads, as many as there should be and can be had: who knows that there is work for them need not wait
-    /// for the second batch.
+    /// Starts threads, as many as there should be and can be had. A caller who knows that there is work for them need
+    /// not wait for the second batch.
     pub(super) fn start(&mut self) {
         self.given = Given::Started;
         let mut works = (self.others)();
@@ -263,8 +261,8 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         self.early = W::EARLY * threads.len();
     }
 
-    /// Takes what is done until `most` batches are out, and up to `early` more of those that are done, and their bytes
-    /// are as few as they should be. Where the threads are behind, the reader computes one itself.
+    /// Takes what is done until at most `most` batches are out, beside up to `early` that are done, and their bytes fit
+    /// the setting. Where the threads are behind, the reader computes a batch itself.
     fn collect<E: From<Error>>(
         &mut self,
         most: usize,

@@ -1,11 +1,10 @@
 //! Work in batches, done by several threads and taken back in order.
 //!
-//! One thread reads; only it knows where documents come from and where results go. It copies them into batches.
-//! [`Hands`] computes the batches, by threads of its own and by the reader's, and hands them back in the order in which
-//! they came. So the results are the same, in the same order, whatever the number of threads.
+//! One thread, the reader, knows where documents come from and where results go. It copies them into batches. [`Hands`]
+//! computes the batches by several threads, and returns them in the order in which they came. So results do not depend
+//! on the number of threads.
 //!
-//! [`Crew`] does the same for what is at hand already, such as the documents of a large group: threads look at it,
-//! and each part comes back in its turn.
+//! [`Crew`] does the same for data that is in memory already, such as the documents of a large group.
 //!
 //! Rules for a thread, which a database server depends on:
 //!

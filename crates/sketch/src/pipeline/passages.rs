@@ -38,7 +38,7 @@ pub struct Fingerprinting {
 }
 
 impl Fingerprinting {
-    /// Those of texts that are read so; with the normalized texts, if asked for.
+    /// Reads texts by `cut`, and keeps them as normalized if `keeps_texts`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -265,8 +265,8 @@ impl Find for Stripping {
     }
 }
 
-/// Finds the fingerprints by which the texts that contain a normalized text are looked up. Of those of
-/// [`GivenText::known`] it is known in how many other texts they are; others are in none.
+/// Finds the fingerprints by which the texts that contain a normalized text are looked up. [`GivenText::known`] has
+/// those that other texts have too, each with the number of these texts.
 ///
 /// At most `limit` of the texts that have a fingerprint are compared. A text that has all of a stretch has the rarest
 /// of its fingerprints too, so of those that more texts have only the rarest one is asked for.
@@ -277,7 +277,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// For texts that have such a share of it.
+    /// Asks for texts that have the share `coverage` of it.
     #[must_use]
     pub fn new(min_match: usize, coverage: f64, limit: usize) -> Self {
         Self { min_match, coverage, limit }
@@ -350,7 +350,7 @@ pub struct Containing {
 }
 
 impl Containing {
-    /// Texts that have such a share of it.
+    /// Counts texts that have the share `coverage` of it.
     #[must_use]
     pub fn new(min_match: usize, coverage: f64) -> Self {
         Self { min_match, coverage, sought: None }
@@ -405,8 +405,8 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Passages of texts that have such a share of the first one, if one is given. [`GivenText::known`] of that has the
-    /// windows that do not count: the first of neighbours, and their number.
+    /// Finds passages of texts that have the share `coverage` of the first one, if one is given. Its
+    /// [`GivenText::known`] has the windows that do not count: the first of neighbours, and their number.
     #[must_use]
     pub fn new(cut: PassageCut, coverage: Option<f64>) -> Self {
         Self { cut, coverage, first: None }

@@ -46,7 +46,6 @@ enum DocumentEnd {
     Signature(usize),
 }
 
-/// A document as it was copied.
 enum CopiedDocument<'a> {
     Text(StoredBytes<'a>),
     Elements(&'a [u64]),
@@ -146,7 +145,6 @@ impl SignerBatch {
     }
 }
 
-/// Documents one after the other, by their ends.
 fn copied<'a>(
     documents: &'a [DocumentEnd],
     texts: &'a [u8],
@@ -173,7 +171,6 @@ pub struct Signer {
     looks: bool,
     bands: Vec<i64>,
     slots: Vec<i32>,
-    /// Room for a text that was compressed.
     room: Vec<u8>,
     /// Makes fingerprints of texts instead.
     passages: Option<Passages>,
@@ -183,14 +180,13 @@ pub struct Signer {
 
 /// Finds out what counts of documents.
 struct Counting {
-    /// True if it is signed; else each document gets its fingerprint, by which those are chosen that are looked at.
+    /// True to sign what counts, false to make the fingerprint of the whole document.
     signs: bool,
     /// With a scheme that hashes to 64 bits.
     config: Config,
     counted: Vec<u64>,
 }
 
-/// Makes the fingerprints of texts.
 struct Passages {
     min_match: usize,
     fingerprints: Fingerprints,
@@ -198,10 +194,10 @@ struct Passages {
 }
 
 impl Signer {
-    /// Makes the band hashes of a banding. What a sketcher allocates once is allocated here, so that no thread has to.
+    /// Makes band hashes. What a sketcher allocates once is allocated here, so that no thread has to.
     #[must_use]
     pub fn new(mut sketcher: Sketcher, banding: Banding) -> Self {
-        // Without memory, the first text is refused as this one.
+        // If there is no memory, the first text of a batch is refused.
         let _ = sketcher.sketch("a text of a few shingles", &mut || ());
         let (bands, slots, room) = (Vec::new(), Vec::new(), Vec::new());
         let (passages, counting) = (None, None);
@@ -234,7 +230,7 @@ impl Signer {
         Ok(Self { passages: Some(passages), ..self })
     }
 
-    /// Makes the fingerprint of each document instead of band hashes, by which documents of a source are chosen.
+    /// Makes the fingerprint of each document instead of band hashes.
     #[must_use]
     pub fn of_fingerprints(self) -> Self {
         self.counting(false)

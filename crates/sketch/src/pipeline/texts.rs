@@ -48,7 +48,6 @@ pub struct TextBatch<T> {
     pub found: T,
 }
 
-/// The end of a text, and its hashes.
 struct End {
     number: u32,
     salt: u64,

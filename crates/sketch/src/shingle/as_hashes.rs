@@ -182,7 +182,6 @@ struct WordWindows {
     /// The words with which a shingle can start, as bits: the last word is the lowest.
     anchors: u64,
     words: usize,
-    /// True if there was a window.
     any: bool,
 }
 
@@ -310,7 +309,6 @@ impl WordBatch {
         })
     }
 
-    /// Hashes the words, of a piece.
     fn hash(&self, level: Level, piece: &str, hashes: &mut [u64]) {
         if self.vast.is_some() {
             let words = self.words(piece).map(|word| xxh3::hash(word.as_bytes()));
@@ -361,7 +359,6 @@ impl CharStarts {
         count
     }
 
-    /// The first `count` that were found.
     fn found(&self, count: usize) -> &[u32] {
         &self.found[..count]
     }

@@ -50,7 +50,6 @@ impl<'a> HashBuffer<'a> {
         &mut self.buffer[start..self.filled]
     }
 
-    /// Adds a hash.
     pub(crate) fn push(&mut self, hash: u64) {
         self.room(1)[0] = hash;
     }

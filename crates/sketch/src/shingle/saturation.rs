@@ -58,7 +58,6 @@ pub fn saturated(config: &Config, text: &str, check: Check) -> Result<Option<usi
     Ok(Some(better.unwrap_or(MAX_SHINGLE_SIZE)))
 }
 
-/// The frequencies of characters.
 struct Letters {
     ascii: [u32; 128],
     others: HashMap<char, u32>,

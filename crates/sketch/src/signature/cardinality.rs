@@ -1,7 +1,6 @@
 //! The number of distinct elements of a set, from its signature; and containment.
 //!
-//! The survival function of a slot, `P(slot >= s)` as a set of n elements gives
-//! it, is `exp(-n * t(s))` for every scheme:
+//! For every scheme, a slot of a set of n elements has `P(slot >= s) = exp(-n * t(s))`:
 //!
 //! - a minimum of n values that are uniform in `[0, 1)`: `t = -ln(1 - s)`;
 //! - fss, value v of round r: no element came to the slot in r rounds, and in

@@ -40,13 +40,11 @@ impl Functions {
         self.forget();
     }
 
-    /// Forgets the minima; the functions stay.
     pub(crate) fn forget(&mut self) {
         self.minima.clear();
         self.minima.resize(self.multipliers.len(), u32::MAX);
     }
 
-    /// The minimum of each function.
     pub(crate) fn minima(&self) -> &[u32] {
         &self.minima[..self.count]
     }

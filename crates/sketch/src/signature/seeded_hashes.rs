@@ -8,12 +8,10 @@ use crate::memory;
 use crate::shingle::{CHUNK, HashBuffer, Sink, text_hashes};
 use crate::simd::Level;
 
-/// The source of hashes.
 #[derive(Clone, Copy)]
 pub(crate) enum HashSource<'a> {
     /// The shingles of a text that is normalised already.
     Text(&'a str),
-    /// Elements, already hashed.
     Hashes(&'a [u64]),
 }
 

@@ -2,7 +2,7 @@
 //!
 //! To tell whether two slots are equal, a hash of some bits does nearly as well as the slot: of `b` bits, unequal slots
 //! agree by chance with probability `2^-b`, which the estimate takes into account (b-bit minwise hashing; Li, König,
-//! WWW 2010). What is lost: bands and unions cannot be made of such a signature.
+//! WWW 2010). Bands and unions cannot be made of such a signature.
 
 use super::estimate;
 use crate::config::valid_num_perm;

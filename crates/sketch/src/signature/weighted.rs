@@ -4,7 +4,7 @@
 //! `sum(min) / sum(max)`, the weighted Jaccard similarity itself, whatever the weights. ProbMinHash (Ertl 2020) is
 //! faster, but estimates another one, the probability Jaccard similarity, to which the scale of a set does not matter;
 //! BagMinHash (Ertl 2018) and DartMinHash (Christiani 2020) estimate the same as this, faster for many elements, with
-//! far more machinery. The work here is a few nanoseconds for every element and slot.
+//! far more machinery.
 //!
 //! Of each element k, a slot draws r and c from the gamma distribution of shape 2, and b uniformly; with t =
 //! floor(ln(w) / r + b) and ln(y) = r * (t - b) it ranks the element by ln(c) - ln(y) - r. The slot is a hash of the k

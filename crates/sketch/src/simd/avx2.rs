@@ -21,7 +21,6 @@ use super::kernels::kernels;
 use super::portable::{Draws, Packed, WantedDraws};
 use super::ranges::{CONTROL, Fetched, REVERSE};
 
-/// Words of a vector.
 const LANES: usize = 4;
 
 kernels!("avx2,bmi1,bmi2,lzcnt,popcnt");
@@ -38,7 +37,6 @@ pub(super) fn ranges(ranges: &Fetched, out: &mut [u64]) {
     }
 }
 
-/// The uppermost bit of each byte.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {

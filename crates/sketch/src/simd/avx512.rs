@@ -21,7 +21,6 @@ use super::kernels::kernels;
 use super::portable::{self, Draws, Packed, WantedDraws};
 use super::ranges::{self, CONTROL, MAX_LENGTH, REVERSE};
 
-/// Words of a vector.
 const LANES: usize = 8;
 
 kernels!("avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt");
@@ -56,7 +55,6 @@ fn compress(mask: u8, draw: Vector) -> Vector {
     _mm512_maskz_compress_epi64(mask, draw)
 }
 
-/// XXH3_64 of ranges of `bytes`.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]) {
     ranges::eights(bytes, starts, ends, out, |starts, ends, out| {
@@ -151,7 +149,6 @@ pub(super) fn positions(bits: u64, first: u32, out: &mut [u32; 64]) {
     }
 }
 
-/// Parts hashes by a filter.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn part(hashes: &mut [u64], filter: &[u64], others: &mut Packed) -> (usize, usize) {
     assert!(!filter.is_empty(), "a filter has words");
@@ -178,7 +175,6 @@ pub(super) fn part(hashes: &mut [u64], filter: &[u64], others: &mut Packed) -> (
     portable::part(hashes, filter, others, (start, count, other))
 }
 
-/// The uppermost bit of each byte.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
@@ -240,7 +236,6 @@ pub(super) fn members(block: &[u8; BLOCK], two: u64, three: u64, set: &CharSet) 
     found
 }
 
-/// The numbers of the bytes of a vector.
 static ASCENDING: [u8; BLOCK] = {
     let mut numbers = [0; BLOCK];
     let mut i = 0;

@@ -23,7 +23,6 @@ pub(crate) struct WordClasses {
 }
 
 impl WordClasses {
-    /// The classes of a block.
     #[inline(always)]
     pub(crate) fn of(level: Level, block: &[u8; BLOCK]) -> Self {
         let are = |byte| level.bits(block, |other| other == byte);

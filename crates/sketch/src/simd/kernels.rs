@@ -5,7 +5,6 @@
 /// `choose`, `in_bitmap`, `compress`).
 macro_rules! kernels {
     ($features:tt) => {
-        /// Slots of a vector.
         const SLOTS: usize = 2 * LANES;
 
         /// Runs `work` with these instructions.

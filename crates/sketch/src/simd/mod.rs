@@ -1,9 +1,8 @@
 //! The loops that run per shingle, for the instruction sets of x86-64.
 //!
-//! All unsafe code of the crate is in this module, and all of it has one of three reasons: calling a function that
-//! needs instructions which the CPU was found to have, loading or storing a whole vector through a pointer, and taking
-//! bytes for text that were found to be UTF-8. Which instructions there are is asked at run time, so that one build
-//! serves every machine.
+//! All unsafe code of the crate is in this module. It calls functions that need instructions which the CPU was found to
+//! have, loads and stores whole vectors through pointers, and takes bytes for text that were found to be UTF-8.
+//! Instructions are detected at run time, so one build serves every machine.
 //!
 //! [`Level::compiled`] runs plain Rust that the compiler makes vectors of.
 //!
@@ -182,7 +181,7 @@ impl Level {
         }
     }
 
-    /// Has the processor fetch values that are read soon, while others are looked at. It changes none.
+    /// Has the processor fetch values that are read soon.
     #[inline(always)]
     pub fn fetch<T: Copy>(self, values: &[T]) {
         const LINE: usize = 64;
@@ -328,7 +327,7 @@ pub(crate) fn into_text(bytes: Vec<u8>) -> Option<String> {
 
 #[cfg(target_arch = "x86_64")]
 fn has_avx2() -> bool {
-    // No such CPU is known that has not the instructions for bits; they are asked for all the same.
+    // Every known CPU with AVX2 has the instructions for bits too.
     is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")

@@ -17,7 +17,6 @@ pub(crate) const BLOCK: usize = 256;
 /// Room for the draws of a block, and for one vector stored at its end.
 pub(crate) type Packed = [u64; BLOCK + 8];
 
-/// [`Packed`] without draws.
 pub(crate) const NOTHING_PACKED: Packed = [0; BLOCK + 8];
 
 /// The greatest slot below which leaving draws out pays: three quarters of the range of a draw.
@@ -53,7 +52,6 @@ pub(super) fn part(
     (count, other)
 }
 
-/// A maker of draws from hashes.
 pub(super) struct Draws {
     /// The number of slots.
     pub(super) count: u64,
@@ -61,7 +59,6 @@ pub(super) struct Draws {
     pub(super) offset: u64,
     /// The round, where a packed draw has it.
     pub(super) round: u64,
-    /// The draws that are wanted.
     pub(super) wanted: WantedDraws,
 }
 

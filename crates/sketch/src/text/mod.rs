@@ -1,5 +1,5 @@
-//! From a text to its words: what is done to characters, where words are cut, and which of them
-//! count. Nothing here knows a configuration; each function is told what it needs of one.
+//! From a text to its words: what is done to characters, where words are cut, and which of them count. Nothing here
+//! knows a configuration: each function gets what it needs of one.
 
 mod beyond_ascii;
 pub(crate) mod chars;

@@ -6,7 +6,6 @@ use std::sync::{Arc, LazyLock};
 use crate::error::Error;
 use crate::limits::MAX_STOP_WORDS;
 
-/// The name of the built-in list.
 const ENGLISH_NAME: &str = "english";
 
 /// A list of stop words. Cloning shares it.

@@ -2,9 +2,8 @@
 //! word each, punctuation and white space are not words.
 //!
 //! The rules look at neighbours only, and nothing joins what is before a run of spaces or behind a line feed. So a text
-//! can be cut there without changing a word. Pieces let a caller cancel the work on a long text, and let
-//! unicode-segmentation take its quick path for ASCII on every piece that is ASCII instead of on no text that has one
-//! dash or accent.
+//! can be cut there without changing a word. Pieces let a caller cancel the work on a long text, and let pieces of
+//! ASCII take the quick path although the text has a dash or an accent elsewhere.
 
 use unicode_segmentation::UnicodeSegmentation;
 

@@ -37,7 +37,6 @@ impl ByteSteps {
         }
     }
 
-    /// True if a byte is removed.
     pub(super) fn removes(self, byte: u8) -> bool {
         self.removed(byte) != 0
     }

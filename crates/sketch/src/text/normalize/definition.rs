@@ -41,7 +41,6 @@ fn once(steps: CharacterSteps, text: &str, check: Check) -> Result<String, Error
     memory::text(checked(&text, check).filter_map(|c| mapped(steps, c)))
 }
 
-/// `text` in normal form.
 fn formed(form: NormalForm, text: String, check: Check) -> Result<String, Error> {
     let is_formed = match form {
         NormalForm::AsWritten => true,
@@ -162,7 +161,6 @@ impl Decomposed {
         Ok(Self(chars))
     }
 
-    /// Drops the characters that are not `kept`.
     fn retain(mut self, kept: impl Fn(char) -> bool, check: Check) -> Self {
         let mut done = 0;
         self.0.retain(|c| {

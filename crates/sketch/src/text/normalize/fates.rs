@@ -1,5 +1,5 @@
 //! The fate of a character whatever stands around it, looked up instead of worked out: Unicode's own tables are
-//! searched once per character and process, not once per occurrence.
+//! searched once per character and process.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,11 +13,11 @@ use crate::error::Error;
 use crate::memory;
 use crate::simd::{CharSet, SINGLE};
 
-/// The result of the steps for a character, in a word. Unless said otherwise a text can be cut
-/// before it: what stands before it cannot matter.
+/// The result of the steps for a character, as a number. Unless a kind says otherwise, a text can be cut before the
+/// character: what stands before it cannot matter.
 ///
-/// Of a character that stays, as nearly all do, it is nothing. The upper byte is the kind, the byte below it how long
-/// the new characters are, the lower half what is written: up to four bytes in UTF-8, first byte lowest.
+/// It is 0 for a character that stays, as nearly all do. The upper byte is the kind, the byte below it the length of
+/// the result in bytes, the lower half the result: up to four bytes in UTF-8, first byte lowest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct FateEntry(u64);
 

@@ -93,7 +93,6 @@ struct Pass<'a> {
     known: CharSet,
     /// The output, and room behind it.
     out: Vec<u8>,
-    /// The end of the output.
     end: usize,
     /// True if the output is empty or ends with a space.
     spaced: bool,

@@ -64,7 +64,6 @@ pub struct Normalization {
     pub(crate) stop_words: Dropped,
 }
 
-/// The steps on characters.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) struct CharacterSteps {
     pub(crate) form: NormalForm,
@@ -76,7 +75,6 @@ pub(crate) struct CharacterSteps {
     pub(crate) whitespace: bool,
 }
 
-/// The normal form that a text gets.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) enum NormalForm {
     #[default]
@@ -85,7 +83,6 @@ pub(crate) enum NormalForm {
     Nfkc,
 }
 
-/// The treatment of punctuation.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) enum Punctuation {
     #[default]
@@ -96,7 +93,6 @@ pub(crate) enum Punctuation {
     BasicRemoved,
 }
 
-/// The stop words that are dropped.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) enum Dropped {
     #[default]
@@ -131,7 +127,6 @@ impl Normalization {
         *self == Self::default()
     }
 
-    /// True if a step drops tokens.
     pub(crate) fn drops_tokens(&self) -> bool {
         self.min_length > 1 || self.stop_words != Dropped::Nothing
     }
@@ -167,7 +162,6 @@ fn preset(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The steps so far.
 #[derive(Default)]
 struct Reader<'a> {
     normalization: Normalization,
