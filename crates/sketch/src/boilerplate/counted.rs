@@ -3,6 +3,7 @@
 use super::documents::Shingled;
 use crate::error::Error;
 use crate::hash::count_distinct;
+use crate::limits::Check;
 use crate::memory;
 use crate::simd::{BLOCK, Level, NOTHING_PACKED, place_in_filter};
 
@@ -109,30 +110,30 @@ pub fn counted(
     boilerplate: Option<&Boilerplate>,
     content: Shingled,
     out: &mut Vec<u64>,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<(), Error> {
     out.clear();
     boilerplate.iter().for_each(|boilerplate| boilerplate.fetch());
-    content.hashes(out, check_interrupts)?;
+    content.hashes(out, check)?;
     let Some(boilerplate) = boilerplate else { return Ok(()) };
-    leave_out(boilerplate, out, check_interrupts);
+    leave_out(boilerplate, out, check);
     if has_few(out) {
-        let left = count_distinct(out, check_interrupts)?;
+        let left = count_distinct(out, check)?;
         let mut all = Vec::new();
-        content.hashes(&mut all, check_interrupts)?;
-        if left * LITTLE < count_distinct(&mut all, check_interrupts)? {
+        content.hashes(&mut all, check)?;
+        if left * LITTLE < count_distinct(&mut all, check)? {
             out.clear();
-            out.extend(content.fingerprint(check_interrupts)?);
+            out.extend(content.fingerprint(check)?);
         }
     }
     Ok(())
 }
 
-fn leave_out(boilerplate: &Boilerplate, hashes: &mut Vec<u64>, check_interrupts: &mut dyn FnMut()) {
+fn leave_out(boilerplate: &Boilerplate, hashes: &mut Vec<u64>, check: Check) {
     let (level, mut doubtful) = (Level::best(), NOTHING_PACKED);
     let (mut start, mut count) = (0, 0);
     while start < hashes.len() {
-        check_interrupts();
+        check();
         let end = hashes.len().min(start + BLOCK);
         let (others, doubts) =
             level.part(&mut hashes[start..end], &boilerplate.bits, &mut doubtful);

@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::error::Error;
 use crate::hash::{sort_by_key, xxh3};
+use crate::limits::Check;
 use crate::memory;
 use crate::shingle::{has_any, normalize_text, shingle_hashes};
 
@@ -21,17 +22,17 @@ impl Shingled<'_> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn fingerprint(self, check_interrupts: &mut dyn FnMut()) -> Result<Option<u64>, Error> {
+    pub fn fingerprint(self, check: Check) -> Result<Option<u64>, Error> {
         match self {
             Self::Text(config, text) => {
-                let text = normalize_text(config, text, check_interrupts)?;
-                let has = has_any(config, &text, check_interrupts)?;
+                let text = normalize_text(config, text, check)?;
+                let has = has_any(config, &text, check)?;
                 Ok(has.then(|| xxh3::hash(text.as_bytes())))
             }
             Self::Elements([]) => Ok(None),
             Self::Elements(hashes) => {
                 let mut hashes = memory::copied(hashes)?;
-                sort_by_key(&mut hashes, check_interrupts);
+                sort_by_key(&mut hashes, check);
                 hashes.dedup();
                 let mut bytes = memory::with_capacity(size_of_val(&*hashes))?;
                 hashes.iter().for_each(|hash| bytes.extend_from_slice(&hash.to_le_bytes()));
@@ -44,13 +45,9 @@ impl Shingled<'_> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn hashes(
-        self,
-        out: &mut Vec<u64>,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<(), Error> {
+    pub fn hashes(self, out: &mut Vec<u64>, check: Check) -> Result<(), Error> {
         match self {
-            Self::Text(config, text) => shingle_hashes(config, text, out, check_interrupts),
+            Self::Text(config, text) => shingle_hashes(config, text, out, check),
             Self::Elements(hashes) => memory::extend(out, hashes),
         }
     }

@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::hash::sort_by_key;
+use crate::limits::Check;
 use crate::memory;
 
 /// A shingle is boilerplate if at least so many documents have it.
@@ -21,7 +22,7 @@ const FEWEST: usize = 1 << 10;
 const MOST_PARTS: u64 = 1 << 16;
 
 /// Appends the hashes of the document of a number; it is passed what it must call often.
-pub type HashesOf<'a> = dyn FnMut(usize, &mut Vec<u64>, &mut dyn FnMut()) -> Result<(), Error> + 'a;
+pub type HashesOf<'a> = dyn FnMut(usize, &mut Vec<u64>, Check) -> Result<(), Error> + 'a;
 
 /// The documents of an origin that were chosen.
 pub struct Sampled {
@@ -41,14 +42,14 @@ pub fn shared_by_many(
     sampled: &Sampled,
     memory: usize,
     hashes: &mut HashesOf,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<Vec<u64>, Error> {
     let Sampled { documents, shingles } = *sampled;
     let least = LEAST.max(documents / SHARE + 1);
     if documents < least {
         return Ok(Vec::new());
     }
-    let kept = Kept::read(sampled, memory / 2, hashes, check_interrupts)?;
+    let kept = Kept::read(sampled, memory / 2, hashes, check)?;
     let memory = if kept.is_some() { memory / 2 } else { memory };
     // Enough counters that hardly a shingle with fewer documents is counted by itself.
     let wanted = (shingles / least).saturating_mul(4).max(FEWEST);
@@ -65,7 +66,7 @@ pub fn shared_by_many(
         for part in 0..parts {
             let mut each = |take: &mut Take| {
                 for document in 0..documents {
-                    check_interrupts();
+                    check();
                     buffer.clear();
                     match &kept {
                         Some(kept) if parts == 1 => {
@@ -73,7 +74,7 @@ pub fn shared_by_many(
                             continue;
                         }
                         Some(kept) => memory::extend(&mut buffer, kept.of(document))?,
-                        None => hashes(document, &mut buffer, check_interrupts)?,
+                        None => hashes(document, &mut buffer, check)?,
                     }
                     if parts > 1 {
                         buffer.retain(|hash| hash & (parts - 1) == part);
@@ -88,7 +89,7 @@ pub fn shared_by_many(
             memory::reserve(&mut shared, counting.entries.count)?;
             shared.extend(counting.found());
         }
-        sort_by_key(&mut shared, check_interrupts);
+        sort_by_key(&mut shared, check);
         Ok(Some(shared))
     };
     loop {
@@ -112,7 +113,7 @@ impl Kept {
         sampled: &Sampled,
         room: usize,
         read: &mut HashesOf,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<Option<Self>, Error> {
         let mut kept = Self { hashes: Vec::new(), ends: Vec::new() };
         if sampled.shingles * size_of::<u64>() > room {
@@ -120,8 +121,8 @@ impl Kept {
         }
         memory::reserve(&mut kept.hashes, sampled.shingles)?;
         for document in 0..sampled.documents {
-            check_interrupts();
-            read(document, &mut kept.hashes, check_interrupts)?;
+            check();
+            read(document, &mut kept.hashes, check)?;
             // They were counted about.
             if size_of_val(&*kept.hashes) > room {
                 return Ok(None);

@@ -9,6 +9,7 @@ use super::shingle_set::ShingleSet;
 use crate::config::Config;
 use crate::error::Error;
 use crate::hash::{sort_by, xxh3};
+use crate::limits::Check;
 use crate::memory;
 use crate::passage::{CharacterOffsets, Characters, Run, shared_runs};
 use crate::scheme::Scheme;
@@ -47,27 +48,26 @@ impl Comparison {
         a: &str,
         b: &str,
         examples: usize,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<Self, Error> {
         let shingles = &config.with_scheme(Scheme::Fss);
-        let set_a = ShingleSet::from_text(shingles, a, check_interrupts)?;
-        let set_b = ShingleSet::from_text(shingles, b, check_interrupts)?;
-        let mut read =
-            |text| Characters::with_places(config.normalization(), text, check_interrupts);
+        let set_a = ShingleSet::from_text(shingles, a, check)?;
+        let set_b = ShingleSet::from_text(shingles, b, check)?;
+        let mut read = |text| Characters::with_places(config.normalization(), text, check);
         let (read_a, read_b) = (read(a)?, read(b)?);
         let least = (read_a.len().min(read_b.len()) / 4).clamp(1, LEAST);
-        let runs_a = shared_runs(&read_a, &read_b, least, check_interrupts)?;
-        let runs_b = shared_runs(&read_b, &read_a, least, check_interrupts)?;
+        let runs_a = shared_runs(&read_a, &read_b, least, check)?;
+        let runs_b = shared_runs(&read_b, &read_a, least, check)?;
         let (part_a, part_b) = (ShownText::of(a, &read_a)?, ShownText::of(b, &read_b)?);
         let (words_a, words_b) = (WordGaps::of(&read_a, &runs_a)?, WordGaps::of(&read_b, &runs_b)?);
-        let only_a = words_a.apart(&words_b, check_interrupts)?;
-        let only_b = words_b.apart(&words_a, check_interrupts)?;
+        let only_a = words_a.apart(&words_b, check)?;
+        let only_b = words_b.apart(&words_a, check)?;
         Ok(Self {
             a: set_a,
             b: set_b,
-            shared: part_a.show(runs_a.iter().map(range), examples, check_interrupts)?,
-            only_a: part_a.show(only_a.into_iter(), examples, check_interrupts)?,
-            only_b: part_b.show(only_b.into_iter(), examples, check_interrupts)?,
+            shared: part_a.show(runs_a.iter().map(range), examples, check)?,
+            only_a: part_a.show(only_a.into_iter(), examples, check)?,
+            only_b: part_b.show(only_b.into_iter(), examples, check)?,
         })
     }
 }
@@ -89,13 +89,13 @@ impl<'a> WordGaps<'a> {
     /// cut.
     fn each(
         &self,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
         f: &mut dyn FnMut(Range<usize>, u64, bool) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut at = 0;
         let mut gaps = self.gaps.iter().peekable();
         for piece in short_pieces(self.text) {
-            check_interrupts();
+            check();
             for word in piece.split_word_bounds() {
                 let end = at + word.chars().count();
                 while gaps.next_if(|gap| gap.end <= at).is_some() {}
@@ -111,22 +111,18 @@ impl<'a> WordGaps<'a> {
 
     /// The runs of words in the gaps that the gaps of the other text do not have. A run of which the other text has all
     /// words anywhere is left out.
-    fn apart(
-        &self,
-        other: &WordGaps,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Vec<Range<usize>>, Error> {
+    fn apart(&self, other: &WordGaps, check: Check) -> Result<Vec<Range<usize>>, Error> {
         if self.gaps.is_empty() {
             return Ok(Vec::new());
         }
         let (mut between, mut all) = (AHashSet::default(), AHashSet::default());
-        other.each(check_interrupts, &mut |_, word, is_between| {
+        other.each(check, &mut |_, word, is_between| {
             memory::insert(&mut all, word)?;
             if is_between { memory::insert(&mut between, word).map(|_| ()) } else { Ok(()) }
         })?;
         let mut runs: Vec<(Range<usize>, bool)> = Vec::new();
         let mut goes_on = false;
-        self.each(check_interrupts, &mut |place, word, is_between| {
+        self.each(check, &mut |place, word, is_between| {
             let is_apart = is_between && !between.contains(&word);
             let is_new = !all.contains(&word);
             match runs.last_mut() {
@@ -185,12 +181,12 @@ impl<'a> ShownText<'a> {
         &self,
         ranges: impl Iterator<Item = Range<usize>>,
         count: usize,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<Vec<String>, Error> {
         let mut longest: Vec<(Range<usize>, &str)> = Vec::new();
         for (n, range) in ranges.enumerate() {
             if n % 4096 == 0 {
-                check_interrupts();
+                check();
             }
             let bytes = self.offsets.bytes(&self.characters.original(range.clone()));
             let part = self.text[bytes].trim();
@@ -199,7 +195,7 @@ impl<'a> ShownText<'a> {
             }
         }
         let rank = |range: &Range<usize>| (std::cmp::Reverse(range.len()), range.start);
-        sort_by(&mut longest, |(a, _), (b, _)| rank(a).cmp(&rank(b)), check_interrupts);
+        sort_by(&mut longest, |(a, _), (b, _)| rank(a).cmp(&rank(b)), check);
         longest.truncate(count);
         longest.sort_unstable_by_key(|(range, _)| range.start);
         let mut shown = memory::with_capacity(longest.len())?;
