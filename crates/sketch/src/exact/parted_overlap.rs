@@ -88,18 +88,23 @@ pub fn overlap_of_texts<E: From<Error>>(
 /// The hashes of a text by their upper bits.
 struct HashParts {
     bits: u32,
-    /// The hashes of each part that are not put aside yet.
-    open: Vec<Vec<u64>>,
-    /// The numbers of the blocks of each part.
-    aside: Vec<Vec<u32>>,
+    parts: Vec<HashPart>,
+}
+
+struct HashPart {
+    /// The hashes that are not put aside yet.
+    open: Vec<u64>,
+    /// The numbers of the blocks of the others.
+    aside: Vec<u32>,
 }
 
 impl HashParts {
     fn new(bits: u32) -> Result<Self, Error> {
-        let room = (0..1 << bits).map(|_| memory::with_capacity(BLOCK));
-        let mut open = memory::with_capacity(1 << bits)?;
-        room.into_iter().try_for_each(|room| room.map(|room| open.push(room)))?;
-        Ok(Self { bits, open, aside: memory::filled(Vec::new(), 1 << bits)? })
+        let mut parts = memory::with_capacity(1 << bits)?;
+        for _ in 0..1 << bits {
+            parts.push(HashPart { open: memory::with_capacity(BLOCK)?, aside: Vec::new() });
+        }
+        Ok(Self { bits, parts })
     }
 
     /// Takes hashes; `count` is the number of blocks.
@@ -111,8 +116,7 @@ impl HashParts {
         blocks: &mut dyn Blocks<E>,
     ) -> Result<(), E> {
         for &hash in hashes {
-            let part = (hash >> (64 - self.bits)) as usize;
-            let open = &mut self.open[part];
+            let HashPart { open, aside } = &mut self.parts[(hash >> (64 - self.bits)) as usize];
             open.push(hash);
             if open.len() < BLOCK {
                 continue;
@@ -125,7 +129,7 @@ impl HashParts {
             if open.len() > BLOCK / 2 {
                 open.resize(BLOCK, open[0]);
                 blocks.append(open)?;
-                memory::push(&mut self.aside[part], *count)?;
+                memory::push(aside, *count)?;
                 *count += 1;
                 open.clear();
             }
@@ -140,11 +144,12 @@ impl HashParts {
         blocks: &mut dyn Blocks<E>,
         visit: &mut dyn FnMut(&[u64]) -> Result<(), Error>,
     ) -> Result<(), E> {
-        for &number in &self.aside[part] {
+        let HashPart { open, aside } = &self.parts[part];
+        for &number in aside {
             blocks.read(number, block)?;
             visit(block)?;
         }
-        Ok(visit(&self.open[part])?)
+        Ok(visit(open)?)
     }
 }
 

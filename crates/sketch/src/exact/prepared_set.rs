@@ -16,7 +16,7 @@ use crate::hash::mix::GOLDEN;
 use crate::limits::Check;
 use crate::memory;
 use crate::scheme::Scheme;
-use crate::shingle::{CHUNK, HashBuffer, append_elements, normalize_text, text_hashes};
+use crate::shingle::{CHUNK, append_elements, normalize_text, text_hashes};
 use crate::simd::Level;
 
 /// A set of shingles, ready to be compared with texts.
@@ -102,9 +102,7 @@ impl PreparedSet {
         } else {
             memory::resize(&mut buffer, CHUNK, 0)?;
             let mut sink = |chunk: &mut [u64], _: Check| self.pass(chunk, &mut count);
-            let mut chunks = HashBuffer::new(&mut buffer[..CHUNK], check, &mut sink);
-            text_hashes(config, level, &text, &mut chunks)?;
-            chunks.deliver();
+            text_hashes(config, level, &text, &mut buffer[..CHUNK], check, &mut sink)?;
         }
         self.buffer = buffer;
         Ok(count.jaccard(self.len, threshold))

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use super::as_texts::for_each_window;
-use super::hash_buffer::{CHUNK, HashBuffer};
+use super::hash_buffer::{CHUNK, HashBuffer, Sink};
 use crate::config::Config;
 use crate::error::Error;
 use crate::hash::{ElementHash, mix::GOLDEN, xxh3};
@@ -31,9 +31,7 @@ pub(crate) fn append_hashes(
         if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let mut buffer = memory::filled(0, CHUNK)?;
-    let mut chunks = HashBuffer::new(&mut buffer, check, &mut append);
-    text_hashes(config, level, text, &mut chunks)?;
-    chunks.deliver();
+    text_hashes(config, level, text, &mut buffer, check, &mut append)?;
     outcome
 }
 
@@ -53,30 +51,32 @@ fn append_chunk(
         count = chunk.len();
         ControlFlow::Continue(())
     };
-    let mut chunks = HashBuffer::new(&mut out[start..], check, &mut keep);
-    let made = text_hashes(config, level, text, &mut chunks);
-    chunks.deliver();
+    let made = text_hashes(config, level, text, &mut out[start..], check, &mut keep);
     out.truncate(start + count);
     made
 }
 
-/// Hands the hash of each shingle of a normalised text to `chunks`.
+/// Calls `sink` with the hashes of the shingles of a normalised text, in chunks as long as `buffer`, which is scratch
+/// memory.
 pub(crate) fn text_hashes(
     config: &Config,
     level: Level,
     text: &str,
-    chunks: &mut HashBuffer,
+    buffer: &mut [u64],
+    check: Check,
+    sink: Sink,
 ) -> Result<(), Error> {
+    let mut chunks = HashBuffer::new(buffer, check, sink);
     let (scheme, size) = (config.scheme(), config.shingle_size());
     match config.unit() {
         Unit::Char if scheme.element_hash() == ElementHash::Xxh3 => {
-            char_windows(level, text, size, chunks);
+            char_windows(level, text, size, &mut chunks);
         }
         Unit::Word if !scheme.is_datasketch() => {
-            word_windows::<false>(config, level, text, chunks);
+            word_windows::<false>(config, level, text, &mut chunks);
         }
         Unit::Anchored if !scheme.is_datasketch() => {
-            word_windows::<true>(config, level, text, chunks);
+            word_windows::<true>(config, level, text, &mut chunks);
         }
         // The chunks call the check.
         _ => for_each_window(config, text, &mut || (), &mut |shingle| {
@@ -84,6 +84,7 @@ pub(crate) fn text_hashes(
             Ok(())
         })?,
     }
+    chunks.deliver();
     Ok(())
 }
 

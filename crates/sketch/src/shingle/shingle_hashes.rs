@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::as_hashes::{append_hashes, text_hashes};
 use super::as_texts::normalize_text;
-use super::hash_buffer::{CHUNK, HashBuffer, Sink};
+use super::hash_buffer::{CHUNK, Sink};
 use crate::config::Config;
 use crate::error::Error;
 use crate::hash::mix::{GOLDEN, mix64};
@@ -47,10 +47,7 @@ pub(crate) fn each_hash(
 ) -> Result<(), Error> {
     let text = normalize_text(config, text, check)?;
     let mut buffer = memory::filled(0, CHUNK)?;
-    let mut chunks = HashBuffer::new(&mut buffer, check, take);
-    text_hashes(config, Level::best(), &text, &mut chunks)?;
-    chunks.deliver();
-    Ok(())
+    text_hashes(config, Level::best(), &text, &mut buffer, check, take)
 }
 
 /// True if a text has any shingle, which is seen at the first few of them.
@@ -71,11 +68,9 @@ pub(crate) fn has_any(config: &Config, text: &str, check: Check) -> Result<bool,
         any = true;
         ControlFlow::Break(())
     };
-    let mut buffer = [0; FEW];
-    let mut chunks = HashBuffer::new(&mut buffer, check, &mut see);
     // A shingle is one by whatever it is hashed; a bag has those of the set.
-    text_hashes(&config.with_scheme(Scheme::Fss), Level::best(), text, &mut chunks)?;
-    chunks.deliver();
+    let config = config.with_scheme(Scheme::Fss);
+    text_hashes(&config, Level::best(), text, &mut [0; FEW], check, &mut see)?;
     Ok(any)
 }
 

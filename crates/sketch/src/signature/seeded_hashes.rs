@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::hash::mix::mix64;
 use crate::limits::Check;
 use crate::memory;
-use crate::shingle::{CHUNK, HashBuffer, Sink, text_hashes};
+use crate::shingle::{CHUNK, Sink, text_hashes};
 use crate::simd::Level;
 
 #[derive(Clone, Copy)]
@@ -62,16 +62,21 @@ impl<'a> SeededHashes<'a> {
             sink(chunk, check)
         };
         memory::resize(self.buffer, CHUNK, 0)?;
-        let mut chunks = HashBuffer::new(self.buffer, check, &mut seed_and_sink);
         match self.source {
-            HashSource::Text(text) => text_hashes(self.config, level, text, &mut chunks)?,
+            HashSource::Text(text) => {
+                text_hashes(self.config, level, text, self.buffer, check, &mut seed_and_sink)?;
+            }
             HashSource::Hashes(hashes) => {
                 for part in hashes.chunks(CHUNK) {
-                    chunks.room(part.len()).copy_from_slice(part);
+                    let chunk = &mut self.buffer[..part.len()];
+                    chunk.copy_from_slice(part);
+                    check();
+                    if seed_and_sink(chunk, check).is_break() {
+                        break;
+                    }
                 }
             }
         }
-        chunks.deliver();
         self.kept = (count == 1).then_some(total);
         Ok(count)
     }

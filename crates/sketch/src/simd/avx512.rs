@@ -104,7 +104,7 @@ fn eight_ranges(
         }
     };
     store(out, hash_up_to_16(low, high, length));
-    Some(_mm512_cmpge_epu64_mask(_mm512_sub_epi64(length, splat(1)), splat(MAX_LENGTH)))
+    Some(_mm512_cmpge_epu64_mask(_mm512_sub_epi64(length, splat(1)), splat(MAX_LENGTH as u64)))
 }
 
 /// Fewer bytes than a vector, and zeros behind them.

@@ -10,8 +10,8 @@
 
 use crate::hash::xxh3;
 
-/// The widest window with a kernel.
-pub(super) const MAX_WIDTH: usize = 16;
+/// The longest window or range with a kernel.
+pub(super) const MAX_LENGTH: usize = 16;
 
 /// The bytes that a kernel may read from the first window of a step on.
 pub(super) const READ_AHEAD: usize = 32;
@@ -22,10 +22,10 @@ pub(super) const STEP: usize = 8;
 /// `CONTROL[width]`: for each of eight consecutive windows of this width, the offsets of the bytes that XXH3 combines
 /// into its first 64-bit word, the least significant first; 0x80 is a zero byte. In the order of 128-bit lanes, each of
 /// which sees the same 16 bytes.
-pub(super) static CONTROL: [[u8; 64]; MAX_WIDTH + 1] = {
-    let mut control = [[0; 64]; MAX_WIDTH + 1];
+pub(super) static CONTROL: [[u8; 64]; MAX_LENGTH + 1] = {
+    let mut control = [[0; 64]; MAX_LENGTH + 1];
     let mut width = 1;
-    while width <= MAX_WIDTH {
+    while width <= MAX_LENGTH {
         let mut window = 0;
         while window < STEP {
             let mut byte = 0;
@@ -80,7 +80,7 @@ pub(super) fn padded(
     out: &mut [u64],
     kernel: impl Fn(&[u8], &mut [u64]),
 ) {
-    if width > MAX_WIDTH {
+    if width > MAX_LENGTH {
         return xxh3::windows(bytes, width, out);
     }
     // The first `direct` windows can be hashed where they are.
@@ -103,9 +103,6 @@ pub(super) fn padded(
 
 /// Ranges whose bytes are fetched before vectors hash them.
 pub(super) const GROUP: usize = 64;
-
-/// The longest range with a kernel.
-pub(super) const MAX_LENGTH: u64 = 16;
 
 /// The parts of a group of ranges that are read.
 pub(super) struct Fetched {
@@ -167,9 +164,9 @@ pub(super) fn grouped(
             longest = longest.max(length.wrapping_sub(1));
         }
         kernel(&fetched, out);
-        if longest >= MAX_LENGTH {
+        if longest >= MAX_LENGTH as u64 {
             for (i, (start, end)) in starts.iter().zip(ends).enumerate() {
-                if fetched.length[i].wrapping_sub(1) >= MAX_LENGTH {
+                if fetched.length[i].wrapping_sub(1) >= MAX_LENGTH as u64 {
                     out[i] = one(*start, *end);
                 }
             }
