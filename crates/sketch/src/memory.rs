@@ -3,6 +3,7 @@
 //! A database server must outlive a text that is too large for it. Whatever grows with the input is allocated here, and
 //! a refusal becomes [`Error::OutOfMemory`]. Only memory that does not grow is allocated otherwise: up to 64 KiB of
 //! scratch memory of a [`Sketcher`](crate::Sketcher), the tables of a configuration, and short strings of an error.
+//! No function here fails with another error.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
@@ -19,9 +20,6 @@ pub fn refused<T>(count: usize) -> Error {
 pub const THREAD_HEADROOM: usize = 64 << 20;
 
 /// Checks that so many bytes could be had, and gives them back: for what asks for memory without being refused any.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn spare(bytes: usize) -> Result<(), Error> {
     let room = with_capacity::<u8>(bytes)?;
     // Without a look at it the compiler would leave the allocation out.
@@ -30,17 +28,11 @@ pub fn spare(bytes: usize) -> Result<(), Error> {
 }
 
 /// Makes room for `additional` more values, and for more than these if it has to move them.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn reserve<T>(vec: &mut Vec<T>, additional: usize) -> Result<(), Error> {
     vec.try_reserve(additional).map_err(|_| refused::<T>(vec.len().saturating_add(additional)))
 }
 
 /// Adds a value.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 #[inline]
 pub fn push<T>(vec: &mut Vec<T>, value: T) -> Result<(), Error> {
     if vec.len() == vec.capacity() {
@@ -51,9 +43,6 @@ pub fn push<T>(vec: &mut Vec<T>, value: T) -> Result<(), Error> {
 }
 
 /// Adds values.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 #[inline]
 pub fn extend<T: Copy>(vec: &mut Vec<T>, values: &[T]) -> Result<(), Error> {
     reserve(vec, values.len())?;
@@ -62,9 +51,6 @@ pub fn extend<T: Copy>(vec: &mut Vec<T>, values: &[T]) -> Result<(), Error> {
 }
 
 /// Adds a text to another.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn push_str(text: &mut String, more: &str) -> Result<(), Error> {
     text.try_reserve(more.len()).map_err(|_| refused::<u8>(text.len() + more.len()))?;
     text.push_str(more);
@@ -72,9 +58,6 @@ pub fn push_str(text: &mut String, more: &str) -> Result<(), Error> {
 }
 
 /// An empty vector with room for `count` values, and no more.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn with_capacity<T>(count: usize) -> Result<Vec<T>, Error> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(count).map_err(|_| refused::<T>(count))?;
@@ -82,9 +65,6 @@ pub fn with_capacity<T>(count: usize) -> Result<Vec<T>, Error> {
 }
 
 /// `count` times the same value.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, Error> {
     let mut vec = with_capacity(count)?;
     vec.resize(count, value);
@@ -92,9 +72,6 @@ pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, Error> {
 }
 
 /// Makes it `count` values: cut off, or with more of `value`.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn resize<T: Clone>(vec: &mut Vec<T>, count: usize, value: T) -> Result<(), Error> {
     reserve(vec, count.saturating_sub(vec.len()))?;
     vec.resize(count, value);
@@ -102,9 +79,6 @@ pub fn resize<T: Clone>(vec: &mut Vec<T>, count: usize, value: T) -> Result<(), 
 }
 
 /// A vector of its own with these values.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>, Error> {
     let mut vec = with_capacity(values.len())?;
     vec.extend_from_slice(values);
@@ -112,9 +86,6 @@ pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>, Error> {
 }
 
 /// A string of its own with this text.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn owned(text: &str) -> Result<String, Error> {
     let mut owned = String::new();
     owned.try_reserve_exact(text.len()).map_err(|_| refused::<u8>(text.len()))?;
@@ -123,9 +94,6 @@ pub fn owned(text: &str) -> Result<String, Error> {
 }
 
 /// All values of an iterator.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn collect<T>(values: impl IntoIterator<Item = T>) -> Result<Vec<T>, Error> {
     let values = values.into_iter();
     let mut vec = with_capacity(values.size_hint().0)?;
@@ -134,9 +102,6 @@ pub fn collect<T>(values: impl IntoIterator<Item = T>) -> Result<Vec<T>, Error> 
 }
 
 /// The text that characters make.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn text(chars: impl Iterator<Item = char>) -> Result<String, Error> {
     let mut text = String::new();
     for c in chars {
@@ -146,9 +111,6 @@ pub fn text(chars: impl Iterator<Item = char>) -> Result<String, Error> {
 }
 
 /// Adds a value to a set; whether it is new.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn insert<T: Eq + Hash, S: BuildHasher>(
     set: &mut HashSet<T, S>,
     value: T,
@@ -158,9 +120,6 @@ pub fn insert<T: Eq + Hash, S: BuildHasher>(
 }
 
 /// Gives a key another value; what it had before.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn insert_at<K: Eq + Hash, V, S: BuildHasher>(
     map: &mut HashMap<K, V, S>,
     key: K,
