@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{
-    Comparison, Config, ElementHash, ShingleSet, estimate_jaccard, memory, standard_error,
+    Comparison, Config, ElementHash, Overlap, ShingleSet, estimate_jaccard, memory, standard_error,
 };
 
 use crate::document::kind::Kind;
@@ -177,8 +177,8 @@ fn show(
         let bands = a.bands.iter().zip(&b.bands).take(probed.bands());
         shared.extend((1..).zip(bands).filter(|(_, (a, b))| a == b).map(|(band, _)| band));
     }
-    let sets = pair.sets.as_ref();
-    let jaccard = sets.and_then(|(a, b)| a.jaccard(b));
+    let sets = pair.sets;
+    let jaccard = sets.and_then(Overlap::jaccard);
     // The best that is known: where there are signatures alone, what they estimate.
     let similarity = if sets.is_some() { jaccard } else { estimate };
     let error = similarity
@@ -198,11 +198,11 @@ fn show(
         share(jaccard),
         share(estimate),
         share(error),
-        share(sets.and_then(|(a, b)| a.containment(b))),
-        share(sets.and_then(|(a, b)| b.containment(a))),
-        count(sets.map(|(a, _)| a.len())),
-        count(sets.map(|(_, b)| b.len())),
-        count(sets.map(|(a, b)| a.intersection_len(b))),
+        share(sets.and_then(Overlap::containment)),
+        share(sets.and_then(|sets| sets.flipped().containment())),
+        count(sets.map(|sets| sets.a)),
+        count(sets.map(|sets| sets.b)),
+        count(sets.map(|sets| sets.shared)),
         some(examples.map(|[shared, ..]| shared)),
         some(examples.map(|[_, only_a, _]| only_a)),
         some(examples.map(|[.., only_b]| only_b)),
@@ -238,8 +238,8 @@ fn check_memory(bytes: usize) -> Result<()> {
 /// Facts about two documents that need no signatures.
 #[derive(Default)]
 struct PairFacts {
-    /// Their sets; none of signatures, and of documents of two kinds.
-    sets: Option<(ShingleSet, ShingleSet)>,
+    /// The sizes of their sets; none of signatures, and of documents of two kinds.
+    sets: Option<Overlap>,
     /// Some passages or elements that both have, that only the first has, that only the second has;
     /// none where nothing but hashes is known.
     examples: Option<[Vec<String>; 3]>,
@@ -251,8 +251,8 @@ impl PairFacts {
             let (a, b) = (lossless::decode(a)?, lossless::decode(b)?);
             check_memory(a.len() + b.len())?;
             let compared = Comparison::new(config, &a, &b, EXAMPLES, &mut check_interrupts);
-            let Comparison { a, b, shared, only_a, only_b } = compared?;
-            return Ok(Self { sets: Some((a, b)), examples: Some([shared, only_a, only_b]) });
+            let Comparison { overlap, shared, only_a, only_b } = compared?;
+            return Ok(Self { sets: Some(overlap), examples: Some([shared, only_a, only_b]) });
         }
         let (Some(set_a), Some(set_b)) = (a.set(config)?, b.set(config)?) else {
             return Ok(Self::default());
@@ -262,9 +262,10 @@ impl PairFacts {
             a.some(&|hash| !set_b.contains(hash))?,
             b.some(&|hash| !set_a.contains(hash))?,
         ];
+        let sets = Some(set_a.overlap(&set_b, &mut check_interrupts));
         let [Some(shared), Some(only_a), Some(only_b)] = examples else {
-            return Ok(Self { sets: Some((set_a, set_b)), examples: None });
+            return Ok(Self { sets, examples: None });
         };
-        Ok(Self { sets: Some((set_a, set_b)), examples: Some([shared, only_a, only_b]) })
+        Ok(Self { sets, examples: Some([shared, only_a, only_b]) })
     }
 }

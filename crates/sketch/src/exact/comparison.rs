@@ -5,6 +5,7 @@ use std::ops::Range;
 use ahash::AHashSet;
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::overlap::Overlap;
 use super::shingle_set::ShingleSet;
 use crate::config::Config;
 use crate::error::Error;
@@ -24,10 +25,8 @@ const SHOWN: usize = 1000;
 /// The comparison of two texts.
 #[derive(Debug, Eq, PartialEq)]
 pub struct Comparison {
-    /// Distinct shingles of the first text.
-    pub a: ShingleSet,
-    /// Distinct shingles of the second text.
-    pub b: ShingleSet,
+    /// The distinct shingles of the two texts.
+    pub overlap: Overlap,
     /// The longest passages that both have, as they stand in the first text, in its order.
     pub shared: Vec<String>,
     /// The longest parts that only the first has, in its order. A part is made of words between the shared passages. It
@@ -52,7 +51,7 @@ impl Comparison {
     ) -> Result<Self, Error> {
         let shingles = &config.with_scheme(Scheme::Fss);
         let set_a = ShingleSet::from_text(shingles, a, check)?;
-        let set_b = ShingleSet::from_text(shingles, b, check)?;
+        let overlap = set_a.overlap(&ShingleSet::from_text(shingles, b, check)?, check);
         let mut read = |text| Characters::with_places(config.normalization(), text, check);
         let (read_a, read_b) = (read(a)?, read(b)?);
         let least = (read_a.len().min(read_b.len()) / 4).clamp(1, LEAST);
@@ -63,8 +62,7 @@ impl Comparison {
         let only_a = words_a.apart(&words_b, check)?;
         let only_b = words_b.apart(&words_a, check)?;
         Ok(Self {
-            a: set_a,
-            b: set_b,
+            overlap,
             shared: part_a.show(runs_a.iter().map(range), examples, check)?,
             only_a: part_a.show(only_a.into_iter(), examples, check)?,
             only_b: part_b.show(only_b.into_iter(), examples, check)?,
@@ -266,7 +264,7 @@ mod tests {
     #[test]
     fn a_text_without_shingles_shares_none() {
         let nothing = compare("", "hello", 10);
-        assert!(nothing.a.is_empty() && nothing.shared.is_empty() && nothing.only_a.is_empty());
+        assert!(nothing.overlap.a == 0 && nothing.shared.is_empty() && nothing.only_a.is_empty());
         assert_eq!(nothing.only_b, ["hello"]);
     }
 }

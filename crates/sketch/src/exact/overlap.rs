@@ -49,7 +49,13 @@ impl Overlap {
         (united > 0).then(|| self.shared as f64 / united as f64)
     }
 
-    /// The share of the first set in the second; `None` if the first is empty.
+    /// The same, with the second set first.
+    #[must_use]
+    pub fn flipped(self) -> Self {
+        Self { a: self.b, b: self.a, shared: self.shared }
+    }
+
+    /// The containment |A ∩ B| / |A| of the first set in the second; `None` if the first is empty.
     #[must_use]
     pub fn containment(self) -> Option<f64> {
         (self.a > 0).then(|| self.shared as f64 / self.a as f64)

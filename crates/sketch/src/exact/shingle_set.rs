@@ -20,7 +20,7 @@ use crate::shingle::shingle_hashes;
 /// let set = |text| ShingleSet::from_text(&Config::default(), text, &mut || ());
 /// let (a, b) = (set("abcdefgh")?, set("abcdefghi")?);
 /// assert_eq!(a.jaccard(&b), Some(4.0 / 5.0));
-/// assert_eq!(a.containment(&b), Some(1.0));
+/// assert_eq!(a.overlap(&b, &mut || ()).containment(), Some(1.0));
 /// # Ok::<(), sketch::Error>(())
 /// ```
 #[derive(Debug, Default, Eq, PartialEq)]
@@ -80,12 +80,6 @@ impl ShingleSet {
         self.0.binary_search(&hash).is_ok()
     }
 
-    /// The number of shingles that both sets have.
-    #[must_use]
-    pub fn intersection_len(&self, other: &Self) -> usize {
-        common(&self.0, &other.0)
-    }
-
     /// The Jaccard similarity |A ∩ B| / |A ∪ B|; `None` if both are empty.
     ///
     /// # Complexity
@@ -93,9 +87,7 @@ impl ShingleSet {
     /// Linear in the elements of both.
     #[must_use]
     pub fn jaccard(&self, other: &Self) -> Option<f64> {
-        let common = self.intersection_len(other);
-        let united = self.len() + other.len() - common;
-        (united > 0).then(|| common as f64 / united as f64)
+        self.overlap(other, &mut || ()).jaccard()
     }
 
     /// The Jaccard similarity if it is at least `threshold`. It stops as soon as the sets differ in too many shingles,
@@ -122,12 +114,6 @@ impl ShingleSet {
         let united = total - common;
         let jaccard = common as f64 / united as f64;
         (united > 0 && jaccard >= threshold).then_some(jaccard)
-    }
-
-    /// The containment |A ∩ B| / |A| of this set in `other`; `None` if this set is empty.
-    #[must_use]
-    pub fn containment(&self, other: &Self) -> Option<f64> {
-        self.overlap(other, &mut || ()).containment()
     }
 
     /// Counts the shingles of both, and those they share. `check` is called often.
@@ -177,20 +163,21 @@ mod tests {
     #[test]
     fn similarities_are_those_of_the_sets() {
         let (a, b) = (set(0..60), set(20..100));
-        assert_eq!(a.intersection_len(&b), 40);
         assert_eq!(a.jaccard(&b), Some(0.4));
         assert_eq!(b.jaccard(&a), Some(0.4));
-        assert_eq!(a.containment(&b), Some(40.0 / 60.0));
-        assert_eq!(b.containment(&a), Some(0.5));
+        let overlap = a.overlap(&b, &mut || ());
+        assert_eq!(overlap, Overlap { a: 60, b: 80, shared: 40 });
+        assert_eq!(overlap.containment(), Some(40.0 / 60.0));
+        assert_eq!(overlap.flipped().containment(), Some(0.5));
     }
 
     #[test]
     fn the_empty_set_resembles_nothing() {
         let empty = ShingleSet::default();
         assert_eq!(empty.jaccard(&empty), None);
-        assert_eq!(empty.containment(&set(0..3)), None);
         assert_eq!(empty.jaccard(&set(0..3)), Some(0.0));
-        assert_eq!(set(0..3).containment(&empty), Some(0.0));
+        let overlap = set(0..3).overlap(&empty, &mut || ());
+        assert_eq!((overlap.containment(), overlap.flipped().containment()), (Some(0.0), None));
     }
 
     #[test]
