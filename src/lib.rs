@@ -15,13 +15,11 @@ mod indexed;
 mod lookup;
 mod memory;
 mod options;
-mod overlap;
 mod pg;
 mod row_key;
 mod settings;
 mod side_table;
 mod spool;
-mod types;
 mod wrong_calls;
 
 use pgrx::prelude::*;

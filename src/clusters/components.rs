@@ -11,7 +11,7 @@ use crate::corpus::groups::Emit;
 use crate::corpus::groups::group::Group;
 use crate::corpus::jobs::apart::ApartKeys;
 use crate::corpus::jobs::{Question, Work};
-use crate::corpus::reading::members::Members;
+use crate::corpus::reading::keys::Members;
 use crate::corpus::source::arguments::{Arguments, Criteria, Positions};
 use crate::error::{Result, wrong_state};
 use crate::pg::call::float8_datum;

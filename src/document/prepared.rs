@@ -7,9 +7,9 @@ use sketch::{Config, PreparedSet, ShingleSet, has_shingles, memory};
 use super::kind::Kind;
 use super::value::Value;
 use crate::error::Result;
+use crate::functions::overlap;
 use crate::memory::of_comparison;
 use crate::options::Threshold;
-use crate::overlap::overlap;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
 

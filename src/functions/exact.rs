@@ -2,16 +2,17 @@
 //! less.
 
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::{Element, ElementHash, Overlap, WeightedSet, memory};
+use sketch::{Blocks, Config, Element, ElementHash, Overlap, WeightedSet, memory};
 
-use crate::error::{Result, invalid_parameter};
+use crate::error::{Result, SqlError, invalid_parameter};
+use crate::memory::of_comparison;
 use crate::options::Options;
-use crate::overlap::overlap;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::catalog::{self, base_element_type};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::order::Order;
 use crate::pg::{array, bytes, text};
+use crate::spool::Spool;
 
 // `jaccard(text, text, shingle_size, unit, normalization, stop_words, bag) → double precision`, and so `containment()`:
 // the share of the first in the second
@@ -42,6 +43,23 @@ fn overlap_of_texts(call: &Call) -> Result<Option<Overlap>> {
     };
     let config = options.config()?;
     overlap(&config, a, b).map(Some)
+}
+
+/// The numbers of shingles of two texts, and of those they share: in a temporary file where they are many.
+pub(crate) fn overlap(config: &Config, a: &str, b: &str) -> Result<Overlap> {
+    let (limit, mut aside) = (of_comparison(), Spool::new(0));
+    sketch::overlap_of_texts(config, [a, b], limit, &mut aside, &mut check_interrupts)
+}
+
+/// Blocks of one size, all of them in a file.
+impl Blocks<SqlError> for Spool<u64> {
+    fn append(&mut self, block: &[u64]) -> Result<()> {
+        Self::append(self, block).map(|_| ())
+    }
+
+    fn read(&mut self, number: u32, block: &mut [u64]) -> Result<()> {
+        Self::read(self, u64::from(number) * block.len() as u64, block)
+    }
 }
 
 /// The overlap of two arrays as sets, by the default order of the element type.

@@ -10,6 +10,7 @@ mod texts;
 use pgrx::pg_sys::Datum;
 use sketch::{Config, UNICODE_VERSIONS};
 
+pub(crate) use self::exact::overlap;
 pub(crate) use self::signatures::with_sketcher;
 use crate::error::Result;
 use crate::pg::call::{Call, sql_function};

@@ -7,7 +7,6 @@
 
 mod batch;
 pub mod group;
-mod outline_file;
 mod sets;
 
 use std::ops::Range;

@@ -6,8 +6,7 @@ use sketch::corpus::{Drawing, NumberedSets, Outlines};
 use sketch::pipeline::Crew;
 use sketch::{Config, ElementHash, Error, Scheme, memory};
 
-use crate::corpus::groups::batch::Bytes;
-use crate::corpus::groups::outline_file::OutlineFile;
+use crate::corpus::groups::batch::{Bytes, OutlineFile};
 use crate::corpus::source::reader::Reader;
 
 /// Hashes of a document for which room is kept.

@@ -4,10 +4,10 @@ use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use sketch::memory;
 
-use crate::corpus::reading::members::Members;
+use crate::corpus::reading::keys::Members;
 use crate::corpus::source::arguments::{Arguments, raw_text};
-use crate::corpus::source::named::relation_named;
-use crate::corpus::source::statement::is_query;
+use crate::corpus::source::columns::check_type;
+use crate::corpus::source::named::{is_query, relation_named};
 use crate::error::{Result, error, invalid_parameter};
 use crate::memory::of_apart;
 use crate::pg::catalog;
@@ -18,7 +18,6 @@ use crate::pg::select::{Select, one_statement};
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
 use crate::row_key::{from_text, to_text};
-use crate::types;
 
 /// A HINT on what the argument takes.
 const HINT: &str =
@@ -61,7 +60,7 @@ impl<'a> Apart<'a> {
             return Err(invalid_parameter(message).set_hint(HINT));
         };
         for type_oid in types.iter().copied() {
-            types::check(type_oid, || "a column of apart".to_owned(), HINT)?;
+            check_type(type_oid, || "a column of apart".to_owned(), HINT)?;
         }
         Ok(Some(Self { select: select.giving(types), types: [a, b] }))
     }

@@ -1,8 +1,6 @@
 //! The whole-corpus jobs, and what they begin with: sources read, and groups formed of their documents.
 
 pub mod apart;
-mod between;
-mod bridges;
 mod clusters;
 mod linkage;
 mod pairs;
@@ -16,14 +14,13 @@ use crate::corpus::groups::{Batches, RowsAgain, VisitDocument};
 use crate::corpus::jobs::apart::{Apart, ApartKeys, KeepsApart};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::Collecting;
-use crate::corpus::reading::members::Members;
+use crate::corpus::reading::keys::{KeyCheck, Members};
 use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::{Arguments, Criteria};
 use crate::corpus::source::columns::common;
 use crate::corpus::source::criteria::criteria;
-use crate::corpus::source::keys::KeyCheck;
 use crate::corpus::source::row_filter::RowFilter;
 use crate::corpus::source::row_spool::{Again, RowSpools};
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! `near_duplicate_pairs()`: every pair of near-duplicates, once.
+//! `near_duplicate_pairs()`: every pair of near-duplicates, once. `near_duplicates_between()`: those of two sources.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use sketch::{Error, memory, sort_by};
 use crate::corpus::groups::group::Group;
 use crate::corpus::groups::{Emit, Taker};
 use crate::corpus::jobs::Work;
-use crate::corpus::reading::members::Members;
+use crate::corpus::reading::keys::Members;
 use crate::corpus::source::arguments::{Arguments, Positions};
 use crate::error::{Result, out_of_memory};
 use crate::pg::call::{Call, float8_datum, sql_function};
@@ -18,8 +18,10 @@ use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 
 sql_function!(minlsh_near_duplicate_pairs, near_duplicate_pairs);
+sql_function!(minlsh_near_duplicates_between, near_duplicates_between);
 
 const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 6 };
+const POSITIONS_BETWEEN: Positions = Positions { threshold: 2, verify: 3, options: 7 };
 
 /// `near_duplicate_pairs(source, threshold, verify, body, ...) → (doc_a, doc_b, similarity)`
 fn near_duplicate_pairs(call: &Call) -> Result<Option<Datum>> {
@@ -145,4 +147,88 @@ fn of_group(group: &mut Group, emit: &mut Emit<FoundPairs>) -> std::result::Resu
         }
         Ok(())
     })
+}
+
+/// `near_duplicates_between(a, b, threshold, verify, body, ...) → (doc_a, doc_b, similarity)`
+fn near_duplicates_between(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let session = Session::open();
+    let Work { members, mut batches, .. } =
+        Work::of_two(&session, &Arguments::of(call, POSITIONS_BETWEEN))?;
+    let second = members.second();
+    batches.each(
+        &|group: &mut Group, emit: &mut Emit<PairAcross>| Across { second, emit }.group(group),
+        &mut |(a, b, similarity): PairAcross| {
+            result.push(&[members.key(a), members.key(b), float8_datum(similarity)].map(Some));
+            Ok(())
+        },
+    )?;
+    Ok(None)
+}
+
+/// A document of each collection by name, and their similarity.
+type PairAcross = (u32, u32, f64);
+
+struct Across<'a, 'b> {
+    /// The first document of the second collection.
+    second: u32,
+    emit: &'a mut Emit<'b, PairAcross>,
+}
+
+impl Across<'_, '_> {
+    /// Gives out the pairs of a group.
+    fn group(&mut self, group: &mut Group) -> std::result::Result<LeftOut, Error> {
+        let identical = Identical::group(group)?;
+        for (leader, _) in identical.groups() {
+            self.cross(group, &identical, leader, leader, 1.0)?;
+        }
+        let sides = self.sides(group, &identical)?;
+        let side = |leader: u32| sides[leader as usize];
+        let limit = group.limit();
+        pairs(group, &identical, &side, limit, &mut |group, pair| {
+            self.cross(group, &identical, pair.a, pair.b, pair.similarity)?;
+            self.cross(group, &identical, pair.b, pair.a, pair.similarity)
+        })
+    }
+
+    /// For each leader, in which of the two collections its members are.
+    fn sides(
+        &self,
+        group: &Group,
+        identical: &Identical,
+    ) -> std::result::Result<Vec<PairSide>, Error> {
+        let side = |document: u32| {
+            if group.name(document) < self.second { PairSide::Left } else { PairSide::Right }
+        };
+        let mut sides = memory::collect((0..identical.documents()).map(side))?;
+        for (leader, copies) in identical.groups() {
+            for copy in copies {
+                if side(copy) != sides[leader as usize] {
+                    sides[leader as usize] = PairSide::Both;
+                }
+            }
+        }
+        Ok(sides)
+    }
+
+    /// Gives out the pairs of the members of leader `a` in the first collection with those of `b`
+    /// in the second.
+    fn cross(
+        &mut self,
+        group: &mut Group,
+        identical: &Identical,
+        a: u32,
+        b: u32,
+        similarity: f64,
+    ) -> std::result::Result<(), Error> {
+        for a in identical.members(a) {
+            group.check_interrupts()?;
+            let a = group.name(a);
+            let others = identical.members(b).map(|b| group.name(b));
+            for b in others.filter(|b| a < self.second && *b >= self.second) {
+                (self.emit)((a, b, similarity))?;
+            }
+        }
+        Ok(())
+    }
 }

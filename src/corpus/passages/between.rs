@@ -13,7 +13,7 @@ use sketch::pipeline::{Shared, Sharing, TextBatch};
 use crate::corpus::passages::question::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, TextPairs, Texts};
 use crate::corpus::passages::windows::{self, WindowPlace};
-use crate::corpus::reading::members::Members;
+use crate::corpus::reading::keys::Members;
 use crate::error::Result;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;

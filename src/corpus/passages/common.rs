@@ -14,7 +14,7 @@ use crate::corpus::passages::texts::{Frequent, TextForm, Texts, Visit};
 use crate::corpus::passages::windows::{
     EachWindow, Look, Looking, WEIGHT, WindowCounts, finder, test,
 };
-use crate::corpus::reading::members::Members;
+use crate::corpus::reading::keys::Members;
 use crate::corpus::reading::progress::JobPhase;
 use crate::error::{Result, notice};
 use crate::pg::call::{Call, sql_function};

@@ -16,7 +16,7 @@ use sketch::pipeline::{Asking, Containing, Find, GivenText, TextBatch};
 
 use crate::corpus::passages::question::PassageQuestion;
 use crate::corpus::passages::texts::{TextForm, TextPairs, Texts};
-use crate::corpus::reading::members::Members;
+use crate::corpus::reading::keys::Members;
 use crate::corpus::reading::progress::JobPhase;
 use crate::error::{Result, warning};
 use crate::index::layout::Entry;

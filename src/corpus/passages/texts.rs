@@ -14,12 +14,11 @@ use sketch::pipeline::{
 };
 
 use crate::corpus::passages::question::PassageQuestion;
-use crate::corpus::reading::members::Members;
+use crate::corpus::reading::keys::{KeyCheck, Members};
 use crate::corpus::reading::progress::{JobPhase, Progress};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::corpus::source::columns::common;
-use crate::corpus::source::keys::KeyCheck;
 use crate::corpus::source::row_filter::RowFilter;
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter};

@@ -8,7 +8,7 @@ use sketch::memory;
 use sketch::pipeline::{Find, GivenText, PassageCut, Test, TextBatch, TextWindow, Windowing};
 
 use crate::corpus::passages::texts::{Frequent, MadeFinder, Texts, Visit};
-use crate::corpus::reading::members::Members;
+use crate::corpus::reading::keys::Members;
 use crate::corpus::reading::progress::JobPhase;
 use crate::error::{Result, SqlError, error};
 use crate::index::layout::Entry;

@@ -10,7 +10,7 @@
 pub mod band_columns;
 pub mod boilerplate;
 pub mod keyed_rows;
-pub mod members;
+pub mod keys;
 pub mod progress;
 pub mod scopes;
 
@@ -25,10 +25,10 @@ use sketch::{Banding, Config, Sketcher, memory};
 
 use crate::corpus::reading::band_columns::BandColumns;
 use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
+use crate::corpus::reading::keys::KeyCheck;
 use crate::corpus::reading::progress::{Progress, crew};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::arguments::Criteria;
-use crate::corpus::source::keys::KeyCheck;
 use crate::corpus::source::reader::{Copied, Reader, Unread};
 use crate::corpus::source::row_filter::SourceRow;
 use crate::corpus::source::row_spool::{RowSpool, RowSpools};

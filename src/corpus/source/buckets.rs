@@ -4,6 +4,7 @@
 //! each row that is not alone in a bucket is marked, with a bit. To mark a row too many (one that is
 //! gone, or invisible) does no harm: what is read is signed and joined as that of any source.
 
+use std::ffi::CString;
 use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -22,12 +23,12 @@ use crate::pg::array;
 use crate::pg::guc::is_serializable;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
-use crate::pg::relation::Lock;
+use crate::pg::relation::{Lock, Relation};
 use crate::pg::row::Row;
 use crate::pg::select::Select;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::Parameter;
-use crate::pg::sql::Sql;
+use crate::pg::sql::{self, Sql};
 use crate::pg::table::RowsAt;
 
 /// Rows that are fetched at a time.
@@ -227,6 +228,44 @@ fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> 
             Parameter::new(of_last, last),
         ]
     })
+}
+
+/// Rows of a table, with expressions of an index as further columns. PostgreSQL writes the whole row
+/// of an expression by the name of the table.
+pub fn rows(
+    relation: &Relation,
+    table: Sql,
+    condition: Option<Sql>,
+    added: &[(Vec<u8>, CString)],
+) -> Sql {
+    let alias = sql::relation_name(relation.oid);
+    let mut from = Sql::default().text("(SELECT ").name(&alias).text(".*");
+    for (expression, name) in added {
+        from = from.text(", (").text(expression).text(") AS ").name(name);
+    }
+    from = from.text(" FROM ").text(table).text(" AS ").name(&alias);
+    if let Some(condition) = condition {
+        from = from.text(" WHERE ").text(condition);
+    }
+    from.text(")")
+}
+
+/// The same, of the rows at the places `$1`, from `$2` to `$3`, alone: with many of them it is better
+/// to scan that part of the table.
+pub fn from_places(
+    relation: &Relation,
+    table: Sql,
+    predicate: Option<&[u8]>,
+    added: &[(Vec<u8>, CString)],
+) -> Sql {
+    let alias = sql::relation_name(relation.oid);
+    let place = || Sql::default().name(&alias).text(".ctid OPERATOR(pg_catalog.");
+    let mut condition = place().text("=) ANY ($1) AND ").text(place()).text(">=) $2 AND ");
+    condition = condition.text(place()).text("<=) $3");
+    if let Some(predicate) = predicate {
+        condition = condition.text(" AND (").text(predicate).text(")");
+    }
+    rows(relation, Sql::default().text("ONLY ").text(table), Some(condition), added)
 }
 
 /// True if an index has all rows that the statement sees, as the planner decides: it may lack

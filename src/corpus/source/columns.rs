@@ -18,7 +18,6 @@ use crate::pg::relation::Relation;
 use crate::pg::select::SelectColumn;
 use crate::pg::sql;
 use crate::row_key::Key;
-use crate::types;
 
 impl Source {
     /// Chooses the columns by which documents are grouped: those of an index, and what the call says.
@@ -62,7 +61,7 @@ impl Source {
         let place = self.column_named(name, "boilerplate")?;
         let SelectColumn { name, type_oid, .. } = &self.columns[place];
         let column = || format!("column \"{}\" of {}", label(name), self.argument);
-        types::check(*type_oid, column, "Cast it to text in a query.")?;
+        check_type(*type_oid, column, "Cast it to text in a query.")?;
         Ok(Some(Origin::Column(place)))
     }
 
@@ -231,7 +230,7 @@ impl Source {
         for place in [self.key, self.body].iter().chain(&self.scopes) {
             let SelectColumn { name, type_oid, .. } = &self.columns[*place];
             let column = || format!("column \"{}\" of {}", label(name), self.argument);
-            types::check(*type_oid, column, "Cast it to text in a query.")?;
+            check_type(*type_oid, column, "Cast it to text in a query.")?;
         }
         let SelectColumn { name, type_oid, .. } = &self.columns[self.body];
         let wrong = |hint: &str| {
@@ -255,6 +254,18 @@ impl Source {
         let column = &self.columns[self.key];
         (column.type_oid, column.collation)
     }
+}
+
+/// Refuses a pseudo-type, such as `cstring` or `anyarray`, before a value of it is touched. None can be stored, and
+/// what the catalogs say of their length, order and elements does not hold. Records and arrays of records describe
+/// themselves. `what` has that type, and `hint` says what to use instead.
+pub fn check_type(type_oid: Oid, what: impl Fn() -> String, hint: &str) -> Result<()> {
+    let is_record = [pg_sys::RECORDOID, pg_sys::RECORDARRAYOID].contains(&type_oid);
+    if is_record || catalog::type_kind(type_oid) != pg_sys::TYPTYPE_PSEUDO {
+        return Ok(());
+    }
+    let message = format!("{} is of pseudo-type {}", what(), type_label(type_oid));
+    Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(hint))
 }
 
 /// The types and collations of columns.

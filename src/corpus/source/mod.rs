@@ -9,13 +9,11 @@ pub mod arguments;
 pub mod buckets;
 pub mod columns;
 pub mod criteria;
-pub mod keys;
 pub mod named;
 pub mod reader;
 pub mod row_filter;
 pub mod row_spool;
 pub mod select;
-pub mod statement;
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
@@ -25,11 +23,10 @@ use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 
 use crate::corpus::source::arguments::{Arguments, label, raw_text};
-use crate::corpus::source::buckets::Buckets;
-use crate::corpus::source::named::{NAME, relation_named};
+use crate::corpus::source::buckets::{Buckets, from_places, rows};
+use crate::corpus::source::named::{NAME, is_query, relation_named};
 use crate::corpus::source::reader::Own;
 use crate::corpus::source::row_filter::RowColumns;
-use crate::corpus::source::statement::{from_places, is_query, rows};
 use crate::document::kind::Kind;
 use crate::error::{JOINED, Result, error, invalid_parameter};
 use crate::index::info::{Info, Part, Text};

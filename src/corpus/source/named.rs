@@ -1,4 +1,4 @@
-//! Relations that a source names, found and locked.
+//! The text of a source: a query, or the name of a relation, which is found and locked.
 
 use std::ffi::{CStr, CString};
 
@@ -84,4 +84,43 @@ fn meant(name: &CStr) -> Vec<String> {
     meant.sort();
     meant.truncate(SHOWN);
     meant
+}
+
+/// True if a text begins as queries do, behind white space and comments.
+pub fn is_query(text: &[u8]) -> bool {
+    let text = skip_comments(text);
+    let word =
+        text.iter().take_while(|b| b.is_ascii_alphanumeric() || b"_$".contains(b) || !b.is_ascii());
+    let word = text[..word.count()].to_ascii_uppercase();
+    text.first() == Some(&b'(') || [&b"SELECT"[..], b"WITH", b"VALUES", b"TABLE"].contains(&&*word)
+}
+
+fn skip_comments(mut text: &[u8]) -> &[u8] {
+    loop {
+        text = text.trim_ascii_start();
+        if text.starts_with(b"--") {
+            let line = text.iter().position(|&b| b == b'\n').unwrap_or(text.len());
+            text = &text[line..];
+        } else if text.starts_with(b"/*") {
+            text = &text[comment_length(text)..];
+        } else {
+            return text;
+        }
+    }
+}
+
+/// The length of a comment `/* ... */`, which may contain others.
+fn comment_length(text: &[u8]) -> usize {
+    let (mut at, mut depth) = (0, 0);
+    while at < text.len() {
+        match &text[at..] {
+            [b'/', b'*', ..] => (at, depth) = (at + 2, depth + 1),
+            [b'*', b'/', ..] => (at, depth) = (at + 2, depth - 1),
+            _ => at += 1,
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    at
 }

@@ -1,6 +1,6 @@
 //! The rows of a source: the SELECT that reads them, and the store in which they are put aside.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -10,14 +10,14 @@ use crate::corpus::source::arguments::Criteria;
 use crate::corpus::source::buckets::Buckets;
 use crate::corpus::source::row_filter::{RowColumns, RowFilter, RowPlace, SourceRow};
 use crate::corpus::source::row_spool::{Places, RowSpool};
-use crate::corpus::source::statement::{order, wrong_order};
 use crate::document::kind::Kind;
-use crate::error::{Result, error};
+use crate::error::{Result, SqlError, error};
 use crate::pg::catalog;
+use crate::pg::catching::Complaint;
 use crate::pg::foreign_code::runs_restricted;
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, has_row_security};
-use crate::pg::select::{Select, SelectColumn, Stored};
+use crate::pg::select::{Select, SelectColumn, Stored, one_statement};
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
 use crate::pg::tuple_store::TupleStore;
@@ -162,4 +162,37 @@ impl Source {
         let is_possible = self.key_is_unique && keep.is_none() && self.origin.is_none();
         self.buckets.iter().find(|buckets| is_possible && buckets.serves(criteria))
     }
+}
+
+/// `keep`, checked to be an ORDER BY list and no more.
+fn order(keep: &CStr) -> Result<CString> {
+    const BEFORE: &str = "SELECT ORDER BY ";
+    let sql = Sql::default().text(BEFORE).text(keep.to_bytes()).build();
+    let (statement, node) = one_statement(&sql).map_err(wrong_order)?;
+    // SAFETY: the parser's node; one that starts with SELECT is a SelectStmt.
+    let only_sorts = unsafe {
+        let select = &*node.cast::<pg_sys::SelectStmt>();
+        select.type_ == pg_sys::NodeTag::T_SelectStmt
+            && !select.sortClause.is_null()
+            && select.limitCount.is_null()
+            && select.limitOffset.is_null()
+            && select.lockingClause.is_null()
+    };
+    if !only_sorts {
+        let cause = Complaint::new(
+            PgSqlErrorCode::ERRCODE_SYNTAX_ERROR,
+            "it must be an ORDER BY list and nothing else",
+        );
+        return Err(wrong_order(cause));
+    }
+    Ok(CString::new(&statement.to_bytes()[BEFORE.len()..]).unwrap_or_default())
+}
+
+/// The error about `keep`.
+fn wrong_order(cause: Complaint) -> SqlError {
+    cause.about(
+        "keep",
+        "Pass an ORDER BY list over the columns of the source, such as 'published_at DESC, length(body) \
+         DESC', or NULL to keep the lowest key.",
+    )
 }

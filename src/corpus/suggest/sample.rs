@@ -8,9 +8,9 @@ use std::collections::BinaryHeap;
 use sketch::{Config, DEFAULT_THRESHOLD, ShingleSet, Unit, memory, robust_from, saturated};
 
 use crate::corpus::reading::keyed_rows::{KeyedRows, sample_order};
+use crate::corpus::reading::keys::twice_there;
 use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::{Scope, Scopes};
-use crate::corpus::source::keys::twice_there;
 use crate::corpus::source::reader::Reader;
 use crate::document::kind::Kind;
 use crate::error::{Result, out_of_memory, shortened};

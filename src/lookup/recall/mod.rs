@@ -14,11 +14,9 @@ use std::rc::Rc;
 use pgrx::pg_sys::Datum;
 
 use crate::corpus::source::Source;
-use crate::corpus::source::arguments::raw_text;
-use crate::corpus::source::arguments::{Arguments, Positions};
+use crate::corpus::source::arguments::{Arguments, Positions, raw_text};
 use crate::corpus::source::criteria::criteria;
-use crate::corpus::source::named::relation_named;
-use crate::corpus::source::statement::is_query;
+use crate::corpus::source::named::{is_query, relation_named};
 use crate::error::{Result, invalid_parameter};
 use crate::indexed::Indexed;
 use crate::lookup::find;
