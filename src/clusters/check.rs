@@ -132,7 +132,7 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
         }
     }
     let listed = listed(&tables)?;
-    let least = refresh.least_similar(&listed)?;
+    let least = refresh.corpus().least_similar(&listed)?;
     for some in listed.chunks(AT_A_TIME) {
         tables.each(LEAST, &least.of(some), |rows, row| {
             report(None, rows.text(row, 1)?.unwrap_or_default());

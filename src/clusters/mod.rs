@@ -13,7 +13,7 @@
 //! 1. [`capture`] is the trigger function: it puts the key of a row that is written into the queue, as a relation.
 //!    No SQL runs, and the writer needs no right on the queue.
 //! 2. [`refresh`] locks the documents, then the list, and takes a snapshot. It reads the queue, has the
-//!    components found ([`components`]), lets the engine assign ids, and [`write`]s the difference and the log.
+//!    components found ([`corpus`]), lets the engine assign ids, and [`write`]s the difference and the log.
 //!    The components are those of all documents, or those of what may have changed ([`seeded`]), whichever
 //!    costs less: one job, with more documents in it or fewer.
 //! 3. [`stamp`] shows what triggers do not see: other files, other triggers, another owner. If it
@@ -25,8 +25,7 @@
 
 mod capture;
 pub mod check;
-mod components;
-mod least;
+mod corpus;
 mod places;
 mod refresh;
 mod seeded;

@@ -9,7 +9,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::clusters::{ClusterId, RankedDocument};
 use sketch::memory;
 
-use crate::clusters::components::Fingerprint;
+use crate::clusters::corpus::Fingerprint;
 use crate::clusters::tables::{AT_A_TIME, Tables};
 use crate::error::{Result, SqlError, error, wrong_state};
 use crate::pg::document_keys::DocumentKeys;

@@ -7,17 +7,15 @@
 
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
-use sketch::clusters::{Block, ClusterId, Outcome, update};
+use sketch::clusters::{Block, Outcome, update};
 
-use crate::clusters::components;
-use crate::clusters::least::{LeastOfEach, least_similar};
+use crate::clusters::corpus::{TrackedCorpus, components};
 use crate::clusters::places::{ClusterPlaces, each_of, stored_of, too_late};
 use crate::clusters::seeded::{Seeded, cost_of_all, most_changed};
 use crate::clusters::stamp::{self, Stamp};
 use crate::clusters::tables::{ChangeQueue, RefreshState, Tables};
 use crate::clusters::tracked::Tracked;
 use crate::clusters::write::{Difference, WrittenCounts, write};
-use crate::corpus::jobs::Question;
 use crate::error::{Result, error, warning, wrong_state};
 use crate::index::info::Info;
 use crate::memory::of_queue;
@@ -189,10 +187,8 @@ impl<'a> Refresh<'a> {
             self.state.whole = whole;
         }
         let before = self.state.last_seq;
-        let least = |clusters: &[ClusterId]| self.least_similar(clusters);
-        let mut state = self.state.clone();
-        let counts = write(self.tables, &found, &mut state, asked == Extent::Full, &least)?;
-        self.state = state;
+        let corpus = self.corpus();
+        let counts = write(&corpus, &found, &mut self.state, asked == Extent::Full)?;
         if !self.stamp.faults.is_empty() {
             if extent == Extent::Full
                 && stamp::enable_triggers(self.tracked, &self.index, &self.stamp)?
@@ -269,11 +265,9 @@ impl<'a> Refresh<'a> {
         let key = &self.tracked.key;
         let mut places = ClusterPlaces::new(key.base_type, key.collation())?;
         let seeded = Seeded {
-            tracked: self.tracked,
-            tables: self.tables,
+            corpus: self.corpus(),
             snapshot: &self.snapshot,
             index: &self.index,
-            threshold: self.state.threshold,
             next_id: self.state.next_id,
             whole: self.state.whole,
         };
@@ -323,25 +317,20 @@ impl<'a> Refresh<'a> {
     /// Adds the documents of all components. Returns what that has cost.
     fn find(&self, places: &mut ClusterPlaces) -> Result<f64> {
         let session = Session::open();
-        let index = self.index.index.oid;
-        let question = self.question(&session)?;
-        let found = components::find(question.of_all(None)?)?;
+        let corpus = self.corpus();
+        let found = components(corpus.question(&session)?.of_all(None)?)?;
         for &(name, component, print) in &found.documents {
             check_interrupts();
             // SAFETY: a value of the key column, by which `question` has asked, and of whose type these are.
             unsafe { places.push(found.key(name), None, Some((component, Some(print))))? };
         }
-        Ok(cost_of_all(index, found.read))
+        Ok(cost_of_all(corpus.index, found.read))
     }
 
-    fn question<'s>(&self, session: &'s Session) -> Result<Question<'s>> {
+    /// The documents, to be compared.
+    pub fn corpus(&self) -> TrackedCorpus<'a> {
         let (index, threshold) = (self.index.index.oid, self.state.threshold);
-        components::question(session, self.tables, index, self.tracked, threshold)
-    }
-
-    /// Finds how similar the members of clusters, as they have just been written, are to the first ones at least.
-    pub fn least_similar(&self, clusters: &[ClusterId]) -> Result<LeastOfEach> {
-        least_similar(self.tables, &|session| self.question(session), &self.tracked.key, clusters)
+        TrackedCorpus { tracked: self.tracked, tables: self.tables, index, threshold }
     }
 
     /// Empties the queue, stores the state, and notifies whoever listens.

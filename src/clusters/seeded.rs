@@ -24,10 +24,11 @@ use sketch::clusters::{Block, ClusterId};
 use sketch::corpus::Components;
 use sketch::{Sketcher, memory};
 
-use crate::clusters::components::{self, Fingerprint, FoundComponents};
+use crate::clusters::corpus::{
+    Fingerprint, FoundComponents, TrackedCorpus, components, fingerprint,
+};
 use crate::clusters::places::{ClusterPlaces, Known, StoredMembership, each_of, seen_twice};
-use crate::clusters::tables::{AT_A_TIME, Tables};
-use crate::clusters::tracked::Tracked;
+use crate::clusters::tables::AT_A_TIME;
 use crate::corpus::jobs::Question;
 use crate::corpus::source::buckets::is_usable;
 use crate::error::{Result, out_of_memory};
@@ -60,11 +61,9 @@ const GATHERED: usize = 1 << 12;
 
 /// A refresh that begins with the changed documents.
 pub struct Seeded<'a> {
-    pub tracked: &'a Tracked,
-    pub tables: &'a Tables,
+    pub corpus: TrackedCorpus<'a>,
     pub snapshot: &'a Snapshot,
     pub index: &'a Info,
-    pub threshold: f64,
     /// The next new id.
     pub next_id: ClusterId,
     /// The cost of a job over all documents.
@@ -210,21 +209,20 @@ impl Seeded<'_> {
             return Ok(None);
         }
         let leaves = leaves_of(self.index.index.oid);
-        let documents = Relation::open(self.tracked.documents.oid, Lock::Held);
+        let documents = Relation::open(self.corpus.tracked.documents.oid, Lock::Held);
         let index = Open::relation(self.index.index.oid, Lock::Held);
         let (Some(documents), Some(index)) = (documents, index) else { return Ok(None) };
         let session = Session::open();
-        let key = &self.tracked.key;
-        let (oid, key_type) = (self.index.index.oid, key.base_type);
-        let (tables, tracked) = (self.tables, self.tracked);
-        let question = components::question(&session, tables, oid, tracked, self.threshold)?;
+        let key = &self.corpus.tracked.key;
+        let key_type = key.base_type;
+        let question = self.corpus.question(&session)?;
         if !leaves.iter().all(|leaf| is_usable(leaf.open.oid()))
             || !question.source().has_scopes_of(self.index, &documents)
             || !question.source().key_is_unique
         {
             return Ok(None);
         }
-        let mut known = Known::of(self.tables, self.next_id);
+        let mut known = Known::of(self.corpus.tables, self.next_id);
         // They are ascending, each once.
         let all = memory::collect(0..changed.len() as u32)?;
         let (changes, buckets) = self.changes(&question, &index, (changed, &all), &mut known)?;
@@ -256,7 +254,7 @@ impl Seeded<'_> {
         )? {
             return Ok(None);
         }
-        let found = components::find(question.of_keys(key, &job.keys)?)?;
+        let found = components(question.of_keys(key, &job.keys)?)?;
         self.unite(changed, &changes, (blocks, &rest, &job), &found, places).map(Some)
     }
 
@@ -277,7 +275,7 @@ impl Seeded<'_> {
         let (mut bytes, mut bands, mut buckets) = (Vec::new(), Vec::new(), Vec::new());
         let scopes = question.source().scopes.len();
         let index = MinlshIndex::of(index)?;
-        question.each(&self.tracked.key, changed, &mut |row: &Row| {
+        question.each(&self.corpus.tracked.key, changed, &mut |row: &Row| {
             check_interrupts();
             let Some(key) = row.value(1) else { return Ok(()) };
             // SAFETY: `question.each` gives the tracked key, whose base type `changed` was made for, in the first
@@ -295,7 +293,7 @@ impl Seeded<'_> {
             let mut look = |signature: &[i32], _| {
                 bytes.clear();
                 document.append(&mut bytes)?;
-                let print = components::fingerprint(criteria, &bytes, &mut check_interrupts)?;
+                let print = fingerprint(criteria, &bytes, &mut check_interrupts)?;
                 // The fingerprint does not tell in which scope the document is.
                 if scopes == 0 && change.old.is_some_and(|(_, old)| old == Some(print)) {
                     change.now = Now::Same;
@@ -345,7 +343,7 @@ impl Seeded<'_> {
             if !budget.spend(size as f64 / STEPS) {
                 return Ok(false);
             }
-            each_of(self.tables, cluster, &mut |key, print| {
+            each_of(self.corpus.tables, cluster, &mut |key, print| {
                 if !written(key) {
                     // SAFETY: `each_of` reads a column of members, of which `Tables::open` has found that it has the
                     // type of the keys.
@@ -386,7 +384,7 @@ impl Seeded<'_> {
         if lost.first() == Some(&None) {
             return Ok(false);
         }
-        each_of(self.tables, cluster, &mut |key, print| {
+        each_of(self.corpus.tables, cluster, &mut |key, print| {
             if let Ok(place) = lost.binary_search(&print)
                 && !is_lost(key)
             {
@@ -406,8 +404,9 @@ impl Seeded<'_> {
         budget: &mut Budget,
         (blocks, job): (&mut KnownBlocks, &mut SeededJob),
     ) -> Result<bool> {
-        let key_type = self.tracked.key.base_type;
-        let Some(column) = self.tracked.documents.column(self.tracked.key.column) else {
+        let key_type = self.corpus.tracked.key.base_type;
+        let Some(column) = self.corpus.tracked.documents.column(self.corpus.tracked.key.column)
+        else {
             return Ok(false);
         };
         for leaf in leaves {
@@ -427,7 +426,7 @@ impl Seeded<'_> {
             let Some(rows) = self.rows(leaf, buckets, budget)? else { return Ok(false) };
             let Some(mut found) = RowsAt::of(&open, self.snapshot) else { return Ok(false) };
             for some in rows.chunks(AT_A_TIME) {
-                let mut mates = DocumentKeys::new(key_type, self.tracked.key.collation())?;
+                let mut mates = DocumentKeys::new(key_type, self.corpus.tracked.key.collation())?;
                 for row in some {
                     let key = found.at(u64_to_tid(*row)).and_then(|row| row.value(own.number));
                     if let Some(key) = key.filter(|key| !written(*key)) {

@@ -4,7 +4,7 @@ use pgrx::pg_sys::{self, Datum};
 use sketch::clusters::{ClusterEvent, ClusterId, Update};
 use sketch::memory;
 
-use crate::clusters::least::LeastOfEach;
+use crate::clusters::corpus::TrackedCorpus;
 use crate::clusters::places::{ClusterPlaces, UpdatePlace};
 use crate::clusters::tables::{AT_A_TIME, RefreshState, Tables};
 use crate::error::Result;
@@ -34,14 +34,14 @@ pub struct WrittenCounts {
 }
 
 /// Writes what an update changes. What it counts is what PostgreSQL has written: a trigger of the owner may have left
-/// out rows. `least` finds how similar the members of clusters are, of all clusters if `every`.
+/// out rows. How similar the members of a cluster are is looked at in those that have changed, or in all if `every`.
 pub fn write(
-    tables: &Tables,
+    corpus: &TrackedCorpus,
     difference: &Difference,
     state: &mut RefreshState,
     every: bool,
-    least: &dyn Fn(&[ClusterId]) -> Result<LeastOfEach>,
 ) -> Result<WrittenCounts> {
+    let tables = corpus.tables;
     let Difference { places, update, whole } = difference;
     let places = &*places.list()?;
     let (counts, printed) = members(tables, places, update)?;
@@ -83,7 +83,7 @@ pub fn write(
     }
     looked_at.sort_unstable();
     looked_at.dedup();
-    let least = least(&looked_at)?;
+    let least = corpus.least_similar(&looked_at)?;
     each_part(&looked_at, |some| {
         let sql = "UPDATE {list} AS l SET least_similar = n.least_similar
              FROM unnest($1, $2) AS n (cluster_id, least_similar)

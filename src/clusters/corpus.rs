@@ -1,0 +1,253 @@
+//! The documents of tracked clusters as a corpus: which belong together now, and how similar the members of a cluster
+//! are at least, by which a chain or a template is seen. Both ask the corpus job, without the links and ranks that
+//! `near_duplicate_clusters()` shows.
+
+use std::collections::HashMap;
+
+use ahash::RandomState;
+use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::clusters::ClusterId;
+use sketch::corpus::{Connected, Hashes, Identical, LeftOut, connect};
+use sketch::{Error, memory};
+
+use crate::clusters::tables::{AT_A_TIME, Tables};
+use crate::clusters::tracked::Tracked;
+use crate::corpus::groups::Emit;
+use crate::corpus::groups::group::Group;
+use crate::corpus::jobs::apart::ApartKeys;
+use crate::corpus::jobs::{Question, Work};
+use crate::corpus::reading::keys::Members;
+use crate::corpus::source::arguments::{Arguments, Criteria, Positions};
+use crate::error::{Result, wrong_state};
+use crate::pg::call::float8_datum;
+use crate::pg::document_keys::DocumentKeys;
+use crate::pg::names;
+use crate::pg::relation::{Lock, lock};
+use crate::pg::row::Continue;
+use crate::pg::snapshot::ActiveSnapshot;
+use crate::pg::spi::{Parameter, Session};
+use crate::pg::text;
+
+const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 6 };
+
+/// Arguments of the corpus job.
+const ARGUMENTS: usize = 15;
+
+/// A hash of 128 bits of a normalised text: texts with the same one are copies, for they have the same shingles.
+pub type Fingerprint = [u8; 16];
+
+/// The documents of an index, to be compared as `near_duplicate_clusters()` compares them, but for pairs that somebody
+/// decided are not copies. Their keys are those of the tracked column, also where the table has another key by now.
+#[derive(Clone, Copy)]
+pub struct TrackedCorpus<'a> {
+    /// What is tracked.
+    pub tracked: &'a Tracked,
+    /// Its tables.
+    pub tables: &'a Tables,
+    /// The index.
+    pub index: Oid,
+    /// The least similarity of an edge.
+    pub threshold: f64,
+}
+
+impl TrackedCorpus<'_> {
+    /// The question to the corpus job.
+    pub fn question<'s>(&self, session: &'s Session) -> Result<Question<'s>> {
+        let Self { tracked, tables, index, threshold } = *self;
+        if !lock(index, Lock::Read) {
+            return Err(wrong_state("the index of the tracked clusters was dropped meanwhile")
+                .set_hint("Create it again, and track the clusters again."));
+        }
+        let mut values = vec![None; ARGUMENTS];
+        values[0] = Some(text::write(&names::qualified(index)));
+        values[POSITIONS.threshold] = Some(float8_datum(threshold));
+        // There is no column of the empty name.
+        let key = tracked.documents.column(tracked.key.column);
+        let key = key.map(|column| names::quoted(&column.name)).unwrap_or_default();
+        values[POSITIONS.options - 2] = Some(text::write(&key));
+        let arguments = Arguments::new(values, POSITIONS);
+        let mut apart = DocumentKeys::new(tables.key, tracked.key.collation())?;
+        tables.each("SELECT a, b FROM {apart}", &[], |rows, row| {
+            for column in [1, 2] {
+                if let Some(key) = rows.value(row, column, tables.key)? {
+                    // SAFETY: `apart` was made for keys of `tables.key`, which `value` has found this one to be of.
+                    unsafe { apart.push(key)? };
+                }
+            }
+            Ok(Continue::Yes)
+        })?;
+        Ok(Question::new(session, &arguments, false)?.with_apart(ApartKeys::new(apart)?))
+    }
+
+    /// Compares the members of some clusters, as they have just been written, with the member of the least key. Of
+    /// equal texts one is compared.
+    pub fn least_similar(&self, clusters: &[ClusterId]) -> Result<LeastOfEach> {
+        let (tables, key) = (self.tables, &self.tracked.key);
+        let mut keys = DocumentKeys::new(key.base_type, key.collation())?;
+        let mut cluster_of = Vec::new();
+        {
+            let _as_written = ActiveSnapshot::of_transaction();
+            for some in clusters.chunks(AT_A_TIME) {
+                let some = Parameter::int8s(some.iter().copied().map(Some));
+                tables.each(
+                    "SELECT cluster_id, doc_id
+                     FROM (SELECT cluster_id, doc_id, count(*) OVER (PARTITION BY cluster_id) AS texts
+                         FROM (SELECT DISTINCT ON (cluster_id, fingerprint) cluster_id, doc_id FROM {members}
+                             WHERE cluster_id = ANY ($1) ORDER BY cluster_id, fingerprint, doc_id) AS d) AS t
+                     WHERE texts > 1",
+                    &[some],
+                    |rows, row| {
+                        let stored = (rows.int8(row, 1)?, rows.value(row, 2, tables.key)?);
+                        if let (Some(cluster), Some(key)) = stored {
+                            // SAFETY: `keys` was made for `tables.key`, which `value` has found this one to be of.
+                            unsafe { keys.push(key)? };
+                            memory::push(&mut cluster_of, cluster)?;
+                        }
+                        Ok(Continue::Yes)
+                    },
+                )?;
+            }
+        }
+        let mut least = LeastOfEach::default();
+        if keys.len() == 0 {
+            return Ok(least);
+        }
+        let session = Session::open();
+        let mut work = self.question(&session)?.of_keys(key, &keys)?;
+        // The cluster of each document of the job, and its rank in the order of keys.
+        let sorted = keys.sorted();
+        let mut ranks = memory::filled(0, keys.len())?;
+        for (rank, at) in (0_u32..).zip(&sorted) {
+            ranks[*at as usize] = rank;
+        }
+        let places = (0..work.members.len()).map(|name| {
+            // SAFETY: `question` names the key column of the documents, whose base type `tables.key` is, and `keys` was
+            // made for.
+            let at = unsafe { keys.find(&sorted, work.members.stored(name)) };
+            at.map(|at| (cluster_of[at as usize], ranks[at as usize]))
+        });
+        let places = memory::collect(places)?;
+        work.batches.each(
+            &|group: &mut Group, emit: &mut Emit<(ClusterId, f64)>| least_of(group, &places, emit),
+            &mut |(cluster, similarity)| {
+                memory::insert_at(&mut least.0, cluster, similarity)?;
+                Ok(())
+            },
+        )?;
+        Ok(least)
+    }
+}
+
+/// The lowest similarities of clusters that have different texts.
+#[derive(Default)]
+pub struct LeastOfEach(HashMap<ClusterId, f64, RandomState>);
+
+impl LeastOfEach {
+    /// Some of the clusters, and the lowest similarity of each, as parameters of a statement.
+    pub fn of(&self, clusters: &[ClusterId]) -> [Parameter; 2] {
+        let least = clusters.iter().map(|cluster| self.0.get(cluster).copied().unwrap_or(1.0));
+        let least = least.map(|least| Some(float8_datum(least)));
+        // SAFETY: numbers that were just made datums of that type.
+        let least = unsafe { Parameter::array(least, pg_sys::FLOAT8OID) };
+        [Parameter::int8s(clusters.iter().copied().map(Some)), least]
+    }
+}
+
+/// Gives out the lowest similarity of a member of each cluster in a group to its first one. `places` has the cluster
+/// and the rank of each document by name.
+fn least_of(
+    group: &mut Group,
+    places: &[Option<(ClusterId, u32)>],
+    emit: &mut Emit<(ClusterId, f64)>,
+) -> std::result::Result<LeftOut, Error> {
+    let documents = 0..group.len() as u32;
+    let placed = documents.map(|document| (places[group.name(document) as usize], document));
+    let mut placed = memory::collect(placed)?;
+    placed.sort_unstable();
+    let cluster_of = |of: &(Option<(ClusterId, u32)>, u32)| of.0.map(|(cluster, _)| cluster);
+    for members in placed.chunk_by(|a, b| cluster_of(a) == cluster_of(b)) {
+        let Some(cluster) = cluster_of(&members[0]) else { continue };
+        let mut least = 1.0_f64;
+        for (_, member) in &members[1..] {
+            group.check_interrupts()?;
+            least = least.min(group.measure(members[0].1, *member)?);
+        }
+        emit((cluster, least))?;
+    }
+    Ok(LeftOut::default())
+}
+
+/// Documents in components of two or more.
+pub struct FoundComponents {
+    members: Members,
+    /// Of each its name among the members, its component, and its fingerprint.
+    pub documents: Vec<(u32, u32, Fingerprint)>,
+    /// The number of documents that were read to find them.
+    pub read: u32,
+}
+
+impl FoundComponents {
+    /// The key of the document of that name.
+    pub fn key(&self, name: u32) -> Datum {
+        self.members.stored(name)
+    }
+}
+
+/// The components of the documents of a job, be they all or some.
+pub fn components(work: Work) -> Result<FoundComponents> {
+    let Work { members, mut batches, read } = work;
+    let criteria = batches.criteria().clone();
+    let (mut documents, mut components) = (Vec::new(), 0);
+    batches.each(
+        &|group: &mut Group, emit: &mut Emit<ComponentMembers>| {
+            components_of(group, &criteria, emit)
+        },
+        &mut |component: ComponentMembers| {
+            for (document, print) in component {
+                memory::push(&mut documents, (document, components, print))?;
+            }
+            components += 1;
+            Ok(())
+        },
+    )?;
+    Ok(FoundComponents { members, documents, read })
+}
+
+/// The documents of a component by name, with their fingerprints.
+type ComponentMembers = Vec<(u32, Fingerprint)>;
+
+/// Gives out the components of a group.
+fn components_of(
+    group: &mut Group,
+    criteria: &Criteria,
+    emit: &mut Emit<ComponentMembers>,
+) -> std::result::Result<LeftOut, Error> {
+    let identical = Identical::group(group)?;
+    // minlsh.bucket_limit would make the result depend on the order of rows.
+    let Connected { components: mut joined, left_out, .. } =
+        connect(group, &identical, usize::MAX)?;
+    let all = 0..identical.documents();
+    let by_root = all.map(|document| (joined.find(identical.leader(document)), document));
+    let mut by_root = memory::collect(by_root)?;
+    by_root.sort_unstable();
+    for component in by_root.chunk_by(|a, b| a.0 == b.0).filter(|component| component.len() > 1) {
+        let mut found = memory::with_capacity(component.len())?;
+        for &(_, document) in component {
+            group.check_interrupts()?;
+            let print = |bytes: &[u8], check: &mut dyn FnMut()| fingerprint(criteria, bytes, check);
+            found.push((group.name(document), group.with_bytes(document, print)?));
+        }
+        emit(found)?;
+    }
+    Ok(left_out)
+}
+
+/// The fingerprint of what is compared of a document.
+pub fn fingerprint(
+    criteria: &Criteria,
+    bytes: &[u8],
+    check: &mut dyn FnMut(),
+) -> std::result::Result<Fingerprint, Error> {
+    let print = criteria.reader.fingerprint(&criteria.config, bytes, check)?;
+    Ok(print.to_be_bytes())
+}
