@@ -13,7 +13,7 @@ use crate::clusters::corpus::{TrackedCorpus, components};
 use crate::clusters::places::{ClusterPlaces, each_of, stored_of, too_late};
 use crate::clusters::seeded::{Seeded, cost_of_all, most_changed};
 use crate::clusters::stamp::{self, Stamp};
-use crate::clusters::tables::{ChangeQueue, RefreshState, Tables};
+use crate::clusters::tables::{ChangeQueue, RefreshState, TRACK_AGAIN, Tables};
 use crate::clusters::tracked::Tracked;
 use crate::clusters::write::{Difference, WrittenCounts, write};
 use crate::error::{Result, error, warning, wrong_state};
@@ -130,9 +130,7 @@ impl<'a> Refresh<'a> {
                     "the state of \"{}\" is missing",
                     relation_name(tracked.oids.members)
                 ))
-                .set_hint(
-                    "Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.",
-                ));
+                .set_hint(TRACK_AGAIN));
             }
             (Some(latest), Some(seen)) if latest.refreshes == seen.refreshes => seen,
             _ => {

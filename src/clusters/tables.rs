@@ -35,69 +35,67 @@ pub const APART: &str = "_apart";
 /// The name of the function of the triggers that write the queue.
 pub const CAPTURE: &CStr = c"minlsh_capture";
 
-/// The columns of the queue by number.
-mod queue {
-    pub const STATE: i16 = 2;
-    pub const SINCE: i16 = 3;
-}
+/// Columns of the queue by number.
+const STATE: i16 = 2;
+const SINCE: i16 = 3;
+
+/// The HINT where the tables are not what they must be.
+pub const TRACK_AGAIN: &str =
+    "Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.";
 
 /// Rows that a statement is given at a time.
 pub const AT_A_TIME: usize = 1 << 12;
 
-/// One of the tables.
-struct SoundTable(Companion);
-
-impl SoundTable {
-    /// Opens a table whose columns must be of these names and types.
-    fn open(oid: Oid, lock: Lock, columns: &[(&CStr, Oid)], owner: Oid) -> Result<Self> {
-        let Some(open) = Open::relation(oid, lock) else {
-            return Err(wrong_state("a table of the tracked clusters does not exist").set_hint(
-                "Drop the others with minlsh_untrack_clusters(), and track the clusters again.",
-            ));
-        };
-        let name = open.name();
-        if open.class().relowner != owner {
-            return Err(wrong_state(format!(
-                "table \"{name}\" is not owned by the owner of the documents"
-            ))
-            .set_hint("Use ALTER TABLE ... OWNER TO to give it the same owner."));
-        }
-        let types: Vec<Oid> = columns.iter().map(|(_, type_oid)| *type_oid).collect();
-        let table = Self::checked(open, lock, &types)?;
-        let open = &table.0.table;
-        let is_called = |attribute: &pg_sys::FormData_pg_attribute, name: &CStr| {
-            // SAFETY: a name is a NUL-terminated array.
-            unsafe { CStr::from_ptr(attribute.attname.data.as_ptr()) == name }
-        };
-        if !open.attributes().zip(columns).all(|(own, (name, _))| is_called(own, name)) {
-            return Err(altered(&name, "Its columns have other names."));
-        }
-        // SAFETY: an open relation, which has null for no rules.
-        if unsafe { !(*open.raw()).rd_rules.is_null() } {
-            return Err(altered(&name, "It has a rule."));
-        }
-        Ok(table)
+/// Opens one of the tables, whose columns must be of these names and types.
+fn open(oid: Oid, lock: Lock, columns: &[(&CStr, Oid)], owner: Oid) -> Result<Companion> {
+    let Some(open) = Open::relation(oid, lock) else {
+        return Err(wrong_state("a table of the tracked clusters does not exist").set_hint(
+            "Drop the others with minlsh_untrack_clusters(), and track the clusters again.",
+        ));
+    };
+    let name = open.name();
+    if open.class().relowner != owner {
+        return Err(wrong_state(format!(
+            "table \"{name}\" is not owned by the owner of the documents"
+        ))
+        .set_hint("Use ALTER TABLE ... OWNER TO to give it the same owner."));
     }
-
-    fn checked(open: Open, lock: Lock, columns: &[Oid]) -> Result<Self> {
-        let name = open.name();
-        // The catalog keeps the mark of children that are gone until the next ANALYZE.
-        let has_children = || ffi::inheritors(open.oid(), Lock::Held.mode()).len() > 1;
-        if open.class().relispartition || open.class().relhassubclass && has_children() {
-            return Err(altered(&name, "It has inheritance children, or is a partition."));
-        }
-        Companion::checked(open, lock, columns).map(Self).map_err(|detail| altered(&name, detail))
+    let types: Vec<Oid> = columns.iter().map(|(_, type_oid)| *type_oid).collect();
+    let table = checked(open, lock, &types)?;
+    let open = &table.table;
+    let is_called = |attribute: &pg_sys::FormData_pg_attribute, name: &CStr| {
+        // SAFETY: a name is a NUL-terminated array.
+        unsafe { CStr::from_ptr(attribute.attname.data.as_ptr()) == name }
+    };
+    if !open.attributes().zip(columns).all(|(own, (name, _))| is_called(own, name)) {
+        return Err(altered(&name, "Its columns have other names."));
     }
+    // SAFETY: an open relation, which has null for no rules.
+    if unsafe { !(*open.raw()).rd_rules.is_null() } {
+        return Err(altered(&name, "It has a rule."));
+    }
+    Ok(table)
+}
+
+/// Checks that an open table is a plain one with columns of these types.
+fn checked(open: Open, lock: Lock, columns: &[Oid]) -> Result<Companion> {
+    let name = open.name();
+    // The catalog keeps the mark of children that are gone until the next ANALYZE.
+    let has_children = || ffi::inheritors(open.oid(), Lock::Held.mode()).len() > 1;
+    if open.class().relispartition || open.class().relhassubclass && has_children() {
+        return Err(altered(&name, "It has inheritance children, or is a partition."));
+    }
+    Companion::checked(open, lock, columns).map_err(|detail| altered(&name, detail))
 }
 
 fn altered(table: &str, detail: &str) -> SqlError {
     wrong_state(format!("table \"{table}\" has been altered"))
         .set_detail(detail)
-        .set_hint("Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.")
+        .set_hint(TRACK_AGAIN)
 }
 
 /// The queue: keys, and a row of state.
-pub struct ChangeQueue(SoundTable);
+pub struct ChangeQueue(Companion);
 
 impl ChangeQueue {
     /// Opens the queue of open documents, or of a partition of them, to note a key; `None` if it does not belong to
@@ -122,17 +120,17 @@ impl ChangeQueue {
 
     fn open(open: Open, lock: Lock, key: Oid) -> Result<Self> {
         let columns = [key, pg_sys::TEXTOID, pg_sys::TIMESTAMPTZOID];
-        SoundTable::checked(open, lock, &columns).map(Self)
+        checked(open, lock, &columns).map(Self)
     }
 
     /// Since when the row of an entry is there: the beginning of the transaction that has written it.
     pub fn since(row: &Row) -> Option<i64> {
-        row.value(queue::SINCE).map(|since| since.value() as i64)
+        row.value(SINCE).map(|since| since.value() as i64)
     }
 
     /// Refuses keys of another type than those of the queue.
     pub fn check_key(&self, documents: &Open, key: &Column) -> Result<()> {
-        let mut attributes = self.0.0.table.attributes();
+        let mut attributes = self.0.table.attributes();
         let stored =
             attributes.next().map(|attribute| (attribute.atttypid, attribute.attisdropped));
         if stored == Some((base_type(key.type_oid), false)) {
@@ -141,23 +139,21 @@ impl ChangeQueue {
         Err(wrong_state(format!(
             "the key of table \"{}\" and queue \"{}\" have different types",
             documents.name(),
-            self.0.0.table.name()
+            self.0.table.name()
         ))
-        .set_hint(
-            "Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.",
-        ))
+        .set_hint(TRACK_AGAIN))
     }
 
     /// Adds a key, or that the documents were truncated. The key is of the type that `check_key` has found.
     pub fn note(&self, key: Option<Datum>) {
         // SAFETY: values of the columns' types.
-        unsafe { self.0.0.insert(&[key, None, Some(now())]) };
+        unsafe { self.0.insert(&[key, None, Some(now())]) };
     }
 
     /// Puts the state there.
     pub fn put_state(&self, state: &str) {
         // SAFETY: values of the columns' types.
-        unsafe { self.0.0.insert(&[None, Some(text::write(state)), Some(now())]) };
+        unsafe { self.0.insert(&[None, Some(text::write(state)), Some(now())]) };
     }
 
     /// Calls `visit` with each of its rows, and with the state if it is that of the state.
@@ -166,9 +162,9 @@ impl ChangeQueue {
         snapshot: &Snapshot,
         visit: &mut dyn FnMut(Option<&str>, &Row) -> Result<()>,
     ) -> Result<()> {
-        self.0.0.table.each(snapshot, |row| {
+        self.0.table.each(snapshot, |row| {
             // SAFETY: checked to be a text.
-            let state = row.value(queue::STATE).map(|state| unsafe { text::read(state) });
+            let state = row.value(STATE).map(|state| unsafe { text::read(state) });
             visit(state.transpose()?, row)?;
             Ok(Continue::Yes)
         })
@@ -176,7 +172,7 @@ impl ChangeQueue {
 
     /// Deletes one of its rows.
     pub fn delete(&self, row: &Row) {
-        self.0.0.table.delete(row);
+        self.0.table.delete(row);
     }
 }
 
@@ -195,7 +191,6 @@ pub struct RefreshState {
     pub last_seq: i64,
     /// The number of refreshes that have written something.
     pub refreshes: i64,
-    /// The number of clusters.
     pub clusters: i64,
     /// See [`stamp`](super::stamp); none before the first refresh.
     pub stamp: Option<String>,
@@ -238,9 +233,8 @@ impl RefreshState {
                 && numbers.iter().all(|number| (0..i64::MAX / 2).contains(number))
         });
         sound.ok_or_else(|| {
-            wrong_state(format!("the state of \"{tracked}\" was not written by minlsh")).set_hint(
-                "Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.",
-            )
+            wrong_state(format!("the state of \"{tracked}\" was not written by minlsh"))
+                .set_hint(TRACK_AGAIN)
         })
     }
 
@@ -275,7 +269,7 @@ pub struct Tables {
     /// Plans by their text.
     plans: RefCell<HashMap<&'static str, Rc<PreparedPlan>>>,
     /// The other tables stay open, so that what was found of them stays true.
-    _others: [SoundTable; 4],
+    _others: [Companion; 4],
 }
 
 impl Tables {
@@ -288,21 +282,21 @@ impl Tables {
         let (doc_id, cluster_id, size) = ((c"doc_id", key), (c"cluster_id", INT8), (c"size", INT8));
         let (since, least) = ((c"since", TIME), (c"least_similar", pg_sys::FLOAT8OID));
         let columns = [cluster_id, size, since, (c"changed", INT8), least];
-        let list = SoundTable::open(oids.list, alone, &columns, owner)?;
+        let list = open(oids.list, alone, &columns, owner)?;
         let columns = [doc_id, cluster_id, (c"fingerprint", pg_sys::UUIDOID)];
-        let members = SoundTable::open(oids.members, alone, &columns, owner)?;
+        let members = open(oids.members, alone, &columns, owner)?;
         for table in [&list, &members] {
-            if table.0.key_index(1).is_none() {
-                return Err(altered(&table.0.table.name(), "It has no primary key."));
+            if table.key_index(1).is_none() {
+                return Err(altered(&table.table.name(), "It has no primary key."));
             }
         }
         let [seq, refresh, other] = [c"seq", c"refresh", c"other_id"].map(|name| (name, INT8));
         let (at, event) = ((c"at", TIME), (c"event", pg_sys::TEXTOID));
         let columns = [seq, refresh, at, event, cluster_id, other, doc_id, size];
-        let log = SoundTable::open(oids.log, write, &columns, owner)?;
+        let log = open(oids.log, write, &columns, owner)?;
         let columns = [doc_id, (c"state", pg_sys::TEXTOID), since];
-        let queue = ChangeQueue(SoundTable::open(oids.queue, write, &columns, owner)?);
-        let apart = SoundTable::open(oids.apart, Lock::Read, &[(c"a", key), (c"b", key)], owner)?;
+        let queue = ChangeQueue(open(oids.queue, write, &columns, owner)?);
+        let apart = open(oids.apart, Lock::Read, &[(c"a", key), (c"b", key)], owner)?;
         let others = [list, members, log, apart];
         Ok(Self { queue, key, oids, plans: RefCell::default(), _others: others })
     }
