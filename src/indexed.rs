@@ -27,7 +27,6 @@ pub struct Indexed {
     pub options: Rc<IndexOptions>,
     /// The column that names a row of the table.
     pub key: std::result::Result<Key, NoKey>,
-    /// The extension that it belongs to.
     pub extension: Extension,
     /// The types of its scopes, as the table has them.
     pub scopes: Vec<Oid>,
@@ -117,8 +116,8 @@ impl Indexed {
         })
     }
 
-    /// A value like those that are indexed as a document that is at least as similar as a parameter says, with the
-    /// options of the index.
+    /// A value like those that are indexed, made a document with the options of the index, and with the parameter
+    /// `least` as its threshold.
     pub fn document(&self, value: Sql, least: &str) -> Sql {
         let value = self.operand(value);
         match self.info.kind {
@@ -162,7 +161,7 @@ impl Indexed {
         called.text("(").list(arguments, ", ").text(")")
     }
 
-    /// A value as one of the type that functions and operators of the extension take, none of which is like an array.
+    /// A value as the type that functions and operators of the extension take; an array is taken as it is.
     fn operand(&self, value: Sql) -> Sql {
         match self.info.kind {
             Kind::Text | Kind::Passage => value.cast(pg_sys::TEXTOID),
@@ -171,8 +170,8 @@ impl Indexed {
         }
     }
 
-    /// The thing that code in its queries may belong to, if some may be other people's: that of its expressions, and of
-    /// what somebody has made for arrays of one type beside what the extension has for all.
+    /// The owner of code in its queries, as messages show it, if some may be other people's: its expressions, or an
+    /// operator that somebody has made for arrays of one type.
     pub fn code_of(&self) -> Option<String> {
         let is_own = self.info.has_only_columns()
             && matches!(self.info.kind, Kind::Text | Kind::Document | Kind::Passage);
@@ -184,7 +183,6 @@ impl Indexed {
 pub struct Columns {
     /// The document, of the type that the operator takes.
     pub document: Sql,
-    /// The scopes.
     pub scopes: Vec<Sql>,
     /// The predicate of a partial index.
     pub predicate: Option<Sql>,
@@ -192,11 +190,7 @@ pub struct Columns {
 
 fn no_key(info: &Info, cause: NoKey) -> SqlError {
     let (name, table) = (relation_name(info.index.table), visible_name(info.index.table));
-    let message = match cause {
-        NoKey::Composite => format!("the primary key of table \"{name}\" has several columns"),
-        NoKey::Missing => format!("table \"{name}\" has no key of one column"),
-    };
-    not_supported(message)
+    not_supported(cause.message(&name))
         .set_detail("The key of a document must be one column that is unique and NOT NULL.")
         .set_hint(format!(
             "Query the table: SELECT b.* FROM {table} AS a JOIN {table} AS b ON b.{body} ~= \

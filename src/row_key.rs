@@ -39,7 +39,17 @@ pub enum NoKey {
     Missing,
 }
 
-/// True if a key column need not be NOT NULL.
+impl NoKey {
+    /// Says of the table of that name why it has no key.
+    pub fn message(self, table: &str) -> String {
+        match self {
+            Self::Composite => format!("the primary key of table \"{table}\" has several columns"),
+            Self::Missing => format!("table \"{table}\" has no key of one column"),
+        }
+    }
+}
+
+/// The rule for key columns that are not NOT NULL.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nulls {
     Allowed,
@@ -47,9 +57,8 @@ enum Nulls {
 }
 
 impl Key {
-    /// The key of a table: its primary key if that is one column, else the first column of the table
-    /// that is declared unique and NOT NULL, but for the column of the documents. A column of a
-    /// materialized view cannot be declared so: unique is enough.
+    /// The key of a table: its primary key if that is one column, else its first column, other than that of the
+    /// documents, that is unique and NOT NULL. A column of a materialized view cannot be NOT NULL: unique is enough.
     pub fn of_table(table: Oid, kind: u8, document: i16) -> std::result::Result<Self, NoKey> {
         let mut indexes = Index::of_table(table);
         let column = |index: &Index| index.columns.first().map(|column| column.attribute);
@@ -101,7 +110,7 @@ impl Key {
         column.operator(self.equals).text(given)
     }
 
-    /// The type of an array of keys: of their texts, if they are arrays themselves, of which there are none.
+    /// The type of an array of keys. Keys that are arrays themselves have no array type: their texts are used.
     pub fn array_type(&self) -> Oid {
         match catalog::array_of(self.base_type) {
             Oid::INVALID => pg_sys::TEXTARRAYOID,
@@ -187,7 +196,7 @@ impl KeyValue {
     /// As a text, by the output function of its type; without the padding of a `char(n)`.
     pub fn to_text(self) -> Datum {
         // SAFETY: `new` was given a value of that type.
-        unsafe { to_text(self.datum, self.base_type) }
+        unsafe { Output::of(self.base_type).text(self.datum) }
     }
 
     /// As messages show it.
@@ -222,8 +231,8 @@ pub fn equal(type_oid: Oid, left: Sql, right: Sql) -> Option<Sql> {
     Some(typed(left).operator(operator).text(typed(right)))
 }
 
-/// Argument `argument` as a value of the key's base type; `None` if no document can have that key
-/// (it is NULL, or an integer beyond the key's range). `index` is the name of what is asked.
+/// An argument as a value of the key's base type; `None` if no document can have that key: it is NULL, or an integer
+/// beyond the key's range. `index` is the name of what is asked.
 pub fn argument(
     call: &Call,
     argument: usize,
@@ -309,13 +318,4 @@ pub unsafe fn from_text(given: Datum, base_type: Oid, hint: &str) -> Result<Datu
         }
     })
     .map_err(|complaint| complaint.or_hint(hint))
-}
-
-/// A key as a text, by the output function of its type; without the padding of a `char(n)`.
-///
-/// # Safety
-/// `key` must be a non-null value of `base_type`.
-pub unsafe fn to_text(key: Datum, base_type: Oid) -> Datum {
-    // SAFETY: the caller promises a non-null value of that type, for which the output function is.
-    unsafe { Output::of(base_type).text(key) }
 }

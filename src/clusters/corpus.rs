@@ -15,7 +15,7 @@ use crate::clusters::tracked::Tracked;
 use crate::corpus::groups::Emit;
 use crate::corpus::groups::group::Group;
 use crate::corpus::jobs::apart::ApartKeys;
-use crate::corpus::jobs::{Question, Work};
+use crate::corpus::jobs::{Question, Work, linkage};
 use crate::corpus::reading::keys::Members;
 use crate::corpus::source::arguments::{Arguments, Criteria, Positions};
 use crate::error::{Result, wrong_state};
@@ -40,11 +40,8 @@ pub type Fingerprint = [u8; 16];
 /// decided are not copies. Their keys are those of the tracked column, also where the table has another key by now.
 #[derive(Clone, Copy)]
 pub struct TrackedCorpus<'a> {
-    /// What is tracked.
     pub tracked: &'a Tracked,
-    /// Its tables.
     pub tables: &'a Tables,
-    /// The index.
     pub index: Oid,
     /// The least similarity of an edge.
     pub threshold: f64,
@@ -226,13 +223,9 @@ fn components_of(
     // minlsh.bucket_limit would make the result depend on the order of rows.
     let Connected { components: mut joined, left_out, .. } =
         connect(group, &identical, usize::MAX)?;
-    let all = 0..identical.documents();
-    let by_root = all.map(|document| (joined.find(identical.leader(document)), document));
-    let mut by_root = memory::collect(by_root)?;
-    by_root.sort_unstable();
-    for component in by_root.chunk_by(|a, b| a.0 == b.0).filter(|component| component.len() > 1) {
+    for component in linkage::components_of(&identical, &mut joined)? {
         let mut found = memory::with_capacity(component.len())?;
-        for &(_, document) in component {
+        for document in component {
             group.check_interrupts()?;
             let print = |bytes: &[u8], check: &mut dyn FnMut()| fingerprint(criteria, bytes, check);
             found.push((group.name(document), group.with_bytes(document, print)?));

@@ -60,12 +60,12 @@ fn of_document(
     call: &Call,
     target: &Indexed,
     threshold: Threshold,
-    limit: Option<i32>,
+    limit: Option<i64>,
     result: &ResultRows,
 ) -> Result<Option<Datum>> {
     let asked = Asked::new(target, threshold, find::verify(call, VERIFY)?)?;
     if let Some(key) = row_key::argument(call, OF, asked.key_type()?, target.name())? {
-        let (session, limit) = (Session::open(), limit.map(i64::from));
+        let session = Session::open();
         if let Some(search) = asked.of_row(&session, key, limit)? {
             asked.answer(&session, search, limit, result)?;
         }
@@ -256,7 +256,7 @@ fn of_argument(
     call: &Call,
     target: &Indexed,
     asked: Option<Threshold>,
-    limit: Option<i32>,
+    limit: Option<i64>,
     result: &ResultRows,
 ) -> Result<Option<Datum>> {
     let verify = find::verify(call, VERIFY)?;
@@ -274,7 +274,7 @@ fn of_argument(
         None => check_kind(target, type_oid, verify)?,
     }
     let asked = Asked::new(target, threshold, verify)?;
-    let (Some(given), limit) = (call.parameter(OF), limit.map(i64::from)) else { return Ok(None) };
+    let Some(given) = call.parameter(OF) else { return Ok(None) };
     let session = Session::open();
     if let Some(search) = asked.of_given(&session, given, document, limit)? {
         asked.answer(&session, search, limit, result)?;
@@ -283,9 +283,9 @@ fn of_argument(
 }
 
 /// Checks how many documents are wanted.
-fn valid_k(k: i32) -> Result<i32> {
+fn valid_k(k: i32) -> Result<i64> {
     if k >= 1 {
-        return Ok(k);
+        return Ok(k.into());
     }
     Err(invalid_parameter(format!("k must be at least 1, not {k}"))
         .set_hint("Pass the number of documents to return."))

@@ -19,7 +19,6 @@ use crate::side_table::sign::{check_body, check_stored};
 pub struct Blueprint {
     /// The name of the side table; `None` lets PostgreSQL's rules choose.
     pub name: Option<CString>,
-    /// Its schema.
     pub schema: Oid,
     pub key: Column,
     pub body: Column,
@@ -143,12 +142,8 @@ fn only_key(relation: &Relation, body: &Column) -> Result<Column> {
 
 /// The error of a table without a key of one column.
 pub fn no_key(documents: &Relation, cause: NoKey) -> SqlError {
-    let name = &documents.name;
-    let message = match cause {
-        NoKey::Composite => format!("the primary key of table \"{name}\" has several columns"),
-        NoKey::Missing => format!("table \"{name}\" has no key of one column"),
-    };
-    not_supported(message).set_hint("Add a column that is unique and NOT NULL.")
+    not_supported(cause.message(&documents.name))
+        .set_hint("Add a column that is unique and NOT NULL.")
 }
 
 /// A column that tells documents apart: NOT NULL, and the only column of a unique index that

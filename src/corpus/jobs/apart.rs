@@ -1,4 +1,4 @@
-//! ApartPairs of documents that people have found to be different things: they count as not similar.
+//! Pairs of documents that somebody decided are not copies: they count as not similar.
 
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
@@ -7,7 +7,7 @@ use sketch::memory;
 use crate::corpus::reading::keys::Members;
 use crate::corpus::source::arguments::{Arguments, raw_text};
 use crate::corpus::source::columns::check_type;
-use crate::corpus::source::named::{is_query, relation_named};
+use crate::corpus::source::named::{is_query, parenthesized, relation_named, select_all};
 use crate::error::{Result, error, invalid_parameter};
 use crate::memory::of_apart;
 use crate::pg::catalog;
@@ -17,13 +17,13 @@ use crate::pg::memory::Memory;
 use crate::pg::select::{Select, one_statement};
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
-use crate::row_key::{from_text, to_text};
+use crate::row_key::{KeyValue, from_text};
 
 /// A HINT on what the argument takes.
 const HINT: &str =
     "Pass a table, or a query, of two columns of keys, as in apart => 'SELECT a, b FROM decided'.";
 
-/// ApartPairs of documents of a job that count as not similar.
+/// Pairs of documents that count as not similar.
 pub trait KeepsApart {
     /// The pairs of which both are among `members`, by their names and either way round, in order. They take 16 bytes
     /// each, and it is an error if that is too much.
@@ -45,14 +45,11 @@ impl<'a> Apart<'a> {
         let from = if is_query(text.to_bytes()) {
             let (statement, _) =
                 one_statement(&text).map_err(|wrong| wrong.about("apart", HINT))?;
-            // A line of its own: the query may end in a comment.
-            Sql::default().text("(").text(statement.to_bytes()).text("\n)")
+            parenthesized(&statement)
         } else {
             Sql::default().relation(relation_named(datum, "apart")?)
         };
-        let sql = Sql::default().text("SELECT d.* FROM ").text(from).text(" AS d").build();
-        let select =
-            Select::prepare(session, &sql, &[]).map_err(|wrong| wrong.about("apart", HINT))?;
+        let select = select_all(session, &from).map_err(|wrong| wrong.about("apart", HINT))?;
         let types: Vec<Oid> = select.columns().iter().map(|column| column.type_oid).collect();
         let [a, b] = types[..] else {
             let count = types.len();
@@ -81,7 +78,7 @@ impl KeepsApart for Apart<'_> {
                     key
                 } else {
                     // SAFETY: a value of that column, as the SELECT gives it, and its text.
-                    unsafe { from_text(to_text(key, type_oid), *own, HINT)? }
+                    unsafe { from_text(KeyValue::new(key, type_oid).to_text(), *own, HINT)? }
                 };
                 // SAFETY: a value of the base type of the keys of that source, to which it was converted.
                 Ok(unsafe { members.find(part, sorted, key) })

@@ -1,8 +1,6 @@
 //! `near_duplicate_clusters()`: verified pairs, put together. `near_duplicate_plan()`: which documents to remove so
 //! that no near-duplicates remain. `near_duplicate_bridges()`: the pairs without which a cluster would fall in two.
 
-use std::ffi::CString;
-
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
 use sketch::corpus::{ClusterLinks, Hashes, Identical, LeftOut, PairSide, pairs};
@@ -132,7 +130,7 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let arguments = Arguments::of(call, PLAN_POSITIONS);
     let keep = arguments.raw(PLAN_POSITIONS.threshold + 1).map(raw_text);
-    if keep.as_ref().is_some_and(is_blank) {
+    if keep.as_ref().is_some_and(|keep| keep.to_bytes().trim_ascii().is_empty()) {
         return Err(invalid_parameter("keep must not be empty").set_hint(
             "Pass an ORDER BY list, such as 'published_at DESC, length(body) DESC', or NULL to keep the \
              lowest key.",
@@ -149,10 +147,6 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
         }
     })?;
     Ok(None)
-}
-
-fn is_blank(keep: &CString) -> bool {
-    keep.to_bytes().trim_ascii().is_empty()
 }
 
 /// `near_duplicate_bridges(source, threshold, verify, body, ...) →

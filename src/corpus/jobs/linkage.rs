@@ -34,7 +34,6 @@ pub struct Cluster {
 /// The least similarity of two documents of a cluster.
 #[derive(Clone, Copy)]
 pub struct Least {
-    /// The similarity.
     pub similarity: f64,
     /// True if all pairs were looked at; else there may be a lower one.
     pub is_exact: bool,
@@ -97,9 +96,10 @@ pub fn single_linkage(
     let identical = Identical::group(group)?;
     let connected = connect(group, &identical, group.limit())?;
     let Connected { mut components, links, left_out } = connected;
-    let all = members(&identical, &mut components)?;
+    let all = components_of(&identical, &mut components)?;
     let describe = |group: &mut Group, documents: &[u32]| {
-        let distinct = leaders_of(&identical, documents)?;
+        let leaders = documents.iter().copied().filter(|document| identical.is_leader(*document));
+        let distinct = memory::collect(leaders)?;
         let weakest_link = if distinct.len() > COMPARE_ALL {
             // They ascend.
             let tree = links.iter().filter(|link| distinct.binary_search(&link.a).is_ok());
@@ -174,8 +174,11 @@ pub fn leader_clusters(
     Ok(left_out)
 }
 
-/// The components of two or more documents.
-fn members(identical: &Identical, components: &mut Components) -> Result<Vec<Vec<u32>>, Error> {
+/// The documents of each component of two or more.
+pub fn components_of(
+    identical: &Identical,
+    components: &mut Components,
+) -> Result<Vec<Vec<u32>>, Error> {
     let all = 0..identical.documents();
     let by_root = all.map(|document| (components.find(identical.leader(document)), document));
     let mut by_root = memory::collect(by_root)?;
@@ -186,10 +189,4 @@ fn members(identical: &Identical, components: &mut Components) -> Result<Vec<Vec
         memory::push(&mut components, documents?)?;
     }
     Ok(components)
-}
-
-/// Those of `documents` that are not copies of others.
-fn leaders_of(identical: &Identical, documents: &[u32]) -> Result<Vec<u32>, Error> {
-    let leaders = documents.iter().copied().filter(|document| identical.is_leader(*document));
-    memory::collect(leaders)
 }

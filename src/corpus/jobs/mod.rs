@@ -2,7 +2,7 @@
 
 pub mod apart;
 mod clusters;
-mod linkage;
+pub mod linkage;
 mod pairs;
 mod window;
 
@@ -32,9 +32,7 @@ use crate::row_key::Key;
 
 /// The documents that share buckets.
 pub struct Work {
-    /// Their keys.
     pub members: Members,
-    /// Their groups.
     pub batches: Batches,
     /// The number of documents that were read to find them.
     pub read: u32,

@@ -6,7 +6,8 @@ use sketch::memory;
 use crate::corpus::source::Source;
 use crate::corpus::source::row_filter::{RowFilter, SourceRow};
 use crate::corpus::source::select::SourceRows;
-use crate::error::Result;
+use crate::error::{Result, invalid_parameter};
+use crate::pg::call::Call;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::output::Output;
@@ -57,6 +58,28 @@ impl<'a> KeyedRows<'a> {
                 visit(&KeyedRow { row, key, name, document })
             })
         })
+    }
+}
+
+/// The sample that is wanted.
+#[derive(Clone, Copy)]
+pub struct Sampling {
+    /// The number of documents.
+    pub count: usize,
+    /// The seed that chooses them.
+    pub seed: i64,
+}
+
+impl Sampling {
+    /// Reads the arguments `sample` and `sample_seed` at those places.
+    pub fn of(call: &Call, sample: usize, seed: usize) -> Result<Self> {
+        const DEFAULT: i32 = 1000;
+        let (count, seed) = (call.int4(sample).unwrap_or(DEFAULT), call.int8(seed).unwrap_or(0));
+        match usize::try_from(count) {
+            Ok(count @ 1..) => Ok(Self { count, seed }),
+            _ => Err(invalid_parameter(format!("sample must be at least 1, not {count}"))
+                .set_hint("Pass the number of documents to compare with all others.")),
+        }
     }
 }
 

@@ -19,6 +19,16 @@ use crate::pg::select::SelectColumn;
 use crate::pg::sql;
 use crate::row_key::Key;
 
+impl Origin {
+    /// The place of its column, if it has one.
+    fn place(self) -> Option<usize> {
+        match self {
+            Self::Same => None,
+            Self::Column(place) => Some(place),
+        }
+    }
+}
+
 impl Source {
     /// Chooses the columns by which documents are grouped: those of an index, and what the call says.
     pub fn choose_groupings(&mut self, arguments: &Arguments) -> Result<()> {
@@ -34,9 +44,7 @@ impl Source {
 
     /// The types and collations of the scopes.
     pub fn scope_types(&self) -> Vec<(Oid, Oid)> {
-        let column =
-            |place: &usize| (self.columns[*place].type_oid, self.columns[*place].collation);
-        self.scopes.iter().map(column).collect()
+        self.scopes.iter().map(|place| self.column_type(*place)).collect()
     }
 
     /// True if the scopes are the columns of an index of the table, which hashes them as they compare.
@@ -67,18 +75,13 @@ impl Source {
 
     /// The columns that are read beside key and document: those of scopes, and then that of the origin.
     pub fn groupings(&self) -> impl Iterator<Item = usize> {
-        let origin = match self.origin {
-            Some(Origin::Column(place)) => Some(place),
-            Some(Origin::Same) | None => None,
-        };
-        self.scopes.iter().copied().chain(origin)
+        self.scopes.iter().copied().chain(self.origin.and_then(Origin::place))
     }
 
     /// The type and collation of the column of the origin: none if it is the same for all; `None` if all counts.
     pub fn origin_type(&self) -> Option<Vec<(Oid, Oid)>> {
-        let groupings = self.groupings().skip(self.scopes.len());
-        let column = |place: usize| (self.columns[place].type_oid, self.columns[place].collation);
-        self.origin.map(|_| groupings.map(column).collect())
+        let column = |place| self.column_type(place);
+        self.origin.map(|origin| origin.place().map(column).into_iter().collect())
     }
 
     /// Names that a query has given twice become new ones.
@@ -137,10 +140,8 @@ impl Source {
     /// The only column of a table that can be the document: of text or of documents, else of arrays. Those that are
     /// named as key, scope or origin do not count.
     pub fn only_document(&self, arguments: &Arguments, relation: &Relation) -> Result<usize> {
-        let key = match arguments.key_column() {
-            Some(name) => Some(self.column_named(name, "key_column")?),
-            None => None,
-        };
+        let key = arguments.key_column();
+        let key = key.map(|name| self.column_named(name, "key_column")).transpose()?;
         let of = |wanted: &[Kind], key: Option<usize>| -> Vec<usize> {
             let is_it = |place: &usize| {
                 let kind =
@@ -164,10 +165,7 @@ impl Source {
         }
         if places.len() > 1 {
             // What says where a document belongs is not the document.
-            let origin = match self.origin_given(arguments)? {
-                Some(Origin::Column(place)) => Some(place),
-                Some(Origin::Same) | None => None,
-            };
+            let origin = self.origin_given(arguments)?.and_then(Origin::place);
             let scope = self.scope(arguments)?;
             places.retain(|place| ![origin, scope].contains(&Some(*place)));
         }
@@ -251,8 +249,12 @@ impl Source {
 
     /// The type and the collation of the key.
     pub fn key_column(&self) -> (Oid, Oid) {
-        let column = &self.columns[self.key];
-        (column.type_oid, column.collation)
+        self.column_type(self.key)
+    }
+
+    /// The type and the collation of the column at a place.
+    pub fn column_type(&self, place: usize) -> (Oid, Oid) {
+        (self.columns[place].type_oid, self.columns[place].collation)
     }
 }
 

@@ -24,7 +24,7 @@ use pgrx::prelude::*;
 
 use crate::corpus::source::arguments::{Arguments, label, raw_text};
 use crate::corpus::source::buckets::{Buckets, from_places, rows};
-use crate::corpus::source::named::{NAME, is_query, relation_named};
+use crate::corpus::source::named::{NAME, is_query, parenthesized, relation_named, select_all};
 use crate::corpus::source::reader::Own;
 use crate::corpus::source::row_filter::RowColumns;
 use crate::document::kind::Kind;
@@ -63,7 +63,6 @@ pub struct Source {
     pub argument: &'static str,
     /// The SQL behind FROM.
     pub from: Sql,
-    /// The columns that it has.
     pub columns: Vec<SelectColumn>,
     /// The column of the keys, by its place.
     pub key: usize,
@@ -73,7 +72,6 @@ pub struct Source {
     pub scopes: Vec<usize>,
     /// The origin of a document, if boilerplate does not count.
     pub origin: Option<Origin>,
-    /// The kind of its documents.
     pub kind: Kind,
     /// The table.
     pub relation: Option<Oid>,
@@ -184,9 +182,7 @@ impl Source {
             ))
             .set_hint(query_hint()));
         }
-        // A line of its own: the query may end in a comment.
-        let from = Sql::default().text("(").text(statement.to_bytes()).text("\n)");
-        let mut source = Self::new(argument, from, columns);
+        let mut source = Self::new(argument, parenthesized(&statement), columns);
         source.name_columns();
         source.body = match arguments.body() {
             Some(name) => source.column_named(name, "body")?,
@@ -354,10 +350,8 @@ fn has_heirs(relation: &Relation) -> bool {
 
 /// The columns of what stands behind FROM.
 fn columns_of(session: &Session, from: &Sql, argument: &str) -> Result<Vec<SelectColumn>> {
-    let sql = Sql::default().text("SELECT d.* FROM ").text(from).text(" AS d").build();
-    let select = Select::prepare(session, &sql, &[])
-        .map_err(|cause| cause.about(argument, &query_hint()))?;
-    Ok(select.columns())
+    let select = select_all(session, from);
+    Ok(select.map_err(|cause| cause.about(argument, &query_hint()))?.columns())
 }
 
 /// The place of the column of that number.

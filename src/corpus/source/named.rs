@@ -8,12 +8,14 @@ use pgrx::prelude::*;
 use crate::corpus::source::arguments::raw_text;
 use crate::error::Result;
 use crate::pg::catalog;
-use crate::pg::catching::catching;
+use crate::pg::catching::{Complaint, catching};
 use crate::pg::index::Index;
 use crate::pg::names::regclass_literal;
 use crate::pg::relation::{self, Lock};
 use crate::pg::rights::{check_before_reading, may_read};
-use crate::pg::sql;
+use crate::pg::select::Select;
+use crate::pg::spi::Session;
+use crate::pg::sql::{self, Sql};
 
 /// A HINT on the names and queries that a source may be.
 pub const NAME: &str = "Pass the name of a table, a view or an index, or a query. A query begins with \
@@ -84,6 +86,21 @@ fn meant(name: &CStr) -> Vec<String> {
     meant.sort();
     meant.truncate(SHOWN);
     meant
+}
+
+/// A query as what stands behind FROM.
+pub fn parenthesized(query: &CStr) -> Sql {
+    // A line of its own: the query may end in a comment.
+    Sql::new("(").text(query.to_bytes()).text("\n)")
+}
+
+/// The SELECT of all columns of what stands behind FROM.
+pub fn select_all<'a>(
+    session: &'a Session,
+    from: &Sql,
+) -> std::result::Result<Select<'a>, Complaint> {
+    let sql = Sql::new("SELECT d.* FROM ").text(from).text(" AS d").build();
+    Select::prepare(session, &sql, &[])
 }
 
 /// True if a text begins as queries do, behind white space and comments.

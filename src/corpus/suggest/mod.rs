@@ -15,7 +15,7 @@ mod sample;
 use pgrx::pg_sys::{self, Datum};
 use sketch::Scheme;
 
-use crate::corpus::reading::keyed_rows::KeyedRows;
+use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling};
 use crate::corpus::reading::progress::{JobPhase, Progress};
 use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::Source;
@@ -24,7 +24,6 @@ use crate::corpus::source::criteria::criteria;
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter};
 use crate::extension::Extension;
-use crate::memory::of_suggestion;
 use crate::options::Options;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::relation_kind;
@@ -34,12 +33,10 @@ use crate::pg::rights::may_read;
 use crate::pg::spi::Session;
 use nearest::Neighbors;
 use report::SuggestReport;
-use sample::{Choice, Sample, SampleSize};
+use sample::{Choice, Sample};
 
 sql_function!(minlsh_suggest, suggest);
 
-/// The number of documents in the sample by default.
-const DEFAULT_SAMPLE: i32 = 1000;
 /// The most columns that are looked at for the origin of a template.
 const ORIGINS: usize = 16;
 /// Slots of a signature by which neighbours are found.
@@ -63,7 +60,7 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     values.extend((SCOPE..call.count()).map(|place| call.datum(place)));
     let mut arguments = Arguments::new(values, POSITIONS);
     arguments.extension = Extension::of(call);
-    let wanted = wanted(call)?;
+    let wanted = Sampling::of(call, SAMPLE, SAMPLE_SEED)?;
     // Keys are compared as texts.
     let settings = LocalSettings::open();
     settings.write_exact_text();
@@ -79,9 +76,9 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     }
     let scopes = &mut Scopes::new(&source.scope_types())?;
     let origins = origins(&source);
-    let column =
-        |place: &usize| (source.columns[*place].type_oid, source.columns[*place].collation);
-    let values = origins.iter().map(|place| Scopes::of_argument("boilerplate", &[column(place)]));
+    let values = origins
+        .iter()
+        .map(|place| Scopes::of_argument("boilerplate", &[source.column_type(*place)]));
     let mut values = values.collect::<Result<Vec<_>>>()?;
     source.scopes.extend(&origins);
     let rows = KeyedRows::of(&session, &source)?;
@@ -125,16 +122,4 @@ fn origins(source: &Source) -> Vec<usize> {
     };
     let places = (0..source.columns.len()).filter(|place| is_origin(place) && !is_used(place));
     places.take(ORIGINS).collect()
-}
-
-fn wanted(call: &Call) -> Result<SampleSize> {
-    let count = call.int4(SAMPLE).unwrap_or(DEFAULT_SAMPLE);
-    match usize::try_from(count) {
-        Ok(count @ 1..) => {
-            let seed = call.int8(SAMPLE_SEED).unwrap_or(0);
-            Ok(SampleSize { count, seed, room: of_suggestion() })
-        }
-        _ => Err(invalid_parameter(format!("sample must be at least 1, not {count}"))
-            .set_hint("Pass the number of documents to compare with all others.")),
-    }
 }

@@ -4,7 +4,8 @@ use pgrx::pg_sys::{self, Datum};
 use sketch::{Config, DEFAULT_THRESHOLD, Histogram, Suggested, Unit};
 
 use super::nearest::Neighbors;
-use super::sample::{Choice, Sample, SampleSize};
+use super::sample::{Choice, Sample};
+use crate::corpus::reading::keyed_rows::Sampling;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::{Arguments, label, raw_text};
 use crate::document::kind::Kind;
@@ -26,15 +27,10 @@ const LINE: usize = 20;
 
 /// A report, as it is made.
 pub struct SuggestReport<'a> {
-    /// The rows, as they are made.
     pub result: &'a ResultRows,
-    /// The sample that was taken.
     pub sample: &'a Sample,
-    /// The size of the sample that was asked for.
-    pub wanted: SampleSize,
-    /// The choice of shingles.
+    pub wanted: Sampling,
     pub choice: &'a Choice,
-    /// The neighbours of the sample.
     pub found: &'a Neighbors,
 }
 

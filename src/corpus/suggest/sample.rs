@@ -7,13 +7,14 @@ use std::collections::BinaryHeap;
 
 use sketch::{Config, DEFAULT_THRESHOLD, ShingleSet, Unit, memory, robust_from, saturated};
 
-use crate::corpus::reading::keyed_rows::{KeyedRows, sample_order};
+use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling, sample_order};
 use crate::corpus::reading::keys::twice_there;
 use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::Reader;
 use crate::document::kind::Kind;
 use crate::error::{Result, out_of_memory, shortened};
+use crate::memory::of_suggestion;
 use crate::options::Options;
 use crate::pg::interrupts::check_interrupts;
 
@@ -27,22 +28,10 @@ const PARTS: usize = 16;
 /// Characters of a shingle for texts that are too short for the default.
 const SHORT_SIZE: i32 = 3;
 
-/// The sample that is wanted.
-#[derive(Clone, Copy)]
-pub struct SampleSize {
-    /// The number of documents.
-    pub count: usize,
-    /// The seed that chooses them.
-    pub seed: i64,
-    /// The memory that they may take.
-    pub room: usize,
-}
-
 /// A document of the sample. The first in order are those that are taken.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub struct Taken {
     hash: i64,
-    /// Its key.
     pub key: String,
     /// The bytes by which it is compared.
     pub bytes: Vec<u8>,
@@ -57,7 +46,6 @@ pub struct Taken {
 pub struct Sample {
     /// The documents, in the order of their hashes.
     pub taken: Vec<Taken>,
-    /// Their number.
     pub count: u64,
     /// The number of documents of the source.
     pub documents: u64,
@@ -76,11 +64,11 @@ impl Sample {
         reader: Reader,
         config: &Config,
         (scopes, origins, progress): (&mut Scopes, &mut [Scopes], &Progress),
-        wanted: SampleSize,
+        wanted: Sampling,
     ) -> Result<Self> {
         let mut sample = Self::default();
         let mut least: BinaryHeap<Taken> = BinaryHeap::new();
-        let (mut cost, mut bytes) = (0, Vec::new());
+        let (mut cost, mut bytes, room) = (0, Vec::new(), of_suggestion());
         rows.each(|row| {
             let key = row.name;
             sample.documents += 1;
@@ -89,7 +77,7 @@ impl Sample {
             // SAFETY: a value of the source's column of documents, by whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut bytes)?;
             sample.look(reader, config, &bytes)?;
-            if cost_of(&bytes, key) > wanted.room / PARTS {
+            if cost_of(&bytes, key) > room / PARTS {
                 sample.large += 1;
                 return Ok(());
             }
@@ -111,7 +99,7 @@ impl Sample {
             cost += cost_of(&bytes, key);
             least.try_reserve(1).map_err(|_| out_of_memory())?;
             least.push(taken);
-            while least.len() > wanted.count || cost > wanted.room {
+            while least.len() > wanted.count || cost > room {
                 cost -= least.pop().map_or(cost, |last| cost_of(&last.bytes, &last.key));
             }
             Ok(())

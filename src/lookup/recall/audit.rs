@@ -9,7 +9,7 @@ use pgrx::pg_sys::Datum;
 use sketch::{Config, ElementHash, ExactSample, estimate_jaccard, memory};
 
 use super::tally::{Bands, Tally};
-use crate::corpus::reading::keyed_rows::{KeyedRows, sample_order};
+use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling, sample_order};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::document::value::Value;
@@ -21,15 +21,6 @@ use crate::row_key::KeyValue;
 
 /// About what a key and what belongs to it take, beside its letters.
 pub const ENTRY: usize = 64;
-
-/// The sample that is wanted.
-#[derive(Clone, Copy)]
-pub struct Sampling {
-    /// The number of documents.
-    pub count: i32,
-    /// The seed that chooses them.
-    pub seed: i64,
-}
 
 /// A document of the sample by its number, and how similar it is to another one.
 pub type Similar = (u32, f64);
@@ -157,10 +148,9 @@ impl Audited<'_> {
 /// The keys of the sample: those of the least hashes, so that the same seed takes the same documents.
 fn chosen(rows: &KeyedRows, wanted: Sampling) -> Result<HashSet<String>> {
     let mut least: BinaryHeap<(i64, String)> = BinaryHeap::new();
-    let count = usize::try_from(wanted.count).unwrap_or(0);
     rows.each(|row| {
         let (key, hash) = (row.name, sample_order(row.name, wanted.seed));
-        if least.len() == count {
+        if least.len() == wanted.count {
             if least.peek().is_none_or(|(most, last)| (hash, key) >= (*most, last.as_str())) {
                 return Ok(());
             }

@@ -13,11 +13,12 @@ use std::rc::Rc;
 
 use pgrx::pg_sys::Datum;
 
+use crate::corpus::reading::keyed_rows::Sampling;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::{Arguments, Positions, raw_text};
 use crate::corpus::source::criteria::criteria;
 use crate::corpus::source::named::{is_query, relation_named};
-use crate::error::{Result, invalid_parameter};
+use crate::error::Result;
 use crate::indexed::Indexed;
 use crate::lookup::find;
 use crate::lookup::near_duplicates::Asked;
@@ -27,14 +28,11 @@ use crate::pg::catalog;
 use crate::pg::guc::LocalSettings;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
-use audit::{Audited, Sampling};
+use audit::Audited;
 use finders::{ByBands, ByIndex};
 use tally::Bands;
 
 sql_function!(minlsh_recall, recall);
-
-/// The number of documents that are audited by default.
-const DEFAULT_SAMPLE: i32 = 1000;
 
 /// The positions of the arguments.
 const POSITIONS: Positions = Positions { threshold: 1, verify: 3, options: 8 };
@@ -48,12 +46,7 @@ const BODY: usize = 5;
 fn recall(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let arguments = Arguments::of(call, POSITIONS);
-    let count = call.int4(SAMPLE).unwrap_or(DEFAULT_SAMPLE);
-    if count < 1 {
-        return Err(invalid_parameter(format!("sample must be at least 1, not {count}"))
-            .set_hint("Pass the number of documents to compare with all others."));
-    }
-    let wanted = Sampling { count, seed: call.int8(SAMPLE_SEED).unwrap_or(0) };
+    let wanted = Sampling::of(call, SAMPLE, SAMPLE_SEED)?;
     let target = index(call, &arguments)?;
     let (settings, session) = (LocalSettings::open(), Session::open());
     // Keys are compared as texts.
