@@ -35,8 +35,8 @@ impl SqlError {
     }
 }
 
-/// The engine makes no PostgreSQL errors: its errors are invalid parameters, but for memory that
-/// there is not (SQLSTATE 53200), and for damaged values (XX001).
+/// An error of the engine is an invalid parameter (SQLSTATE 22023), except for refused memory (53200), damaged values
+/// (XX001) and texts of too many words to compare (54000).
 impl From<sketch::Error> for SqlError {
     #[track_caller]
     fn from(cause: sketch::Error) -> Self {
@@ -57,7 +57,7 @@ impl From<sketch::Error> for SqlError {
     }
 }
 
-/// The most bytes of a value that messages show, and of a whole message. A copy of 100 MB may be one too many.
+/// The most bytes of a value in a message, and of a message: one more copy of 100 MB may not fit.
 const LONGEST_VALUE: usize = 256;
 const LONGEST_MESSAGE: usize = 1024;
 
@@ -119,13 +119,13 @@ pub fn notice(message: impl Into<String>) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
 }
 
-/// Raises `report` as an ERROR; control goes back to PostgreSQL.
+/// Raises it as an ERROR: control goes back to PostgreSQL.
 pub fn raise(error: SqlError) -> ! {
     Err::<std::convert::Infallible, _>(*error.0).unwrap_or_report();
     unreachable!("an ERROR does not return")
 }
 
-/// SQLSTATE 54000: a value would be larger than PostgreSQL lets any be.
+/// SQLSTATE 54000: a value would be larger than PostgreSQL allows.
 #[track_caller]
 pub fn too_large(bytes: usize) -> SqlError {
     error(

@@ -9,7 +9,6 @@ use crate::pg::catalog;
 /// The installed extension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extension {
-    /// Its schema.
     pub schema: Oid,
     /// Its access method; invalid if there is none.
     pub method: Oid,

@@ -1,6 +1,5 @@
 //! The options that users choose: how a document is cut, signed, banded and compared. Function arguments, storage
-//! parameters, block 1 of an index and documents all become the types of this file, and are validated
-//! here.
+//! parameters, block 1 of an index and documents all become these types, which validate them.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -150,8 +149,8 @@ impl IndexOptions {
     /// SQLSTATE 22023 for a recall that cannot be had.
     pub fn new(config: Config, threshold: Threshold, recall: f64) -> Result<Self> {
         let num_perm = config.num_perm() as i64;
-        // No query asks for less than the index's threshold, so none looks up more bands than that
-        // needs: the others would be a fifth of the build and of every write, for nothing.
+        // No query asks for less than the index's threshold, so none looks up more bands than that needs. The others
+        // would be a fifth of the build and of every write.
         let banding = Banding::for_recall(threshold.get(), num_perm, recall)?
             .trimmed(threshold.get(), recall);
         Ok(Self { config, banding, threshold, recall, min_match: None, outdated: None })
@@ -319,12 +318,10 @@ pub fn same_shingling(a: &Config, b: &Config) -> bool {
         && a.bag() == b.bag()
 }
 
-/// The number that is kept: a query or a trigger works with one, rarely two or three (tables with
-/// several indexes).
+/// The number that is kept: a query or a trigger works with one, or two or three where a table has several indexes.
 const KEPT: usize = 4;
 
-/// The values used last, the most recent at the end. They are so few that looking at each is
-/// quicker than a hash.
+/// The values used last, the most recent at the end. To look at each of so few is quicker than a hash.
 pub struct Recent<T>(Vec<T>);
 
 impl<T> Recent<T> {
@@ -332,8 +329,8 @@ impl<T> Recent<T> {
         Self(Vec::new())
     }
 
-    /// Takes a value out. Who gives it back when the work is done leaves nothing half-done for the
-    /// next call: a cancelled one drops it.
+    /// Takes a value out, to be given back when the work is done: a cancelled call drops it, and leaves nothing
+    /// half-done.
     pub fn take(&mut self, wanted: impl Fn(&T) -> bool) -> Option<T> {
         self.0.iter().rposition(wanted).map(|at| self.0.remove(at))
     }

@@ -65,8 +65,8 @@ pub fn define() {
     guc::reserve(c"minlsh");
 }
 
-/// Has all plans made again when `minlsh.threshold` changes: a plan depends on whether an index serves it, as
-/// plans depend on `session_replication_role`, which does the same.
+/// Has all plans made again when `minlsh.threshold` changes, because a plan depends on whether an index serves it.
+/// `session_replication_role` does the same.
 #[pg_guard]
 unsafe extern "C-unwind" fn threshold_changes(threshold: f64, _extra: *mut c_void) {
     if threshold != THRESHOLD.get() {

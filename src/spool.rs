@@ -1,5 +1,4 @@
-//! Numbers that are written once, piece by piece, and read back in any order: in memory, and what that does not hold in
-//! a file.
+//! Numbers that are written once, piece by piece, and read back in any order: in memory, and beyond it in a file.
 
 use sketch::memory;
 
@@ -16,7 +15,7 @@ pub struct Spool<T> {
 }
 
 impl<T: PlainNumbers + Default> Spool<T> {
-    /// Nothing; of what is to come memory holds as much as fits into so many bytes.
+    /// Nothing yet; memory holds what fits into so many bytes.
     pub fn new(bytes: usize) -> Self {
         Self { held: Vec::new(), limit: bytes / size_of::<T>(), file: None }
     }

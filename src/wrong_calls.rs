@@ -1,4 +1,4 @@
-//! Functions that refuse a call which PostgreSQL would otherwise not find a function for, and show the right call.
+//! Functions that refuse a mistaken call, for which PostgreSQL would find no function, and show the right one.
 //!
 //! No right call may match one of them better than the function it means, also where a client leaves the types of
 //! parameters to the server: `tests/pg_regress/sql/wrong_calls.sql` compares the types that PostgreSQL infers.

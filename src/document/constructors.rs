@@ -7,13 +7,11 @@
 //! {"threshold": 0.8, "signature": [31696454, 98093281, 92105569]}
 //! ```
 //!
-//! What is short comes first. Stop words and bag stand there if they are not as by default; the
-//! other options always do, since another version may have other defaults. All is in the
-//! database's encoding, in which (as in all that a database can have) ASCII bytes are ASCII.
+//! Short members come first. Stop words and bag are written only if they are not the default; the other options always,
+//! because another version may have other defaults. All is in the database's encoding, in which ASCII bytes are ASCII.
 //!
-//! Whatever does not begin like that is a text with options by default. PostgreSQL takes
-//! `minlsh_document('some text')` and `minlsh_document($1)`, the name of a type with one argument of
-//! unknown type, for a cast; so the cast must mean what the function does.
+//! Any other text is a document with the default options. PostgreSQL takes `minlsh_document('some text')` and
+//! `minlsh_document($1)` for a cast, so the cast must mean what the function does.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -190,7 +188,7 @@ fn write_numbers(out: &mut Vec<u8>, numbers: impl Iterator<Item = i64>) -> Resul
     Ok(memory::extend(out, b"]")?)
 }
 
-/// The members of the object, as far as they are there.
+/// The members of the object that were read.
 #[derive(Default)]
 struct ObjectMembers<'a> {
     threshold: Option<f64>,
@@ -259,24 +257,19 @@ impl<'a> ObjectMembers<'a> {
 
     fn read_member(&mut self, name: &[u8], reader: &mut JsonReader<'a>) -> Read<bool> {
         Ok(match name {
-            b"threshold" => once(&mut self.threshold, reader.number()?),
-            b"shingle_size" => once(&mut self.shingle_size, reader.number()?),
-            b"unit" => once(&mut self.unit, reader.utf8()?),
-            b"normalization" => once(&mut self.normalization, reader.utf8()?),
-            b"stop_words" => once(&mut self.stop_words, reader.utf8()?),
-            b"bag" => once(&mut self.bag, reader.boolean()?),
-            b"text" => once(&mut self.text, reader.string()?),
+            b"threshold" => self.threshold.replace(reader.number()?).is_none(),
+            b"shingle_size" => self.shingle_size.replace(reader.number()?).is_none(),
+            b"unit" => self.unit.replace(reader.utf8()?).is_none(),
+            b"normalization" => self.normalization.replace(reader.utf8()?).is_none(),
+            b"stop_words" => self.stop_words.replace(reader.utf8()?).is_none(),
+            b"bag" => self.bag.replace(reader.boolean()?).is_none(),
+            b"text" => self.text.replace(reader.string()?).is_none(),
             b"set" => {
                 let signed = reader.numbers::<i64>()?;
-                once(&mut self.set, signed.into_iter().map(|hash| hash as u64).collect())
+                self.set.replace(signed.into_iter().map(|hash| hash as u64).collect()).is_none()
             }
-            b"signature" => once(&mut self.signature, reader.numbers()?),
+            b"signature" => self.signature.replace(reader.numbers()?).is_none(),
             _ => false,
         })
     }
-}
-
-/// Sets what is not set yet; false if it is.
-fn once<T>(member: &mut Option<T>, value: T) -> bool {
-    member.replace(value).is_none()
 }

@@ -1,9 +1,9 @@
-//! The forms that all types of the extension share: a value is bytes, each of which is checked when it is read;
-//! its text form is a JSON object that begins with a member of its own, or else a plain text with the options by
-//! default; the binary form of the protocol is a version and the text form.
+//! The forms that all types of the extension share. A value is bytes, which are checked when they are read. Its text
+//! form is a JSON object that begins with a member of its own; any other text means the default options. The binary
+//! form of the protocol is a version and the text form.
 //!
-//! JSON is read from bytes in the database's encoding as far as that takes. `serde_json` reads UTF-8 only, and would
-//! copy a text that is to be stored as it is.
+//! JSON is read as bytes of the database's encoding. `serde_json` reads UTF-8 only, and would copy a text that is to be
+//! stored as it is.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,6 @@ const SENT: u8 = 1;
 
 /// A type of the extension, and its text form.
 pub struct TypeForm {
-    /// The name of the type.
     pub name: &'static str,
     /// The member with which its JSON object begins.
     pub start: &'static str,
@@ -73,7 +72,7 @@ impl TypeForm {
         Ok(Some(bytes::concatenate(&[&[SENT], text::to_client(&literal)])))
     }
 
-    /// True if a literal is an object of the type, and no mere text.
+    /// True if a literal is an object of the type, not a mere text.
     pub fn is_object(&self, literal: &[u8]) -> bool {
         literal.starts_with(self.start.as_bytes())
     }
@@ -112,9 +111,9 @@ pub fn until_zero(bytes: &[u8]) -> Option<(&str, &[u8])> {
 
 /// The reason why a text is not a value of a type.
 pub enum Refusal {
-    /// It has not the form of one; with what was expected.
+    /// It does not have the form of one; with what was expected.
     Syntax(String),
-    /// It is, but what it says cannot be.
+    /// It has the form, but a member has an invalid value.
     Meaning(SqlError),
 }
 
@@ -124,7 +123,7 @@ impl<E: Into<SqlError>> From<E> for Refusal {
     }
 }
 
-/// Refuses what has not the form of a value.
+/// Refuses what does not have the form of a value.
 pub fn syntax<T>(detail: impl Into<String>) -> Read<T> {
     Err(Refusal::Syntax(detail.into()))
 }
@@ -164,8 +163,8 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// Reads an object, which must be all that is left: `read` takes the value of each member, by its name, and says
-    /// whether that is known and new.
+    /// Reads an object, which must be all that is left. `read` takes the value of each member, by its name; false if
+    /// that is unknown or repeated.
     pub fn object(&mut self, mut read: impl FnMut(&[u8], &mut Self) -> Read<bool>) -> Read<()> {
         self.token(b'{')?;
         let mut is_done = self.next_is(b'}');
@@ -204,7 +203,7 @@ impl<'a> JsonReader<'a> {
         self.word().parse().or_else(|_| syntax("A number is missing or out of range."))
     }
 
-    /// `true` or `false`, of the only member that is one.
+    /// `true` or `false`: `bag` is the only such member.
     pub fn boolean(&mut self) -> Read<bool> {
         self.word().parse().or_else(|_| syntax("\"bag\" must be true or false."))
     }

@@ -12,8 +12,7 @@
 //! | set: 8 each | the hashes of the elements as unsigned numbers, ascending, each once |
 //! | signature: 4 each | the slots |
 //!
-//! Numbers have their least significant byte first. Only constructors and the input function make
-//! such values, but a damaged page may hold anything: what is read is checked.
+//! Numbers have their least significant byte first. A damaged page may hold anything, so what is read is checked.
 
 use std::borrow::Cow;
 
@@ -147,7 +146,7 @@ impl<'a> Document<'a> {
         options.config().map(Some)
     }
 
-    /// Replaces `elements` by the hashes of its own, in any order and with any repeats; false if it is a signature.
+    /// Replaces `elements` by the hashes of its own, in any order and with repeats; false if it is a signature.
     pub fn elements(&self, elements: &mut Vec<u64>) -> Result<bool> {
         elements.clear();
         match &self.content {

@@ -8,8 +8,7 @@ use pgrx::pg_sys::{self, Oid};
 
 use crate::pg::catalog;
 
-/// The number of the support function that makes the entries of a text. Only the operator class for
-/// passages has it.
+/// The number of the support function that only the operator class for passages has.
 pub const PASSAGE_HASHES: u16 = 8;
 
 /// The kind of the values of a column or of an argument.
@@ -40,9 +39,8 @@ impl Kind {
         }
     }
 
-    /// The kind of a value of that type, if it can be a document; `document` is the type
-    /// `minlsh_document`. An array is a set, an `integer[]` too: a signature is one by its operator
-    /// class, or by `minlsh_signature()`, which makes it a document.
+    /// The kind of a value of that type, if it can be a document; `document` is the type `minlsh_document`. An
+    /// `integer[]` is a set, too: only an operator class or `minlsh_signature()` makes it a signature.
     pub fn of_type(type_oid: Oid, document: Oid) -> Option<Self> {
         let base = catalog::base_type(type_oid);
         let is_text = catalog::is_stored_as(base, pg_sys::TEXTOID);

@@ -1,8 +1,7 @@
-//! Documents: the type `minlsh_document`, the operators `~=`, and the way from a value that is
-//! indexed to its bands.
+//! Documents: the type `minlsh_document`, the operators `~=`, and the way from a value that is indexed to its bands.
 //!
-//! A document is a text, a set or a signature together with all that says what it is similar to,
-//! so that `~=` means the same in an index, a sequential scan, a join and a constraint:
+//! A document is a text, a set or a signature with its options and threshold, so that `~=` means the same in an index,
+//! a sequential scan, a join and a constraint.
 //!
 //! | module | what it does |
 //! |---|---|

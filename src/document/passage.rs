@@ -9,12 +9,11 @@
 //! | up to a zero byte | normalization in canonical form, UTF-8 |
 //! | the rest | the passage, in the database's encoding |
 //!
-//! Numbers have their least significant byte first. A damaged page may hold anything: what is read is
-//! checked. As text it is a JSON object, such as `{"coverage": 0.8, "min_match": 50, "normalization": "nfkc
-//! casefold whitespace", "passage": "..."}`; whatever does not begin like that is a passage with the options by
-//! default, as a text is a document.
+//! Numbers have their least significant byte first. A damaged page may hold anything, so what is read is checked. The
+//! text form is a JSON object, such as `{"coverage": 0.8, "min_match": 50, "normalization": "nfkc casefold whitespace",
+//! "passage": "..."}`; any other text is a passage with the default options.
 //!
-//! The operators fail for no value, and are not LEAKPROOF all the same: `sql/minlsh.sql` says why.
+//! The operators fail for no value. `sql/minlsh.sql` says why they are not LEAKPROOF all the same.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -164,7 +163,7 @@ fn read_literal(literal: &[u8]) -> Read<Datum> {
     }
 }
 
-/// The members of the object, as far as they are there.
+/// The members of a passage that were read.
 #[derive(Default)]
 struct PassageMembers<'a> {
     coverage: Option<f64>,
@@ -275,7 +274,7 @@ fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(array::write_int8(&hashes)))
 }
 
-/// The search for a passage in an index with these options. A value of a type of somebody else's is for the operator.
+/// The search for a passage in an index with these options. The operator decides about a value of a foreign type.
 pub fn search(sought: TypedValue, options: &IndexOptions) -> Result<BandSearch> {
     let (Some(image), Some(min_match)) = (sought.passage(), options.min_match) else {
         return Ok(BandSearch::Everything);

@@ -42,8 +42,8 @@ impl Prepared {
     }
 }
 
-/// A text or a set with which others are compared. The shingles of a text are made ready for the first that is not the
-/// same text: a search for the near-duplicates of a stored text finds that text, and often nothing else.
+/// A text or a set with which others are compared. The shingles of a text are made ready when the first other text
+/// comes: a search for the near-duplicates of a stored text finds that text, and often nothing else.
 pub struct PreparedElements {
     kind: Kind,
     /// The options by which a text is cut, and by which others must be.
@@ -88,9 +88,9 @@ impl PreparedElements {
 
 /// A set to which others are compared.
 enum ReadySet {
-    /// In a hash table, at which the elements of another set pass by: nothing is sorted.
+    /// In a hash table, in which the elements of another set are looked up without being sorted.
     Table(PreparedSet),
-    /// In order, which takes a quarter of the memory: a large set.
+    /// In order, which takes a quarter of the memory, for a large set.
     Sorted(ShingleSet),
 }
 
@@ -127,7 +127,7 @@ impl ReadySet {
         if found.is_some() || least.is_some() {
             return Ok(found);
         }
-        // A table finds nothing, where all is asked for, if one of the sets is empty.
+        // A table also finds nothing if one of the sets is empty.
         let both_empty = table.is_empty() && other.into_set(config)?.is_empty();
         Ok((!both_empty).then_some(0.0))
     }
@@ -146,8 +146,7 @@ impl<T> Default for KeptValue<T> {
 }
 
 impl<T> KeptValue<T> {
-    /// The product of `make`, of a value with that `image`; made again if the image is not, byte for byte, the one
-    /// before.
+    /// The product of `make` for a value with that `image`, made again if the image before had other bytes.
     pub fn get(&mut self, image: &[u8], make: impl FnOnce() -> Result<T>) -> Result<&mut T> {
         if self.made.is_none() || self.image != image {
             self.made = None;

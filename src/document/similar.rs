@@ -1,9 +1,8 @@
 //! The operators `~=`, and `jaccard()` with a document: the same comparison, once with a threshold
 //! and once without.
 //!
-//! `~=` fails for no value that it is given, but for two documents of different options: so it is
-//! LEAKPROOF, and a value of another kind (a set beside a text) is just not similar. `jaccard()`
-//! says what is wrong.
+//! `~=` is LEAKPROOF: it fails for nothing but two documents of different options. A value of another kind (a set
+//! beside a text) is just not similar to it. `jaccard()` reports what is wrong.
 
 use pgrx::pg_sys::{self, Datum};
 use sketch::{Config, ElementHash};
@@ -55,8 +54,8 @@ fn jaccard(call: &Call, other: Kind) -> Result<Option<Datum>> {
     })
 }
 
-/// Makes the kept argument ready, unless it is the one of the last call, and has `decide` compare the other one with
-/// it: by the threshold of the kept one.
+/// Makes the kept argument ready, unless it is that of the last call, and has `decide` compare the other one with it,
+/// by the threshold of the kept one.
 fn compare(
     call: &Call,
     kept: usize,
@@ -78,8 +77,8 @@ fn compare(
         decide(threshold, TwoSides { prepared, image, other, other_kind })
     };
     if call.has_no_place() {
-        // An exclusion constraint looks the function up for each pair of rows, and frees what that keeps at the
-        // end of the statement. The new row is the same for many pairs.
+        // An exclusion constraint looks the function up for each pair of rows, and frees what it keeps at the end of
+        // the statement. The new row is the same for many pairs.
         prepared::with_lent(kept_kind, work)
     } else {
         // SAFETY: the only thing that these functions keep.

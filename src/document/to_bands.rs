@@ -95,8 +95,7 @@ impl Kind {
         Ok(if bands.is_empty() { BandSearch::Nothing } else { BandSearch::Bands(bands) })
     }
 
-    /// True if an index with these options serves a search for `sought`, as [`Kind::search`] would
-    /// find: for plans.
+    /// True if an index with these options serves a search for `sought`: [`Kind::search`], as plans ask it.
     pub fn serves(self, sought: TypedValue, index: &IndexOptions) -> bool {
         // What cannot be read is for the search to refuse.
         if self == Self::Passage {
@@ -115,9 +114,8 @@ impl Kind {
         if let Some(document) = sought.document()? {
             return self.service_of(document.kind(), Some(&document), index);
         }
-        // Only the operator can say what a value of a type of somebody else's is. Integers beside documents may be a
-        // set or a signature, as each of the rows is. Elements that cannot be hashed are refused beside the rows that
-        // are sets.
+        // Only the operator knows what a value of a foreign type is. Integers beside documents are a set or a
+        // signature, as each row is. Elements that cannot be hashed are refused beside rows that are sets.
         let is_for_the_operator = |element| {
             let element = catalog::base_type(element);
             element == pg_sys::INT4OID || element::check(element).is_err()
@@ -278,7 +276,7 @@ impl Saturated {
         Ok(())
     }
 
-    /// Adds a text which needs shingles of that size.
+    /// Adds a text that needs shingles of that size.
     pub fn add(&mut self, shingle_size: usize) {
         self.texts += 1;
         self.shingle_size = self.shingle_size.max(shingle_size);

@@ -1,9 +1,8 @@
-//! Sets that arrive row by row: the aggregates `minhash_agg()` and `minhash_union_agg()`, whose
-//! state is a set so far.
+//! The aggregates `minhash_agg()` and `minhash_union_agg()`, whose sets arrive row by row.
 //!
-//! The state is a signature and the hashes that are to go into it, in PostgreSQL's memory: a hash
-//! aggregate over many groups knows what it takes, and spills. A signature is the union of those of
-//! any parts of its set, so it does not matter how rows come, or which worker sees them.
+//! The state is a signature and the hashes that are to go into it. It is in PostgreSQL's memory, so that a hash
+//! aggregate over many groups knows what it takes, and spills. A signature is the union of those of any parts of its
+//! set, so the order of rows does not matter, nor which worker sees them.
 
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
@@ -62,7 +61,7 @@ struct SetState {
     /// Distinguishes it from the states of other aggregates.
     tag: u64,
     options: SetOptions,
-    /// Of the elements but those pending; empty if there are none.
+    /// The signature of the elements that are not pending; empty if there are none.
     signature: Buffer<i32>,
     /// Hashes of elements. A batch costs far less than as many elements alone.
     pending: Buffer<u64>,

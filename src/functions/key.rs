@@ -1,5 +1,5 @@
-//! The order of the type `minlsh_key`: numbers by value, then the rest as text. Keys are equal if their bytes are, so
-//! those of one value, such as 1 and 1.0, stay apart, the one before the other.
+//! The order of the type `minlsh_key`: numbers by value, then the rest as text. Keys are equal only if their bytes are:
+//! 1 and 1.0 are neighbours, but two keys.
 
 use std::cmp::Ordering;
 
@@ -28,7 +28,7 @@ fn one_of(call: &Call, wanted: fn(Ordering) -> bool) -> Result<Option<Datum>> {
     Ok(call.datum(usize::from(!wanted(order(call)))))
 }
 
-/// The order of the keys that the arguments are, which are not NULL: the functions are STRICT.
+/// The order of the two arguments, which are not NULL: the functions are STRICT.
 fn order(call: &Call) -> Ordering {
     let (a, b) = (call.bytes(0).unwrap_or_default(), call.bytes(1).unwrap_or_default());
     let by_value = match (Number::of(a), Number::of(b)) {

@@ -156,8 +156,8 @@ fn minhash_to_lean(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(bytes::write(&lean)))
 }
 
-/// A signature that is to be read as one of `scheme`, unless it plainly is not: a slot of fss is
-/// never negative, of the others about every other (but of large sets).
+/// Refuses a signature that is plainly not one of `scheme`: a slot of fss is never negative, while about every other
+/// slot of the other schemes is, except of large sets.
 pub(super) fn signature_of(scheme: Scheme, signature: &[i32]) -> Result<&[i32]> {
     if signature.is_empty() {
         return Err(sketch::Error::EmptySignature.into());
@@ -172,7 +172,7 @@ pub(super) fn signature_of(scheme: Scheme, signature: &[i32]) -> Result<&[i32]> 
 
 /// `minhash_union(integer[], integer[], scheme) → integer[]`
 fn minhash_union(call: &Call) -> Result<Option<Datum>> {
-    // Of a set that has no signature nothing is added: the other one is the union.
+    // A set without a signature is empty: the other one is the union.
     let Some((a, b, scheme)) = two_signatures(call)? else {
         return Ok(call.text(2)?.and_then(|_| call.datum(0).or(call.datum(1))));
     };
