@@ -97,7 +97,7 @@ impl Statement {
     }
 }
 
-/// A queue that nobody empties grows: whoever writes is warned, once for a statement.
+/// Warns, once for a statement, of a queue that nobody empties.
 fn warn_of_length(queue: Oid) {
     let Some(limit) = settings::queue_warning() else { return };
     let Some(open) = Open::relation(queue, Lock::Write) else { return };

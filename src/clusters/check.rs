@@ -1,6 +1,6 @@
-//! The check of tracked clusters by `minlsh_check()`: what a refresh of all documents would do, though
-//! nothing was written since the last one; sizes and similarities that are not those of the members; and members
-//! that are not where the log has put them.
+//! The check of tracked clusters by `minlsh_check()`. It reports what a refresh of all documents would change though
+//! nothing was written since the last one, sizes and similarities that are not those of the members, and members that
+//! are not where the log has put them.
 
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::clusters::ClusterEvent;
@@ -23,10 +23,10 @@ use crate::pg::trigger::{Trigger, triggers};
 
 /// Finds what contradicts the list and the log, whose last row has the number `$1`.
 ///
-/// The owner may delete old rows of the log, and then its tail is replayed from a state that is not known. So a
-/// document that the tail names must be in the cluster where the last event has put it, and no other one in a
-/// cluster that has ended. An id is never used again, so a document that was put into a cluster is where that
-/// cluster's merges lead to. Somebody may have written a circle of merges: it leads nowhere.
+/// The owner may delete old rows of the log, and then its tail starts from an unknown state. So a document that the
+/// tail names must be in the cluster where the last event has put it, and no other document in a cluster that has
+/// ended. An id is never used again, so a document that was put into a cluster is where that cluster's merges lead to.
+/// A circle of merges, which somebody may have written, leads nowhere.
 const AUDIT: &str = "
     WITH RECURSIVE sized AS (
         SELECT cluster_id, count(*) AS members FROM {members} GROUP BY cluster_id
@@ -94,7 +94,7 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
     };
     let refresh = Refresh::begin(&tracked, &tables)?;
     refresh.faults().iter().for_each(|fault| report(None, &fault.replacen('T', "t", 1)));
-    // A refresh sees that a table has lost its rows without this one: it is no fault to look at all documents for.
+    // A refresh sees without this trigger that a table has lost its rows, so its fault is no reason to look at all.
     let documents = Open::relation(tracked.documents.oid, Lock::Held);
     let mut noting = documents.iter().flat_map(triggers).filter(|t| tracked.is_noting(t));
     let truncate = noting.find(Trigger::is_truncate);

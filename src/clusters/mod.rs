@@ -10,18 +10,17 @@
 //! | `docs_clusters_queue` | keys of rows that were written since the last refresh, and one row of state |
 //! | `docs_clusters_apart` | pairs that somebody decided are not copies |
 //!
-//! 1. [`capture`] is the trigger function: it puts the key of a row that is written into the queue, as a relation.
-//!    No SQL runs, and the writer needs no right on the queue.
-//! 2. [`refresh`] locks the documents, then the list, and takes a snapshot. It reads the queue, has the
-//!    components found ([`corpus`]), lets the engine assign ids, and [`write`]s the difference and the log.
-//!    The components are those of all documents, or those of what may have changed ([`seeded`]), whichever
-//!    costs less: one job, with more documents in it or fewer.
-//! 3. [`stamp`] shows what triggers do not see: other files, other triggers, another owner. If it
-//!    differs, the refresh looks at all documents, and has triggers fire always again.
+//! 1. [`capture`], the trigger function, puts the key of a row that is written into the queue, as a relation. No SQL
+//!    runs, and the writer needs no right on the queue.
+//! 2. [`refresh`] locks the documents, then the list, and takes a snapshot. It reads the queue, has the components
+//!    found ([`corpus`]) of all documents or of those that may have changed ([`seeded`]), whichever costs less. The
+//!    engine assigns ids, and [`write`] writes the difference and the log.
+//! 3. [`stamp`] shows what triggers do not see: other files, other triggers, another owner. If it differs, the refresh
+//!    looks at all documents, and has triggers fire always again.
 //!
-//! The tables are found by name from the first of them, opened under lock, and checked for kind, owner and
-//! columns. Then SQL reads and writes them, as their owner ([`tables`]). Whoever owns them can alter them, and gains
-//! nothing by it: what a refresh reads there are keys and numbers.
+//! The tables are found by name from the first of them, opened under lock, and checked for kind, owner and columns.
+//! Then SQL reads and writes them, as their owner ([`tables`]). Owners who alter them gain nothing: a refresh reads
+//! keys and numbers there.
 
 mod capture;
 pub mod check;

@@ -1,5 +1,4 @@
-//! The documents of an update: what the last refresh has stored of them, looked up, and what was found, brought
-//! together by rank.
+//! The documents of an update: what the last refresh has stored of each, and what was found, brought together by rank.
 
 use std::collections::HashMap;
 
@@ -24,7 +23,6 @@ pub type StoredMembership = (ClusterId, Option<Fingerprint>);
 /// A document of an update: what is stored of it, and what must be.
 #[derive(Clone, Copy)]
 pub struct UpdatePlace {
-    /// The key.
     pub key: Datum,
     /// The stored state before the update.
     pub old: Option<StoredMembership>,
@@ -37,9 +35,9 @@ pub struct ClusterPlaces {
     keys: DocumentKeys,
     old: Vec<Option<StoredMembership>>,
     new: Vec<Option<(u32, Option<Fingerprint>)>>,
-    /// By rank the key that stands for it, and the entries that are of it.
+    /// For each rank the first and the last entry of its key.
     merged: Vec<(u32, u32)>,
-    /// The keys that stand for one, in their order.
+    /// The first of these, in the order of keys.
     ranks: Vec<u32>,
 }
 
@@ -67,8 +65,8 @@ impl ClusterPlaces {
         memory::push(&mut self.new, new).map_err(Into::into)
     }
 
-    /// Brings the entries of each key together: what is stored and what was found. Returns the documents by
-    /// rank. It is refused if a key was found twice.
+    /// Brings together what is stored and what was found of each key. Returns the documents by rank; an error if a key
+    /// was found twice.
     pub fn merge(&mut self) -> Result<Vec<RankedDocument>> {
         let sorted = self.keys.sorted();
         let mut documents = Vec::new();
@@ -104,7 +102,7 @@ impl ClusterPlaces {
         unsafe { self.keys.find(&self.ranks, key).is_some() }
     }
 
-    /// By rank.
+    /// The documents by rank.
     pub fn list(&self) -> Result<Vec<UpdatePlace>> {
         let all = self.merged.iter().map(|&(first, last)| UpdatePlace {
             key: self.keys.datum(first),
@@ -152,7 +150,7 @@ impl<'a> Known<'a> {
                         let membership = stored_of(rows, (row, 2), self.next)?;
                         let size = rows.int8(row, 4)?.and_then(|size| u32::try_from(size).ok());
                         if let (Some((cluster, _)), Some(size)) = (membership, size) {
-                            // Documents are counted by 32 bits: what is more is not a size.
+                            // Documents are counted by 32 bits: a greater number is not a size.
                             memory::insert_at(&mut self.sizes, cluster, size.into())?;
                         }
                         stored[first + at] = membership;
@@ -219,8 +217,8 @@ pub fn too_late(detail: &str) -> SqlError {
         .set_hint("Retry the transaction, or refresh in READ COMMITTED.")
 }
 
-/// The error if a key stands twice in what the snapshot sees. Both rows would be one document, and unite clusters that
-/// have nothing in common.
+/// The error if the snapshot sees a key twice. As one document both rows would unite clusters that have nothing in
+/// common.
 pub fn seen_twice() -> SqlError {
     too_late("another transaction has deleted a row whose key this one has inserted again")
 }

@@ -1,9 +1,9 @@
 //! `minlsh_refresh_clusters()`: brings tracked clusters up to date.
 //!
-//! Locks come first: ACCESS SHARE on the documents and their leaves, so that nobody truncates them behind the
-//! snapshot; then EXCLUSIVE on the list, so that there is one refresh at a time. Writers and readers
-//! never wait. Then the stamp is read, then the one snapshot for everything is taken, then the stamp is
-//! read again: what happened in between is looked for by the next refresh, too.
+//! Locks come first: ACCESS SHARE on the documents and their leaves, so that nobody truncates them behind the snapshot;
+//! then EXCLUSIVE on the list, so that there is one refresh at a time. Writers and readers never wait. The stamp is
+//! read before the one snapshot is taken, and again behind it: the next refresh, too, looks for what happened in
+//! between.
 
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
@@ -109,8 +109,7 @@ pub struct Refresh<'a> {
     apart: String,
     snapshot: Snapshot,
     _active: ActiveSnapshot,
-    /// As REINDEX does: a superuser who looks after what somebody else tracks does not run the expressions of
-    /// their index as a superuser.
+    /// As REINDEX does: a superuser does not run the expressions of somebody else's index as a superuser.
     _rights: Restricted,
 }
 
@@ -118,7 +117,7 @@ impl<'a> Refresh<'a> {
     /// Takes the snapshot, and reads the state. The tables are open, and the documents locked.
     pub fn begin(tracked: &'a Tracked, tables: &'a Tables) -> Result<Self> {
         let rights = restricted_to(tracked.documents.owner);
-        // By the latest state the index is known; that of the snapshot must be the same.
+        // The latest state names the index; that of the snapshot must be the same.
         let latest = state(&tables.queue, &Snapshot::latest(), tracked)?;
         let index = tracked.index(latest.as_ref().map_or("", |state| &state.index))?;
         let stamp = stamp::of(tracked, &index.index);

@@ -1,20 +1,19 @@
-//! A refresh of the changes alone: the documents that a refresh must look at if it knows which rows were written.
+//! A refresh of the changes alone: the documents to look at if it is known which rows were written.
 //!
-//! Clusters of two or more documents are known as of the last refresh, and so is that two documents that
-//! were not written since are joined by no other chain than before. So these are looked at:
+//! Clusters of two or more documents are known as of the last refresh. Two documents that were not written since are
+//! joined by no other chain of such documents than before. So these are looked at:
 //!
 //! - **changed** documents, but for those whose text is that of before;
-//! - the **rest** of clusters that lost a document, unless a copy of each lost one is left: then nothing
-//!   falls apart, and the rest of the cluster is a block that stands for itself;
-//! - the **mates** of changed documents, which share a bucket of the index with them: one document of
-//!   each text for a cluster that is known, or one that had no cluster.
+//! - the **rest** of clusters that lost a document, unless a copy of each lost one is left: then nothing falls apart,
+//!   and the rest of the cluster is a block that stands for itself;
+//! - the **mates** of changed documents, which share a bucket of the index with them: one document of each text of a
+//!   known cluster, and those that had no cluster.
 //!
 //! A document in a pair that somebody decided are not copies stands for no other one, and no other one for it.
 //!
-//! The job compares these as it compares all documents. What it finds is united with the known clusters.
-//!
-//! Its work is counted in documents that are read, before it is done. Once it would cost more than the
-//! last job over all documents has cost, it is left, and all documents are looked at.
+//! The job compares these as it compares all documents, and what it finds is united with the known clusters. Its work
+//! is counted beforehand, in documents that are read. If that is more than the last job over all documents has cost,
+//! all documents are looked at instead.
 
 use std::collections::{HashMap, HashSet};
 
@@ -52,8 +51,8 @@ use crate::pg::table::RowsAt;
 /// The number of documents that a refresh may read in any case: less than anybody would notice.
 const FEW: f64 = 64.0;
 
-/// Steps that cost as much as a document that is read: it is fetched, cut, signed and compared in about 40 µs,
-/// while a bucket is looked up, or the row of a member is found, in about 2 µs.
+/// Steps that cost as much as a document that is read. A document is fetched, cut, signed and compared in about 40 µs;
+/// a bucket is looked up, or the row of a member found, in about 2 µs.
 const STEPS: f64 = 20.0;
 
 /// Rows of buckets that are gathered before repeated ones are left out.
@@ -107,7 +106,7 @@ fn leaves_of(index: Oid) -> Vec<Leaf> {
 #[derive(Clone, Copy, PartialEq)]
 enum Now {
     Gone,
-    /// Its text is that of before, and with it all that it is similar to.
+    /// Its text is that of before, and so is all that it is similar to.
     Same,
     Here(Fingerprint),
 }

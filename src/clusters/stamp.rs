@@ -1,9 +1,9 @@
 //! Changes that triggers do not see.
 //!
-//! The stamp is a digest of the files of the documents and of the index, of the rows of the catalog that
-//! describe them, and of our triggers. It differs after ATTACH and DETACH, TRUNCATE of a partition,
-//! DISABLE TRIGGER, VACUUM FULL, REINDEX, a change of owner, and a restore. Of a row of the catalog its
-//! writer counts, so what was changed and changed back differs as well.
+//! The stamp is a digest of the files of the documents and of the index, of the rows of the catalog that describe them,
+//! and of our triggers. It differs after ATTACH and DETACH, TRUNCATE of a partition, DISABLE TRIGGER, VACUUM FULL,
+//! REINDEX, a change of owner, and a restore. It has the writers of catalog rows, so it also differs after a change
+//! that was taken back.
 
 use std::ffi::CString;
 use std::time::Duration;
@@ -82,9 +82,8 @@ fn relation(oid: Oid, parts: &mut Vec<u32>) {
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Has the triggers fire always again that `ALTER TABLE ... ENABLE TRIGGER` has left to fire for what this server's
-/// sessions write, and not for what replication brings. Returns true if nothing has happened since `stamp` that no
-/// trigger has seen: then all is as it was, but for the triggers.
+/// Has the triggers fire always again that `ALTER TABLE ... ENABLE TRIGGER` has left to fire for this server's sessions
+/// alone, and not for replication. Returns true if nothing else has happened since `stamp`.
 pub fn enable_triggers(tracked: &Tracked, index: &Info, stamp: &Stamp) -> Result<bool> {
     let tables = ffi::inheritors(tracked.documents.oid, Lock::Held.mode());
     if tables.iter().all(|table| half_enabled(tracked, *table).is_empty()) {

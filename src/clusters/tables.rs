@@ -1,10 +1,10 @@
-//! The tables of tracked clusters under lock, found to be what they must be, the SQL that reads and writes them, and
-//! the state that a refresh leaves for the next one, in a row of the queue.
+//! The tables of tracked clusters, checked under lock; the SQL that reads and writes them; and the state that a refresh
+//! leaves for the next one, in a row of the queue.
 //!
-//! Whoever owns them can alter them: they are trusted for the names and types of their columns, and for nothing else.
-//! SQL runs as their owner, security-restricted and with `pg_catalog` as search path, so what they have planted there
-//! runs with no rights but theirs. It finds the tables by their names, and is not run if these name others by now. The
-//! queue alone is written as a relation: whoever writes documents has no right on it.
+//! Owners can alter them: nothing is trusted but the names and types of their columns. SQL runs as the owner,
+//! security-restricted and with `pg_catalog` as search path, so what an owner has planted runs with the owner's rights.
+//! It finds the tables by their names, and is not run if these name others by now. The queue alone is written as a
+//! relation, because whoever writes documents has no right on it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -99,7 +99,7 @@ pub struct ChangeQueue(Companion);
 
 impl ChangeQueue {
     /// Opens the queue of open documents, or of a partition of them, to note a key; `None` if it does not belong to
-    /// their owner, who then is the only one to learn of it: when refreshing.
+    /// their owner. That is for the refresh to report, not for writers.
     pub fn to_write(oid: Oid, documents: &Open) -> Result<Option<Self>> {
         let owner = owner_of(oid);
         if owner == Oid::INVALID || !is_of_owner(owner, documents) {
@@ -123,7 +123,7 @@ impl ChangeQueue {
         checked(open, lock, &columns).map(Self)
     }
 
-    /// Since when the row of an entry is there: the beginning of the transaction that has written it.
+    /// The time of an entry: the beginning of the transaction that has written it.
     pub fn since(row: &Row) -> Option<i64> {
         row.value(SINCE).map(|since| since.value() as i64)
     }
@@ -156,7 +156,7 @@ impl ChangeQueue {
         unsafe { self.0.insert(&[None, Some(text::write(state)), Some(now())]) };
     }
 
-    /// Calls `visit` with each of its rows, and with the state if it is that of the state.
+    /// Calls `visit` with each of its rows, and with the text of the one that has the state.
     pub fn each(
         &self,
         snapshot: &Snapshot,
@@ -221,7 +221,7 @@ impl RefreshState {
         }
     }
 
-    /// Reads what [`Self::write`] has written; whoever owns the table may have written something else.
+    /// Reads what [`Self::write`] has written, unless the owner of the table has written something else.
     pub fn read(text: &str, tracked: &str) -> Result<Self> {
         let state: Option<Self> = serde_json::from_str(text).ok();
         let sound = state.filter(|state| {
@@ -321,7 +321,7 @@ impl Tables {
         session.write(&plan, values)
     }
 
-    /// A plan that names these tables and no others: names may have come to mean something else.
+    /// A plan of these tables and no others, which their names may mean by now.
     fn plan(
         &self,
         session: &Session,

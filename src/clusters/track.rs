@@ -1,5 +1,5 @@
-//! `minlsh_track_clusters()`: makes the tables and the triggers. They are built as the documents' owner,
-//! security-restricted, like an index. `minlsh_untrack_clusters()` drops them.
+//! `minlsh_track_clusters()` makes the tables and the triggers as the documents' owner, security-restricted, like an
+//! index. `minlsh_untrack_clusters()` drops them.
 
 use std::ffi::{CStr, CString};
 

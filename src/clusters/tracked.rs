@@ -1,5 +1,5 @@
-//! Tracked clusters, found by the name of their members and locked, for a caller who owns them; and how many rows wait
-//! for their refresh.
+//! Tracked clusters, found by the name of their table of members and locked, for a caller who owns them; and how many
+//! rows wait for their refresh.
 
 use std::ffi::{CStr, CString};
 use std::ops::Deref;
@@ -24,9 +24,7 @@ use crate::row_key::Key;
 
 /// Tracked clusters, and what they are of, as far as it takes to drop them.
 pub struct Located {
-    /// The tables.
     pub oids: Oids,
-    /// The documents.
     pub documents: Relation,
     /// The tables that have their rows: themselves, or the leaves below.
     pub leaves: Vec<Relation>,
@@ -152,9 +150,9 @@ impl Tracked {
         Ok(info)
     }
 
-    /// Records what belongs together, as far as the catalogs do not know it yet: after a restore. The tables are
-    /// dropped with the documents. The record is dropped with the index or the key, by CASCADE only, and with it the
-    /// other triggers. It is the record that depends on them, since a dump brings tables before indexes.
+    /// Records what belongs together, unless the catalogs know it: after a restore they do not. The tables are dropped
+    /// with the documents. The record is dropped with the index or the key, by CASCADE only, and the other triggers
+    /// with it. The record depends on them, not a table, because a dump brings tables before indexes.
     pub fn link(&self, index: Oid) {
         let Oids { members, list, log, queue, apart } = self.oids;
         let (tables, record) = (Object::Relation(members), Object::Trigger(self.record.trigger));
@@ -209,8 +207,8 @@ pub fn members_beside(table: Oid) -> Option<Oid> {
     Some(members).filter(|members| Tracked::is_one(*members))
 }
 
-/// The error of a relation that is not a table of members. Whoever named the documents, their index, or another one of
-/// the tables, learns of the right one.
+/// The error of a relation that is not a table of members. If it is the documents, their index, or another one of the
+/// tables, the HINT names the right one.
 fn not_tracked(relation: Oid) -> SqlError {
     let table = match catalog::table_of_index(relation) {
         Oid::INVALID => relation,
@@ -255,7 +253,6 @@ pub fn with_suffix(name: &CStr, suffix: &str) -> CString {
 /// Rows of a queue.
 #[derive(Clone, Copy)]
 pub struct Waiting {
-    /// The number of rows.
     pub rows: i64,
     /// The time when the transaction of the first of them began.
     pub since: Option<i64>,

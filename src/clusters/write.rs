@@ -33,8 +33,8 @@ pub struct WrittenCounts {
     pub moved: i64,
 }
 
-/// Writes what an update changes. What it counts is what PostgreSQL has written: a trigger of the owner may have left
-/// out rows. How similar the members of a cluster are is looked at in those that have changed, or in all if `every`.
+/// Writes what an update changes, and counts what PostgreSQL has written: a trigger of the owner may have left out
+/// rows. How similar the members of a cluster are is looked at in those that have changed, or in all if `every`.
 pub fn write(
     corpus: &TrackedCorpus,
     difference: &Difference,

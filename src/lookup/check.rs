@@ -1,4 +1,4 @@
-//! `minlsh_check()`: proves that an index has what its table has, and lists every difference.
+//! `minlsh_check()`: every difference between an index and its table.
 
 use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{self, Datum, Oid};

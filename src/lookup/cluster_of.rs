@@ -29,7 +29,7 @@ const THRESHOLD: usize = 1;
 const INDEX: usize = 2;
 const MAX_MEMBERS: usize = 3;
 
-/// FoundMembers that a cluster may have unless the call says otherwise.
+/// The number of members that a cluster may have by default.
 const DEFAULT_MAX_MEMBERS: i32 = 10_000;
 
 /// `near_duplicate_cluster_of(key, threshold, index, max_members) → (doc_id)`
@@ -48,7 +48,7 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     let mut members = FoundMembers::new(key_type, target.key()?.collation(), most)?;
     let wanted = result.column_type(0);
     let session = Session::open();
-    // Without it the row would be found twice, as it was asked for and as it is.
+    // By the key as it was passed the row would be found twice.
     let Some(key) = target.stored_key(&session, key)? else { return Ok(None) };
     // Rows of the same set have the same near-duplicates, but where each row has a threshold of its own.
     members.find(&session, &asked, target.info.kind != Kind::Document, key)?;
@@ -62,12 +62,12 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// The members found so far. Keys are told apart by how their type writes them.
+/// The members found so far. Keys are distinguished by their texts.
 struct FoundMembers {
     keys: DocumentKeys,
     key_type: Oid,
     known: HashMap<String, u32, RandomState>,
-    /// Marks those that need not be asked for their near-duplicates, because a copy of them was asked.
+    /// Marks members whose near-duplicates are known, because those of a copy were looked up.
     done: Vec<bool>,
     most: usize,
 }

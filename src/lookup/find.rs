@@ -1,11 +1,10 @@
 //! The index that a call means.
 //!
-//! The argument `index` names an index, a table that has one, or a side table. Without it, the only
-//! one counts of the tables on the caller's search path, or else of the caller's own tables. Several
-//! indexes of one table count as one if they have the same document and options. What is being built,
-//! or was left invalid, does not count; what is partial must be named. What
-//! strangers have elsewhere does not: whoever asks runs the code in a table's policies and in the
-//! expressions of its indexes, and chooses tables by name or by search path.
+//! The argument `index` names an index, a table that has one, or a side table. Without it the call means the only index
+//! of the tables on the caller's search path, or else of the caller's own tables. Several indexes of one table count as
+//! one if they have the same document and options. An invalid index does not count, and a partial one must be named.
+//! Tables elsewhere do not count, because a lookup runs the code in their policies and in the expressions of their
+//! indexes: callers choose them by name or by search path.
 
 use std::rc::Rc;
 
@@ -160,7 +159,7 @@ impl Finder {
                 }
             }
         }
-        // One that this version of the library made is better than one that must be rebuilt.
+        // An index of this version of the library is better than one that must be rebuilt.
         let is_current = |info: &&Info| info.options().is_ok_and(|options| options.is_current());
         Ok(Some(indexes.iter().find(is_current).unwrap_or(first).index.oid))
     }
@@ -183,7 +182,7 @@ impl Finder {
             readable.iter().filter(|found| partial(found)).map(|(oid, _)| *oid).collect();
         readable.retain(|found| !partial(found));
         if readable.is_empty() && !of_a_part.is_empty() {
-            // It would answer for a part of the rows, unnoticed.
+            // Its answer would be about a part of the rows, and nobody would notice.
             return Err(error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
                 "all minlsh indexes that you may read are partial",
@@ -215,7 +214,7 @@ impl Finder {
         }
     }
 
-    /// The indexes of documents, and without a description the side tables, that the caller may read, of tables
+    /// The indexes of documents that the caller may read, and the side tables, which have no description, of tables
     /// that `wanted` accepts. No other is locked: nobody should wait for what strangers do with theirs.
     fn readable(self, wanted: fn(Oid) -> bool) -> Vec<(Oid, Option<Info>)> {
         let all = Info::oids_of_all().into_iter();
@@ -233,7 +232,7 @@ impl Finder {
         }
         let of_documents = |info: &Info| info.index.valid && info.kind != Kind::Passage;
         let info = Info::open(oid).filter(of_documents)?;
-        // One that is not sound is told to whoever names it.
+        // An unsound one is reported to whoever names it.
         let Some(side) = SideTable::of_index(&info).ok()? else {
             return (wanted(table) && info.is_readable()).then_some((oid, Some(info)));
         };

@@ -1,8 +1,7 @@
 //! A search of an index of the access method, by a query of its table.
 //!
-//! The query is the operator: `SELECT key, jaccard(body, $1) FROM table WHERE body ~= $1`, run as
-//! the caller. The planner uses the index, and rights, row-level security, partitions and rows that
-//! are gone are the executor's.
+//! The query is the operator: `SELECT key, jaccard(body, $1) FROM table WHERE body ~= $1`, run as the caller. The
+//! planner uses the index; the executor sees to rights, row-level security, partitions and rows that are gone.
 
 use std::rc::Rc;
 
@@ -26,7 +25,6 @@ use crate::row_key::{self, KeyValue};
 pub struct Wanted {
     /// A value of type `minlsh_document`.
     pub document: Parameter,
-    /// The least similarity.
     pub threshold: Threshold,
     /// The number of rows that are wanted; `None` means all.
     pub limit: Option<i64>,
@@ -82,13 +80,13 @@ impl Indexed {
     /// second one is the predicate, if the index is partial.
     pub fn stored<'s>(&self, session: &'s Session, key: KeyValue) -> Result<Rows<'s>> {
         let key = self.key()?.parameter(key);
-        // The scopes have it refused, as all queries of the index are, if they have code of strangers.
+        // With the scopes it is refused, as all queries of the index are, if they have code of strangers.
         self.of_key(session, Purpose::Stored, &[key], |Columns { document, scopes, predicate }| {
             std::iter::once(document).chain(predicate).chain(scopes).collect()
         })
     }
 
-    /// A key as it is stored, which another that is equal may be written unlike; `None` if the caller cannot see its
+    /// A key as it is stored, which may be written otherwise than an equal one; `None` if the caller cannot see its
     /// row. It lives as long as the current memory context.
     pub fn stored_key(&self, session: &Session, key: KeyValue) -> Result<Option<KeyValue>> {
         let of_key = self.key()?;
@@ -205,8 +203,7 @@ impl Indexed {
         let mut conditions = vec![self.similar(document, "$1")];
         conditions.extend(predicate);
         if self.info.kind == Kind::Document {
-            // Each document has a threshold of its own, and the greater one counts: not what was
-            // asked for.
+            // Of the thresholds of two documents the greater one counts, not the one that was asked for.
             conditions.push(similarity.clone().text(" OPERATOR(pg_catalog.>=) $3"));
         }
         if purpose == Purpose::OfRow {

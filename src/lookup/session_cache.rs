@@ -1,8 +1,7 @@
-//! A session's memory from one question to the next: indexes as it found them, and its plans.
+//! Indexes and plans that a session keeps from one lookup to the next.
 //!
-//! A lookup takes a tenth of what it costs to find out what an index is of and to plan a query of
-//! its table. All of it is kept until PostgreSQL announces a change of a relation that it is about,
-//! or of a schema, whose name may be in it.
+//! A lookup takes a tenth of the time that it takes to open an index and to plan a query of its table. Both are kept
+//! until PostgreSQL announces a change of a relation that they are about, or of a schema, whose name they may contain.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -42,11 +41,9 @@ pub enum Purpose {
 /// The key of a query in the cache.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct QueryKey {
-    /// The index that is asked.
     pub index: Oid,
-    /// The schema of the extension, which has been moved if it is not that of before.
+    /// The schema of the extension, which may be moved.
     pub schema: Oid,
-    /// The purpose for which it is asked.
     pub purpose: Purpose,
     /// The type of what is given, where it may be of several.
     pub type_oid: Oid,
@@ -87,8 +84,7 @@ pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
                 found
             }
         };
-        // Once the table is locked nobody can alter it; had they done so before, the lock has
-        // brought us their message.
+        // Nobody can alter a locked table, and the lock has brought the messages of those who did before.
         if relation::lock(found.table(), Lock::Read) && !STALE.get() {
             return Ok(found);
         }
@@ -96,8 +92,8 @@ pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
     }
 }
 
-/// Remembers what `find` says is the only index that the caller can mean, until anything changes that may
-/// make it another one. Rights are checked wherever it is asked.
+/// The only index that the caller can mean, as `find` finds it, kept until anything changes that may make it another
+/// one. Rights are checked wherever it is asked.
 pub fn only(find: impl FnOnce() -> Result<Oid>) -> Result<Oid> {
     listen();
     let asker = (current_role(), search_path());

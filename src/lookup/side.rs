@@ -1,8 +1,8 @@
 //! The candidates of a side table, which is read as a relation: the caller's rights to the documents are checked first.
 //!
-//! The index of its signatures gives the rows that share a band with what is looked for, and their signatures the
-//! similarities that are estimated. What is similar enough is then the search of any index, among the keys of the
-//! candidates; or, with `verify => 'signature'`, the estimate, which needs no text.
+//! The index of the signatures gives the rows that share a band with the document, and similarities are estimated from
+//! the signatures. Then the search of any index compares the candidates by their keys. With `verify => 'signature'` the
+//! estimate counts, which needs no text.
 
 use std::cmp::Ordering;
 
@@ -32,7 +32,6 @@ pub struct Side<'a> {
 pub struct Probe {
     /// `None`: it is not a stored document.
     pub key: Option<KeyValue>,
-    /// Its signature.
     pub signature: Vec<i32>,
 }
 
@@ -64,8 +63,7 @@ impl<'a> Side<'a> {
         verify: Verify,
         keys: &Memory,
     ) -> Result<Vec<Candidate>> {
-        // An exact check lets a margin pass, since the estimate of a pair at the threshold is as
-        // often below it as above.
+        // Before an exact check a margin passes: the estimate of a pair at the threshold is as often below it as above.
         let least = match verify {
             Verify::Signature => threshold.get(),
             Verify::Exact => estimate_gate(threshold.get(), self.index.options.config.num_perm()),

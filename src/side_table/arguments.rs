@@ -27,7 +27,7 @@ pub struct Blueprint {
 
 /// Opens a table for building an index on it, holding writers off as CREATE INDEX does.
 pub fn open_table(table: Oid) -> Result<Relation> {
-    // Who may not build an index does not hold writers off either.
+    // Nobody holds writers off who may not build an index.
     check_owner(table)?;
     let relation =
         Relation::open(table, Lock::HoldWriters).ok_or_else(|| no_such_relation(table))?;
@@ -146,8 +146,8 @@ pub fn no_key(documents: &Relation, cause: NoKey) -> SqlError {
         .set_hint("Add a column that is unique and NOT NULL.")
 }
 
-/// A column that tells documents apart: NOT NULL, and the only column of a unique index that
-/// is neither partial nor deferrable (the rule of foreign keys).
+/// A column that is NOT NULL, and the only one of a unique index that is neither partial nor deferrable: the rule of
+/// foreign keys.
 fn named_key(relation: &Relation, name: &CStr) -> Result<Column> {
     let column = column(relation, name, "key")?;
     check_stored(&column)?;

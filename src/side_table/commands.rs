@@ -1,5 +1,4 @@
-//! `minlsh_create_index()`, `minlsh_reindex()` and `minlsh_drop_index()`. All that one does is one transaction's work:
-//! cancelled, nothing remains.
+//! `minlsh_create_index()`, `minlsh_reindex()` and `minlsh_drop_index()`.
 
 use std::ffi::{CStr, CString};
 
@@ -35,8 +34,7 @@ sql_function!(minlsh_create_index, create_index);
 sql_function!(minlsh_reindex, reindex);
 sql_function!(minlsh_drop_index, drop_index);
 
-/// A row of a side table is never compressed: signatures are random, so trying is wasted time, and
-/// a row is toasted only if it does not fit a page.
+/// A row is toasted only if it does not fit a page. It is never compressed, because signatures are random.
 const TOAST_TUPLE_TARGET: i32 = 8160;
 
 fn create_index(call: &Call) -> Result<Option<Datum>> {
@@ -89,8 +87,8 @@ fn report(storage: Oid, table: &str, documents: usize, options: &IndexOptions) {
     );
 }
 
-/// Builds a side table with its indexes and triggers, as the table's owner, and security-restricted, like CREATE
-/// INDEX; reports and returns it. `extension` is the extension's schema.
+/// Builds a side table with its indexes and triggers, as the table's owner and security-restricted, like CREATE INDEX;
+/// reports and returns it. `extension` is the extension's schema.
 fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<Oid> {
     let name = side_table_name(documents, blueprint);
     let _rights = restricted_to(documents.owner);
@@ -150,8 +148,8 @@ fn create_table(documents: &Relation, blueprint: &Blueprint, name: &CStr) -> Res
         .run()
 }
 
-/// Sets how its columns are stored, and lets nobody but the owner read or write it directly: ALTER
-/// DEFAULT PRIVILEGES may have granted rights on every new table.
+/// Sets how its columns are stored, and revokes all rights but the owner's, since ALTER DEFAULT PRIVILEGES may have
+/// granted some on every new table.
 fn prepare_table(storage: Oid) -> Result<()> {
     Sql::new("ALTER TABLE ")
         .relation(storage)
@@ -245,9 +243,9 @@ pub fn own_triggers(table: &Open, record: &Record) -> Vec<Trigger> {
     triggers(table).into_iter().filter(is_own).collect()
 }
 
-/// Records what belongs together, as far as PostgreSQL does not know it from the triggers: a dump does not carry that.
-/// The side table is dropped with the columns, as an index would be, and with the extension, but by CASCADE only. The
-/// record is dropped with the constraint of the key, also by CASCADE only, and the other triggers go with it.
+/// Records what belongs together, which a dump does not carry. The side table is dropped with the columns, as an index
+/// is, and with the extension by CASCADE only. The record is dropped with the constraint of the key, also by CASCADE
+/// only, and the other triggers with it.
 fn link(storage: Oid) {
     let Some((documents, record)) = documents_of(storage, Lock::Read) else { return };
     if owner_of(storage) != documents.class().relowner {

@@ -22,8 +22,7 @@ fn records(documents: &Open) -> Vec<Record> {
     records
 }
 
-/// The table whose documents are in `storage`, locked and open, and its record; `None` if it is not a side table, sound
-/// or not.
+/// The table whose documents are in `storage`, locked and open, and its record; `None` if that is not a side table.
 pub fn documents_of(storage: Oid, lock: Lock) -> Option<(Open, Record)> {
     dependency::tables_tied_to(storage).into_iter().find_map(|table| {
         let documents = Open::relation(table, lock)?;
@@ -42,8 +41,8 @@ pub struct FoundSideTable {
 }
 
 impl SideTable {
-    /// The side tables of a table, or the one that `relation` is (by itself, or by the index of
-    /// its signatures); none if it is nothing of the kind. Locks what it finds (ACCESS SHARE).
+    /// The side tables of a table, or the one that `relation` is, by itself or by the index of its signatures. Locks
+    /// what it finds (ACCESS SHARE).
     ///
     /// # Errors
     /// SQLSTATE 55000 if there are some, but none that is sound.

@@ -1,9 +1,9 @@
-//! Side tables: signatures and band hashes as rows beside a user's table, kept by triggers, and
-//! read and written as relations (as TOAST tables are), never by SQL.
+//! Side tables: signatures and band hashes as rows beside a user's table, kept by triggers. They are read and written
+//! as relations, as TOAST tables are, never by SQL.
 //!
-//! There is no registry: an index is found through the [`Record`](crate::pg::trigger::Record) among the triggers of its
-//! table, and its options are those of the index of the signatures. Only what [`storage`] has found to be sound, under
-//! lock, is read or written.
+//! There is no registry. A side table is found through the [`Record`](crate::pg::trigger::Record) among the triggers of
+//! its documents, and its options are those of the index of the signatures. Only what [`storage`] has found to be
+//! sound, under lock, is read or written.
 
 pub mod arguments;
 pub mod check;
@@ -102,8 +102,8 @@ impl SideTable {
         found.transpose().map_err(Into::into)
     }
 
-    /// Calls `visit(key, signature)` with each document whose signature shares a band with `signature`, as many of
-    /// them as the recall needs at that threshold: what the index of the signatures gives.
+    /// Calls `visit(key, signature)` with what the index of the signatures gives: documents whose signatures share a
+    /// band with `signature`, as many as the recall needs at that threshold.
     pub fn candidates(
         &self,
         signature: &[i32],

@@ -1,4 +1,4 @@
-//! From a text to what a side table stores of it, and from all documents to a side table that is full.
+//! From a text to what a side table stores of it, and from all documents to a filled side table.
 
 use std::ffi::CStr;
 

@@ -1,5 +1,5 @@
-//! A side table under lock, found to be what it must be. Whoever owns it can alter it: it is
-//! trusted for its columns' types, its owner and its two indexes, and for nothing else.
+//! A side table, checked under lock. Its owner can alter it, so nothing is trusted but its columns' types, its owner
+//! and its two indexes.
 
 use std::rc::Rc;
 
@@ -116,9 +116,8 @@ fn is_of_signatures(index: &OpenIndex) -> bool {
 /// The signature and bands that a side table has of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredSketch {
-    /// The signature.
     pub signature: Vec<i32>,
-    /// The band hashes.
+    /// Band hashes.
     pub bands: Vec<i64>,
 }
 
@@ -137,7 +136,7 @@ type StoredRow<'a> = (Datum, &'a [i32], &'a [i64]);
 pub fn stored(row: &Row) -> Result<Option<StoredRow<'_>>> {
     let values = (row.value(DOC_ID), row.value(SIGNATURE), row.value(BANDS));
     let (Some(key), Some(signature), Some(bands)) = values else { return Ok(None) };
-    // SAFETY: `check_columns` has found arrays of these types; they are read while the row lasts.
+    // SAFETY: `Companion::checked` has found arrays of these types; they are read while the row lasts.
     unsafe { Ok(Some((key, array::read_int4(signature)?, array::read_int8(bands)?))) }
 }
 
@@ -148,11 +147,10 @@ fn altered(side_table: Oid, detail: &str) -> SqlError {
         .set_hint(format!("Drop it with SELECT minlsh_drop_index({name}); and create it again."))
 }
 
-/// A side table belongs to the owner of its documents, as an index does, but ALTER TABLE ... OWNER TO does not know of
-/// it: it follows when the documents are written next, and is read meanwhile. This gives it to that owner, for a writer
-/// who has no lock on it yet, as ALTER TABLE does with the indexes of a table: without asking for rights, since whoever
-/// could give the documents away has been asked. The lock is one that keeps out others who do the same, and that does
-/// not wait for readers and writers, who would wait for each other.
+/// Gives a side table to the owner of its documents, for a writer who has no lock on it yet. ALTER TABLE ... OWNER TO
+/// of the documents does not know of it, so it follows when they are written next, and is read meanwhile. No rights are
+/// asked for, as with the indexes of a table: whoever gave the documents away has been asked. The lock keeps out others
+/// who do the same. It does not wait for readers and writers, who would wait for each other.
 pub fn follow_owner(storage: Oid, documents: &Open) -> Result<()> {
     let is_strange = |owner| owner != Oid::INVALID && !is_of_owner(owner, documents);
     let lock = pg_sys::ShareUpdateExclusiveLock as i32;
@@ -171,7 +169,7 @@ pub fn follow_owner(storage: Oid, documents: &Open) -> Result<()> {
     unsafe { pg_sys::ATExecChangeOwner(storage, owner, true, lock) };
     // What has been done is seen by the rest of this command.
     next_command();
-    // Whom the former owner has let read it the new one does not know of: they would read what he writes.
+    // Those whom the former owner has let read it would read what the new one writes.
     let _rights = restricted_to(owner);
     revoke_all(storage)
 }
@@ -196,8 +194,8 @@ fn check_owner(table: &Open, documents: &Open, lock: Lock) -> Result<()> {
 }
 
 /// The table to which `pg_depend` links the side table, if it is `documents` or what that is a part of. Nobody can make
-/// that link by SQL, and it is made only while both have the same owner. It must be the only one: otherwise the former
-/// owner, who could have linked a table that he keeps, would see what the new one writes.
+/// that link by SQL, and it is made only while both have the same owner. It must be the only link: a former owner could
+/// have linked a table of theirs, and would see what the new one writes.
 fn linked(storage: Oid, documents: &Open) -> Option<Oid> {
     match dependency::relations_needed_by(Object::Relation(storage))[..] {
         [table] if table == documents.oid() => Some(table),

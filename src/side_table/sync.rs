@@ -1,13 +1,13 @@
-//! `minlsh_sync()`, the trigger function: carries a change of the documents into the side table, in
-//! the writer's transaction, without SQL and without anybody's rights.
+//! `minlsh_sync()`, the trigger function: carries a change of the documents into the side table, in the writer's
+//! transaction, without SQL and without anybody's rights.
 //!
-//! A row that a trigger is told of says which key to look at. What is stored for a key is what the
-//! table has now: other triggers may have changed the same row since, a statement may pass a key
-//! from one row to another, and the order in which triggers fire does not matter.
+//! A row that a trigger gets only says which key to look at. What is stored for that key is what the table has now:
+//! other triggers may have changed the row since, a statement may pass a key from one row to another, and triggers fire
+//! in any order.
 //!
-//! The documents have the triggers of any table that is kept beside another. The side table has two: one refuses
-//! TRUNCATE of it alone, and one drops rows that logical replication brings, or a restore of the data alone, since the
-//! triggers of the documents bring them too.
+//! The documents have the triggers of any companion. The side table has two: one refuses TRUNCATE of it alone, and one
+//! drops rows that logical replication or a restore of the data brings, since the triggers of the documents bring them
+//! too.
 
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;

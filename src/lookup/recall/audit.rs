@@ -1,7 +1,7 @@
-//! The comparison of each document of a sample with all documents, and of what is true with what is found.
+//! The comparison of each document of a sample with all documents, and of the truth with what is found.
 //!
-//! The rows of the source are gone through once for the keys of the sample. Then, for each part of the sample that
-//! memory holds, they are gone through once for its documents and once more for all that they are compared with.
+//! The rows of the source are read once for the keys of the sample. For each part of the sample that memory holds, they
+//! are read once for its documents, and once more for all that these are compared with.
 
 use std::collections::{BinaryHeap, HashSet};
 

@@ -1,5 +1,5 @@
-//! Near-duplicates that are audited: what `near_duplicates()` gives of an index, or without one, what shares a band in
-//! a whole-corpus job.
+//! The near-duplicates that are audited: what `near_duplicates()` finds by an index, or without one, what shares a band
+//! in a whole-corpus job.
 
 use std::collections::HashMap;
 

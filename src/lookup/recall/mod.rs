@@ -1,9 +1,8 @@
-//! `minlsh_recall()`: an audit of what is found, against a comparison of each document of a sample
-//! with all documents.
+//! `minlsh_recall()`: an audit of what is found, against a comparison of each document of a sample with all documents.
 //!
-//! [`audit`] compares, by the exact similarity of the documents. What is found is what an index gives that is asked for
-//! the near-duplicates of each; or, where there is none, what shares a band, as in a whole-corpus job ([`finders`]).
-//! Both see what the caller sees. [`tally`] counts.
+//! [`audit`] compares, by the exact similarity of the documents. [`finders`] find: by an index that is asked for the
+//! near-duplicates of each document, or where there is none, by shared bands, as in a whole-corpus job. Both see what
+//! the caller sees. [`tally`] counts.
 
 mod audit;
 mod finders;
@@ -77,8 +76,8 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// The index that is audited: the one that is named, or that a table has; none of a query, of what
-/// has no index, and where options are given, which a job alone can follow.
+/// The index that is audited: the one that is named, or that a table has. None of a query, without an index, and where
+/// options are passed, which only a job can follow.
 fn index(call: &Call, arguments: &Arguments) -> Result<Option<Rc<Indexed>>> {
     let Some(name) = arguments.raw(SOURCE) else { return find::only(call).map(Some) };
     let is_job = is_query(raw_text(name).to_bytes())

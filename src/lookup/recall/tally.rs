@@ -43,9 +43,7 @@ pub struct Bands {
 
 /// Recall and precision, each with its 95 % interval, of a range of similarities.
 pub struct Shares {
-    /// The beginning of the range.
     pub from: f64,
-    /// The end of the range.
     pub to: f64,
     /// Pairs in it, but for copies.
     pub pairs: u64,
@@ -59,7 +57,6 @@ pub struct Shares {
     pub precision: [Option<f64>; 3],
     /// Copies, and those that were found: for the whole range only.
     pub copies: Option<u64>,
-    /// See `copies`.
     pub copies_found: Option<u64>,
 }
 
@@ -98,7 +95,7 @@ impl Bands {
     pub fn above(threshold: f64, verify: Verify) -> Self {
         let first = (threshold / WIDTH).floor() as usize + 1;
         let inner = (first..).map(|n| n as f64 * WIDTH).take_while(|start| *start < 1.0 - 1e-9);
-        // Not one of no width, where the threshold is a multiple of the width but for rounding.
+        // Without one of no width, where the threshold is a multiple of the width but for rounding.
         let inner = inner.filter(|start| start - threshold > 1e-9);
         let starts =
             std::iter::once(threshold).chain(inner.map(|start| (start * 100.0).round() / 100.0));
