@@ -1,4 +1,4 @@
-//! Documents of some groups: in memory, or until their turn comes in their table, or in files.
+//! Documents of some groups: in memory, or until their turn comes, in their table or in files.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,17 +16,16 @@ use crate::pg::temp_file::TempFile;
 
 /// Documents of some groups.
 pub struct Batch {
-    /// Those that are in memory.
     pub held: Held,
     files: Option<Files>,
 }
 
-/// The place where what is compared of documents is until their turn comes.
+/// The place where the bytes that are compared of documents are until their turn comes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Until {
     /// Memory.
     Held,
-    /// Their table, of which they are fetched again.
+    /// Their table, from which they are fetched again.
     InTable,
     /// A file.
     InFile,
@@ -84,7 +83,6 @@ struct Files {
 
 /// The properties of a document that are known before it is compared.
 pub struct Particulars<'a> {
-    /// Its name.
     pub name: u32,
     /// Its group.
     pub root: u32,
@@ -94,11 +92,10 @@ pub struct Particulars<'a> {
     pub least: Option<f64>,
     /// The number of its origin, if boilerplate does not count.
     pub origin: Option<u32>,
-    /// Its hashes.
     pub hashes: &'a [u64],
 }
 
-/// Takes what is compared of a document, as it is stored.
+/// Takes the bytes that are compared of a document, as they are stored.
 pub type TakeStored<'a> = dyn FnMut(StoredBytes) -> crate::error::Result<()> + 'a;
 
 /// The number of values that [`Files::places`] has of a document.
@@ -154,8 +151,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Reads what lies in files, as far as `memory` bytes hold it, to where the documents of the batch before were.
-    /// `fetch` is called with the places of documents that are fetched again, and with what takes one after the other.
+    /// Reads what lies in files, as far as `memory` bytes hold it, into the room of the batch before. `fetch` is called
+    /// with the places of documents that are fetched again, and with what takes one after the other.
     pub fn load(
         &mut self,
         memory: usize,
@@ -256,8 +253,8 @@ impl Held {
         self.apart.binary_search(&(a, b)).is_ok()
     }
 
-    /// A hash of the document of that name by which copies are found. One that is apart from another has a hash of its
-    /// own, so that it is compared by itself.
+    /// A hash by which copies of the document of that name are found. One that is apart from another document has a
+    /// hash of its own, so that it is compared by itself.
     pub fn copy_hash(&self, name: u32, hash: u64) -> u64 {
         let from = self.apart.partition_point(|pair| pair.0 < name);
         let is_apart = self.apart.get(from).is_some_and(|pair| pair.0 == name);
@@ -322,7 +319,7 @@ impl Held {
         group.iter().map(|(_, place)| self.size(*place)).sum()
     }
 
-    /// Has the processor fetch what is compared of some documents, which is in memory.
+    /// Has the processor fetch the bytes of some documents from memory.
     pub fn fetch(&self, group: &[(u32, u32)]) {
         group.iter().for_each(|(_, place)| Level::best().fetch(self.of(*place).bytes));
     }
@@ -339,7 +336,7 @@ impl Held {
     }
 }
 
-/// Makes a vector so long, in place if it has room for that: memory that was used before is there at once.
+/// Makes a vector so long, in place if it has room: memory that was used before needs no page faults.
 fn sized<T: Copy + Default>(mut vec: Vec<T>, count: usize) -> Result<Vec<T>, Error> {
     if vec.capacity() < count {
         drop(vec);
@@ -358,10 +355,10 @@ struct Portion {
 /// Bytes of the documents that are looked at together.
 const PORTION: usize = 64 << 10;
 
-/// Bytes of what is made of a byte of a document, at most: of a text, a hash.
+/// Bytes that are made of a byte of a document, at most: a hash.
 const MADE: usize = size_of::<u64>();
 
-/// Makes something of a document: of its number among the places, and what is compared of it.
+/// Makes something of a document, by its number among the places and its bytes.
 pub type Make<'a, R> = dyn Fn(usize, &[u8], &mut dyn FnMut()) -> Result<R, Error> + Sync + 'a;
 
 impl<'a> Bytes<'a> {

@@ -1,5 +1,4 @@
-//! A group of documents that share buckets, with all that is known of them at hand: what the
-//! engine works on.
+//! A group of documents that share buckets: the corpus that the engine works on.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -30,13 +29,13 @@ pub struct Group<'a, 'c> {
 pub struct GroupTerms {
     /// The least similarity wanted.
     pub threshold: f64,
-    /// The comparisons without success after which a document is compared with no more of a bucket.
+    /// `minlsh.bucket_limit`
     pub limit: usize,
     /// Bytes for what is made of the documents.
     pub memory: usize,
 }
 
-/// Something of documents, of as many as memory holds: a document has one place for its own.
+/// Values of as many documents as memory holds: each document has one place for its own.
 #[derive(Default)]
 struct DocumentRows<T> {
     values: Vec<T>,
@@ -84,7 +83,7 @@ const PORTION: usize = 64;
 pub type MakeOfGroup<'a, R> = dyn Fn(&mut Group, &[u32]) -> Result<R, Error> + Sync + 'a;
 
 impl Measure<'_> {
-    /// The same one for one of `count` who compare. Where it has a cache, that one uses `cache`, a fork of it.
+    /// The same for one of `count` who compare, which uses a fork of the cache, if there is one.
     fn beside<'b>(&'b self, cache: &'b mut Option<Cache>, count: usize) -> Measure<'b> {
         match self {
             Self::Same => Measure::Same,
@@ -98,7 +97,7 @@ impl Measure<'_> {
 }
 
 impl<'a, 'c> Group<'a, 'c> {
-    /// The documents at `places` of a batch. The crew is asked often to look for interrupts, and may help.
+    /// The documents at `places` of a batch. The crew looks for interrupts, and may help.
     pub fn new(
         (held, bytes): (&'a Held, Bytes<'a>),
         places: &'a [u32],
@@ -115,7 +114,7 @@ impl<'a, 'c> Group<'a, 'c> {
         self.held.names[self.place(document)]
     }
 
-    /// The comparisons without success after which a document is compared with no more of a bucket.
+    /// `minlsh.bucket_limit`
     pub fn limit(&self) -> usize {
         self.terms.limit
     }
@@ -130,7 +129,7 @@ impl<'a, 'c> Group<'a, 'c> {
         &mut self.bytes
     }
 
-    /// Calls `look` with what is compared of a document, and with what it must call often.
+    /// Calls `look` with the bytes of a document, and with what it must call often.
     pub fn with_bytes<T>(
         &mut self,
         document: u32,
@@ -140,8 +139,8 @@ impl<'a, 'c> Group<'a, 'c> {
         self.bytes.with(self.places[document as usize], |bytes| look(bytes, &mut || crew.check()))
     }
 
-    /// Calls `make` for each of some lists of documents, with a group like this one, and `take` with what it makes, in
-    /// their order. Threads help where they can see the documents.
+    /// Calls `make` with a group like this one for each list of documents, and `take` with the results, in order.
+    /// Threads help where they can see the documents.
     pub fn each<R: Send>(
         &mut self,
         lists: &[Vec<u32>],

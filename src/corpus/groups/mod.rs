@@ -1,9 +1,8 @@
 //! Groups of documents that share buckets, as many at a time as memory holds.
 //!
-//! The rows are gone through once more, in order. A document of the first batch stays in memory. One of a later
-//! batch is fetched again when its turn comes, if rows can be had as often as they are needed; else it goes to the end
-//! of that batch's file. A group that is too large for memory is a batch of its own, and its documents stay in their
-//! file.
+//! The rows are read once more, in order. Documents of the first batch stay in memory. Those of a later batch are
+//! fetched again when its turn comes, if rows can be had as often as they are needed; else they go into that batch's
+//! file. A group that is too large for memory is a batch of its own, and its documents stay in their file.
 
 mod batch;
 pub mod group;
@@ -45,10 +44,10 @@ const LARGE: usize = 1 << 20;
 /// and HTML files, pairs at 0.8 took 13 s with sets of 340 MB at once, and 8 s with those of 85 MB.
 const NUMBERED: usize = 96 << 20;
 
-/// So many documents are worth threads that find out which share a bucket.
+/// The number of documents from which on threads help to find out which share a bucket.
 const JOINED: u32 = 1 << 12;
 
-/// A group with more documents is compared by itself, and what comes of it is taken at once: it may be much.
+/// A group with more documents is compared by itself, and its findings are taken at once: they may be many.
 const FEW: usize = 128;
 
 /// Bytes of the documents of small groups that are compared at a time.
@@ -67,8 +66,8 @@ pub trait Taker<T> {
     /// Takes what was found next.
     fn take(&mut self, found: T) -> Result<()>;
 
-    /// Does something that has waited until threads have groups to compare. Of `left` documents that were not compared,
-    /// `part` have been by now. It is called as often, and between the same two findings, with any number of threads.
+    /// Does something that has waited until threads have groups to compare: of `left` documents, `part` were compared
+    /// by now. With any number of threads it is called between the same findings.
     fn meanwhile(&mut self, _part: usize, _left: usize) -> Result<()> {
         Ok(())
     }
@@ -125,9 +124,9 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// Finds the groups, and brings the documents of each together. Where there are two sources,
-    /// `second` is the first document of the second one: a group of one source alone has none. Where boilerplate does
-    /// not count, what is compared are the sets of what does.
+    /// Finds the groups, and brings the documents of each together. Of two sources `second` is the first document of
+    /// the second one, and groups of one source alone do not count. Where boilerplate does not count, the sets of what
+    /// does are compared.
     pub fn gather(
         mut documents: Documents,
         rows: &mut dyn RowsAgain,
@@ -151,7 +150,7 @@ impl Batches {
             _ => Batch::new(width, *until),
         };
         let batches = until.iter().map(batch).collect();
-        // What the batches were chosen by is not needed any more.
+        // Nobody needs them once batches are chosen.
         let all = 0..documents.len();
         documents.sizes = Vec::new();
         let roots = memory::collect(all.map(|document| components.find(document)));
@@ -366,8 +365,7 @@ impl<'a> Copying<'a> {
         self.boilerplates.as_ref().map(|boilerplates| boilerplates.origin(document))
     }
 
-    /// Calls `take` with what is compared of a document, as it is stored. Where boilerplate does not count, the number
-    /// of its origin says which.
+    /// Calls `take` with the bytes that are compared of a document, without the boilerplate of its origin.
     fn copy(&mut self, value: Datum, origin: Option<u32>, take: &mut TakeStored) -> Result<()> {
         let Self { criteria, sketcher, boilerplates, room, hashes, context } = self;
         if let (Some(boilerplates), Some(origin)) = (boilerplates, origin) {
@@ -401,8 +399,8 @@ impl<'a> Copying<'a> {
 }
 
 impl Comparing {
-    /// Judges a group in the backend, and gives `taker` what is found as it is found. What the documents are
-    /// compared by is made by threads as well, if it is worth them.
+    /// Judges a group in the backend, and gives `taker` what is found at once. Threads help to make the sets of a large
+    /// group.
     fn at_once<T>(
         &self,
         parts: (&Held, Bytes),
@@ -452,7 +450,7 @@ impl Comparing {
 
     /// Those who work on documents of so many bytes.
     fn crew<'a>(&self, bytes: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {
-        // Companion what is made already; what it serves for comes later.
+        // It lies beside what is made already.
         crew(self.memory / 4, if bytes >= LARGE { threads } else { 0 }, check)
     }
 
@@ -610,9 +608,9 @@ fn assign(
     memory: usize,
 ) -> Result<Assigned> {
     let count = documents.len() as usize;
-    // What a group takes, and at last its batch: both are four bytes a document.
+    // The size of a group, and later its batch: both are four bytes a document.
     let mut sizes: Vec<u32> = memory::filled(0, count)?;
-    // How many documents a group has: none, one, more; and for two sources, of each.
+    // The number of documents of a group, of each of two sources.
     let mut members: Vec<[u8; 2]> = memory::filled([0; 2], count)?;
     let hashes = (documents.columns.probes() + 1) * size_of::<u64>();
     // Its name, scope, group, end, and how it is stored.
@@ -624,7 +622,7 @@ fn assign(
         let members = &mut members[root][usize::from(document >= second)];
         *members = members.saturating_add(1);
     }
-    // Vectors that grow have room left; and the first batch is filled beside the groups and batches of all documents.
+    // Vectors that grow have room left, and the first batch is filled beside the groups and batches of all documents.
     let limit = (memory - memory / 8).saturating_sub(2 * size_of::<u32>() * count).max(memory / 4);
     // The first batch alone is never in a file.
     let (mut until, mut taken) = (vec![Until::Held], 0);

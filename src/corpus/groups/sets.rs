@@ -102,14 +102,14 @@ impl From<Error> for Unmade {
     }
 }
 
-/// For each document the first one of which the same bytes are stored. If the same text is stored in two ways, its
-/// similarity with itself is computed.
+/// For each document the first one with the same stored bytes. A text that is stored in two ways is compared with
+/// itself.
 fn same(bytes: &mut Bytes, places: &[u32]) -> Result<Vec<u32>, Error> {
     let mut same = memory::collect(0..places.len() as u32)?;
     let sizes = (0..).zip(places).map(|(document, place)| (bytes.stored_size(*place), 0, document));
     let mut order = memory::collect(sizes)?;
     order.sort_unstable();
-    // Most copies have been altered, and have another size: only the others are read.
+    // Only documents of the same size are read: most altered copies have another one.
     for alike in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
         for (_, hash, document) in &mut *alike {
             let place = places[*document as usize];
@@ -130,7 +130,7 @@ pub struct Cache {
     reader: Reader,
     /// With a scheme that hashes to 64 bits.
     config: Config,
-    /// Of others as well, once it has forks: then there are those of all documents.
+    /// Shared by forks, which need those of all documents.
     outlines: Arc<Outlines>,
     sets: NumberedSets,
     hashes: Vec<u64>,
@@ -184,7 +184,7 @@ impl Cache {
         }
     }
 
-    /// True if two documents at their places of a batch, of which the outlines are drawn, may be so similar.
+    /// True if two documents, given with their places, may be so similar by their outlines, which are drawn.
     pub fn may_reach(
         &mut self,
         bytes: &mut Bytes,
@@ -243,7 +243,7 @@ impl Cache {
         Ok(())
     }
 
-    /// The similarity of two documents at their places of a batch, if it is at least `threshold`.
+    /// The similarity of two documents, given with their places, if it is at least `threshold`.
     pub fn at_least(
         &mut self,
         bytes: &mut Bytes,
@@ -262,7 +262,7 @@ impl Cache {
                 return Ok(None);
             }
         }
-        // The second one may have the first forgotten, and does not the next time.
+        // Adding the second one may have removed the first, which is then added again.
         for (document, place) in [documents[0], documents[1], documents[0]] {
             if !self.sets.has(document) && !self.add(bytes, document, place, check)? {
                 let [a, b] = documents.map(|(_, place)| place);

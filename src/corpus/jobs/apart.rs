@@ -145,7 +145,7 @@ impl ApartKeys {
         Ok(Self { keys, distinct })
     }
 
-    /// True if a key is in one of the pairs. Its document is not taken for a copy of others then, even of equal ones.
+    /// True if a key is in one of the pairs: then its document is not taken for a copy even of an equal one.
     ///
     /// # Safety
     /// `key` is a non-null value of the type of the keys.

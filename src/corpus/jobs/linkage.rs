@@ -9,12 +9,10 @@ use sketch::{Error, memory};
 use crate::corpus::groups::Emit;
 use crate::corpus::groups::group::Group;
 
-/// In a cluster of more distinct documents not every two of them are compared for its weakest
-/// link: a thousand make half a million comparisons.
+/// The most distinct documents of a cluster of which all pairs, half a million, are compared for its weakest link.
 const COMPARE_ALL: usize = 1000;
 
-/// Pairs that are looked at, at most, for the least similar one of a cluster: all pairs of 200
-/// documents.
+/// The most pairs that are looked at for the least similar one of a cluster: all pairs of 200 documents.
 const COMPARE_PAIRS: u64 = 20_000;
 
 /// Documents that belong together, by name.
@@ -51,8 +49,7 @@ fn least(group: &mut Group, distinct: &[u32]) -> Result<Least, Error> {
     }))
 }
 
-/// A place for each document in an order: in that of keys, or in that in which documents are to be
-/// kept.
+/// The rank of each document in the order of keys, or in the order in which documents are to be kept.
 pub enum Ranks {
     /// The order in which they were read.
     AsRead,
@@ -124,8 +121,8 @@ pub fn single_linkage(
     Ok(left_out)
 }
 
-/// Clusters in which every document is similar to the first of them, its leader: documents are
-/// taken in order, and belong to the first leader that they are similar to.
+/// Clusters in which every document is similar to the first one, the leader. Documents are taken in order, and belong
+/// to the first leader that they are similar to.
 pub fn leader_clusters(
     group: &mut Group,
     ranks: &Ranks,

@@ -55,7 +55,7 @@ impl<'a> Question<'a> {
         Ok(Self { session, source, criteria, apart: None })
     }
 
-    /// The same, but documents of these pairs of keys, which are of the type of the keys, count as not similar.
+    /// The same, but documents of these pairs of keys count as not similar.
     pub fn with_apart(self, apart: ApartKeys) -> Self {
         Self { apart: Some(apart), ..self }
     }

@@ -43,14 +43,14 @@ enum FoundPairs {
     Copies(Vec<u32>),
 }
 
-/// So many copies of one document are more pairs than are given out at once.
+/// The most copies of one document whose pairs are given out at once.
 const MANY: usize = 128;
 
 /// Rows that are given out between two looks for interrupts.
 const AT_A_TIME: usize = 4096;
 
-/// Gives out rows. Those of many copies take longer to give out than to find: they wait, and are given out a few at a
-/// time, while threads compare other documents.
+/// Gives out rows. Those of many copies take longer to give out than to find, so they wait, and are given out a few at
+/// a time while threads compare other documents.
 struct PairRows<'a> {
     members: &'a Members,
     rows: &'a ResultRows,

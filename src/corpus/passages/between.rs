@@ -1,8 +1,8 @@
 //! `passages_between()`: what documents of two sources have in common.
 //!
 //! 1. The second source is read, then the first. Only windows of fingerprints that both have can be in both.
-//! 2. Such windows are sorted by their hashes. Those that too many documents of the second source have are noted of the
-//!    documents of the first one. The others make pairs.
+//! 2. These windows are sorted by their hashes. They make pairs, except those that too many documents of the second
+//!    source have, which are noted.
 //! 3. The texts of each pair are compared character by character, and what was noted is left out.
 
 use pgrx::pg_sys::Datum;

@@ -2,9 +2,9 @@
 //!
 //! 1. Each text is read once: its fingerprints are sorted, the normalized text is put aside.
 //! 2. Fingerprints that several texts have are sorted by text, each with the number of the others.
-//! 3. A text that is contained shares one of a stretch of its fingerprints with its container, and any stretch that is
-//!    long enough will do ([`Bound`](sketch::passage::Bound)). The one that the fewest others have is asked for. Most
-//!    texts have a stretch that nobody else has, and are contained in nothing.
+//! 3. A text that is contained shares one of every long enough stretch of its fingerprints with its container
+//!    ([`Bound`](sketch::passage::Bound)). The stretch that the fewest others have is asked for. Most texts have one
+//!    that nobody else has, and are contained in nothing.
 //! 4. What is asked for meets the texts that have it, in the order of fingerprints: these pairs are the candidates.
 //!    Of many texts that have it, the ones nearest by key are candidates.
 //! 5. Sorted by contained text, candidates are read again and compared. The texts decide.
@@ -190,8 +190,8 @@ impl Containment {
     }
 }
 
-/// Fingerprints that several texts have: sorted by text, each with how many others have it; and as they are, to be met
-/// by those that ask for them.
+/// Fingerprints that several texts have: sorted by text, each with how many others have it; and by themselves, to be
+/// met by those that ask for them.
 fn by_text(fingerprints: Sorter, memory: usize) -> Result<(Sorter, Sorter)> {
     let (mut by_text, mut met) = (Sorter::new(memory), Sorter::new(memory));
     let mut flush = |key: u64, having: &mut Vec<u32>| -> Result<()> {

@@ -1,13 +1,14 @@
-//! Passages of a whole corpus, without an index: what many documents have in common, the documents
-//! without it, what earlier documents have already, which documents are inside others, and what documents of two
-//! sources have in common.
+//! Passages of a whole corpus, without an index.
 //!
 //! | module | what it does |
 //! |---|---|
 //! | `question` | the arguments |
 //! | `texts` | reads the sources once, sorts the fingerprints of its texts, and has threads look at texts |
 //! | `windows` | windows of fingerprints that enough documents have, told apart by a hash of 64 bits of all their characters |
-//! | `common`, `repeated`, `contained`, `between` | the functions |
+//! | `common` | what many documents have in common, and the documents without it |
+//! | `repeated` | what of each document an earlier one has |
+//! | `contained` | which documents are inside others |
+//! | `between` | what documents of two sources have in common |
 //!
 //! Only windows of frequent fingerprints can be in as many documents. What is reported is read off the texts again,
 //! which lie in a temporary file beyond memory.

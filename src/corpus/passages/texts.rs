@@ -1,7 +1,7 @@
-//! The texts of a source, or of two, in the order of their keys, to be read several times: they are put aside once.
+//! The texts of a source, or of two, in the order of their keys, put aside to be read several times.
 //!
-//! The backend copies texts into batches. Threads look at them, and so does the backend; what they find comes back in
-//! the order of texts.
+//! The backend copies texts into batches, at which threads look as well. What is found comes back in the order of
+//! texts.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -41,9 +41,7 @@ const TOGETHER: usize = 1 << 20;
 
 /// The texts of a source, or of two.
 pub struct Texts {
-    /// The texts, and what is known of each.
     pub kept: KeptTexts,
-    /// Their keys.
     pub keys: Members,
     /// The definition of a passage.
     pub cut: PassageCut,
@@ -81,7 +79,6 @@ pub enum TextForm {
 /// Texts that are put aside, in memory and in a temporary file, to be read in any order.
 pub struct KeptTexts {
     spool: Spool<u8>,
-    /// Each of them.
     pub documents: Vec<ReadText>,
 }
 
@@ -126,7 +123,7 @@ pub trait Visit<F: Find> {
     /// Takes what was found in a batch.
     fn take(&mut self, keys: &Members, batch: &TextBatch<F::Found>) -> Result<()>;
 
-    /// True for a text so long that it is looked at by itself, so that not all that is found in it is kept at once.
+    /// True for a text so long that it is looked at by itself: what is found in it is not kept at once.
     fn is_large(&self, _text: &str) -> bool {
         false
     }
@@ -217,8 +214,8 @@ impl Texts {
         Ok((Self { kept, keys, cut, share, out, progress }, sorter))
     }
 
-    /// Has threads look at each text; copies are passed by unless `with_copies`. What is found in a text takes up to
-    /// `weight` bytes for each of its own.
+    /// Has threads look at each text, and at copies if `with_copies`. What is found in a text takes up to `weight`
+    /// bytes for each of its own.
     pub fn each_by_hands<F: Find>(
         &mut self,
         phase: JobPhase,
@@ -332,7 +329,7 @@ impl Texts {
 
 /// Makes the finders of the threads that may help.
 fn finders<F: Find>(threads: usize, make: &dyn Fn() -> MadeFinder<F>) -> Vec<TextFinder<F>> {
-    // Without memory for one there is a thread less.
+    // Without memory for a finder there is a thread less.
     (0..threads).filter_map(|_| make().ok().map(TextFinder)).collect()
 }
 

@@ -1,10 +1,9 @@
 //! Boilerplate: what many documents of one origin share, which does not count for them.
 //!
-//! The rows of a job are then gone through twice before anything is compared. When they are read, [`Collecting`]
-//! chooses the documents by which an origin is judged. Their texts are put aside. [`Boilerplates`] finds out what they
-//! share, and has it at hand when all documents are signed, and when those that share a bucket are brought together.
-//! From there on a document is the set of the shingles that count. In memory there are of each document the number of
-//! its origin, and where it is if it was chosen. Texts and boilerplate that memory does not hold are in files.
+//! The rows of a job are read twice before anything is compared. At first [`Collecting`] chooses the documents by which
+//! an origin is judged, and finds out what their texts share. [`Boilerplates`] has that at hand when all documents are
+//! signed, and when those that share a bucket are brought together. From there on a document is the set of the shingles
+//! that count. Texts and boilerplate that memory does not hold are in files.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -275,15 +274,13 @@ impl Boilerplates {
         self.origins[document as usize]
     }
 
-    /// The place and the number of the shingles of an origin that do not count, if there are any and they are not at
-    /// hand.
+    /// The place and the number of the shingles of an origin that do not count, if there are any that are not at hand.
     fn to_read(&self, origin: u32) -> Option<(u64, usize)> {
         let place = self.places.get(origin as usize).filter(|(_, count)| *count > 0);
         place.filter(|_| !self.cache.contains_key(&origin)).copied()
     }
 
-    /// True if what is at hand must be forgotten before [`Self::of_origin`] has what it gives: whoever else has it
-    /// keeps the memory.
+    /// True if [`Self::of_origin`] will forget what is at hand, whose memory stays with those who still use it.
     pub fn is_full_for(&self, origin: u32) -> bool {
         let more = self.to_read(origin).map_or(0, |(_, count)| Boilerplate::bytes(count));
         self.held > 0 && self.held + more > self.memory

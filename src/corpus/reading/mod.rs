@@ -1,11 +1,10 @@
 //! All documents of one source, or of two, read once: their hashes, and their rows put aside.
 //!
-//! The backend reads rows and copies documents into batches; it signs them, and so do threads beside
-//! it where there are enough of them. What comes of a batch is taken in the order of rows. So a row is put
-//! aside before it is known whether it has shingles: those that have none are noted.
+//! The backend reads rows and copies documents into batches, which it signs, with threads if there are enough
+//! documents. A row is put aside before it is known whether it has shingles, so rows that have none are noted.
 //!
-//! Where boilerplate does not count, documents are not signed as they are read, for that depends on all of them. They
-//! get their fingerprints, and are signed when they have been collected.
+//! Where boilerplate does not count, documents only get fingerprints as they are read. They are signed when
+//! boilerplate, which depends on all of them, is known.
 
 pub mod band_columns;
 pub mod boilerplate;
@@ -113,7 +112,7 @@ impl Documents {
         })
     }
 
-    /// The same, of documents that are signed when what does not count of them is known.
+    /// The same, of documents that are signed when their boilerplate is known.
     pub fn collecting(self, collecting: Option<Collecting>) -> Self {
         Self { collecting, ..self }
     }
@@ -187,8 +186,8 @@ impl Documents {
         Ok(())
     }
 
-    /// Finds out what does not count of the documents that were collected, if they were, and signs what does. They are
-    /// read once more.
+    /// Finds the boilerplate of the documents that were collected, if they were, and signs what counts. They are read
+    /// once more.
     pub fn sign_collected(&mut self, memory: &JobShares, rows: &mut RowSpools) -> Result<()> {
         let Some(collecting) = self.collecting.take() else { return Ok(()) };
         let config = collecting.config.clone();
@@ -206,7 +205,7 @@ impl Documents {
                 check_interrupts();
                 let origin = boilerplates.origin(row.number);
                 if boilerplates.is_full_for(origin) {
-                    // So that nothing has it that is being signed.
+                    // Documents that are being signed have it.
                     intake.finish()?;
                 }
                 let boilerplate = boilerplates.of_origin(origin)?;
@@ -282,8 +281,8 @@ pub struct Intake<'a, 'scope, 'env> {
 }
 
 impl Intake<'_, '_, '_> {
-    /// Takes in a document, and reports whether it is one that others can be similar to: it has a scope. Whether it has
-    /// shingles is seen later.
+    /// Takes in a document; false if it has no scope, so that no other can be similar to it. Whether it has shingles is
+    /// seen later.
     pub fn push(
         &mut self,
         document: Unread,

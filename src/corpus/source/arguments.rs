@@ -158,15 +158,11 @@ impl Arguments {
 /// The criteria by which documents are signed, banded and compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Criteria {
-    /// The reader of the documents.
     pub reader: Reader,
-    /// The way to tell near-duplicates from mere candidates.
     pub verify: Verify,
-    /// The least similarity wanted.
     pub threshold: Threshold,
     /// The share of the pairs at the threshold that must be found.
     pub recall: f64,
-    /// Everything a signature depends on.
     pub config: Config,
     /// The bands by which documents meet.
     pub banding: Banding,

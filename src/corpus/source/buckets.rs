@@ -1,8 +1,8 @@
 //! The rows of a table that share a bucket of its index with others: all that a job has to read.
 //!
-//! The leaf pages of an index have its entries bucket after bucket. They are gone through once, and
-//! each row that is not alone in a bucket is marked, with a bit. To mark a row too many (one that is
-//! gone, or invisible) does no harm: what is read is signed and joined as that of any source.
+//! The leaf pages of an index have its entries bucket after bucket. They are read once, and a bit marks each row that
+//! is not alone in a bucket. A mark too many (of a row that is gone, or invisible) does no harm, because rows are
+//! signed and joined as those of any source.
 
 use std::ffi::CString;
 use std::rc::Rc;
@@ -79,7 +79,7 @@ impl Buckets {
             && options.config == criteria.config
             && options.threshold <= criteria.threshold
             && options.recall >= criteria.recall
-            // There PostgreSQL must know what is read: not so of the pages of the index that are read here.
+            // Under SERIALIZABLE PostgreSQL must know what is read, and does not of these pages.
             && !is_serializable()
             && is_usable(self.info.index.oid)
     }
@@ -91,9 +91,9 @@ impl Buckets {
         Criteria { banding, ..criteria }
     }
 
-    /// Calls `visit` with [`PARAMETERS`], for the rows that share a bucket and that the statement
-    /// sees, in the order of the table, some at a time. At first with none: the executor checks the
-    /// caller's rights before the index is read.
+    /// Calls `visit` with [`PARAMETERS`] for the rows that share a bucket and that the statement sees, in the order of
+    /// the table, some at a time; first with none, so that the executor checks the caller's rights before the index is
+    /// read.
     pub fn each(&self, visit: &mut dyn FnMut(&[Parameter]) -> Result<()>) -> Result<()> {
         let Some(table) = Open::relation(self.info.index.table, Lock::Held) else { return Ok(()) };
         let mut context = Memory::scratch(c"minlsh places");
@@ -116,9 +116,8 @@ impl Buckets {
         show(&mut places)
     }
 
-    /// Calls `visit` with the rows of the table that share a bucket and that the statement sees, nearly in
-    /// the order of the table. `select` is not asked for them: the executor checks the caller's rights by
-    /// it, before the index is read.
+    /// Calls `visit` with the rows of the table that share a bucket and that the statement sees, nearly in the order of
+    /// the table. By `select` the executor only checks the caller's rights, before the index is read.
     pub fn each_stored(
         &self,
         select: &Select,
@@ -268,8 +267,8 @@ pub fn from_places(
     rows(relation, Sql::default().text("ONLY ").text(table), Some(condition), added)
 }
 
-/// True if an index has all rows that the statement sees, as the planner decides: it may lack
-/// versions of rows that were updated, without entries in other indexes, before it was built.
+/// True if an index has all rows that the statement sees, by the planner's rule. It may lack versions of rows that were
+/// updated before it was built.
 pub fn is_usable(index: Oid) -> bool {
     let Some(index) = Open::relation(index, Lock::Held) else { return false };
     // SAFETY: an open index has its row of pg_index, with its header.

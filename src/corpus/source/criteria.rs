@@ -60,8 +60,8 @@ impl Source {
     }
 }
 
-/// Decides how the documents of sources are signed, banded and compared, those of several with each other: as
-/// the index that is named says, as documents say themselves, as arguments say, else by default.
+/// Decides how the documents of sources are signed, banded and compared: by the index that is named, by documents with
+/// options of their own, by arguments, else by default.
 pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) -> Result<Criteria> {
     let mut reader: Option<Reader> = None;
     for source in sources {

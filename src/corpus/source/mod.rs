@@ -1,5 +1,4 @@
-//! The argument `source`: a table, a view, an index, or a query. What its documents, keys, scopes and
-//! options are is decided here.
+//! The argument `source`: a table, a view, an index, or a query; its documents, keys, scopes and options.
 //!
 //! A source that names a table is read by what the call says, else by the defaults: its indexes only
 //! make it quicker, where one serves exactly that. A source that names an index has that index's
@@ -126,7 +125,7 @@ impl Source {
         let relation = Relation::open(oid, Lock::Read).ok_or_else(|| no_such_relation(oid))?;
         let side_table = |side| Rc::new(Indexed::of_side_table(side, arguments.extension));
         let named = match relation.kind {
-            // One that is not sound is told to whoever names it.
+            // An unsound one is reported to whoever names it.
             b'r' => SideTable::find(oid)
                 .unwrap_or_default()
                 .into_iter()

@@ -78,8 +78,7 @@ impl Reader {
         self.kind == Kind::Text
     }
 
-    /// About how many shingles there are in so many bytes of what [`Unread::append`] makes: a text has one for each,
-    /// nearly.
+    /// About how many shingles so many bytes of what [`Unread::append`] makes have: a text has nearly one for each.
     pub fn elements(self, bytes: usize) -> usize {
         if self.kind == Kind::Text { bytes } else { bytes / size_of::<u64>() }
     }
@@ -111,7 +110,7 @@ impl Reader {
         append_hashes(bytes, out)
     }
 
-    /// A hash of what the elements of a document are made of: those with the same one have the same set.
+    /// A hash of a document: those with the same one have the same set.
     pub fn fingerprint(
         self,
         config: &Config,

@@ -1,5 +1,5 @@
-//! The rows of a source that a job reads, all, those that share a bucket of an index, or those of some keys; and the
-//! places of key, document and scopes in them.
+//! The rows of a source that a job reads: all, those that share a bucket of an index, or those of some keys; and their
+//! columns.
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory;
@@ -19,7 +19,6 @@ const AT_A_TIME: usize = 1 << 12;
 /// The rows that are read.
 #[derive(Clone, Copy, Default)]
 pub enum RowFilter<'a> {
-    /// All.
     #[default]
     All,
     /// Those that an index knows to be worth it.
@@ -118,9 +117,7 @@ impl RowColumns {
 
 /// A row of a source.
 pub struct SourceRow<'a> {
-    /// The row.
     pub row: &'a Row,
-    /// The columns that it has.
     pub columns: &'a RowColumns,
 }
 

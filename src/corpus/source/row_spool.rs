@@ -1,5 +1,5 @@
-//! Rows put aside until it is known which of them are needed again: the rows themselves, or of a plain table their
-//! places, under a snapshot that holds them, and their keys as long as memory holds them.
+//! Rows put aside until it is known which are needed again: the rows themselves, or of a plain table their places,
+//! under a snapshot that holds them, and as many keys as memory holds.
 
 use std::iter::Peekable;
 
@@ -251,8 +251,8 @@ impl RowSpools {
         }
     }
 
-    /// The sources whose rows were put aside by their places, unless a table may not be in the cache: then what is
-    /// needed in another order than that of the table is rather written into files in that order.
+    /// The sources whose rows were put aside by their places; `None` if a table may not be in the cache: then rows that
+    /// are needed in another order are rather written into files.
     pub fn again(&self) -> Option<Again> {
         let (mut all, mut pages) = (Vec::new(), 0);
         for (rows, _) in &self.0 {

@@ -45,7 +45,7 @@ impl Source {
         keep: Option<&CStr>,
         filter: RowFilter<'a>,
     ) -> Result<SourceRows<'a>> {
-        // In another order than that of the table, to fetch rows by their places would read it here and there.
+        // In another order, to fetch rows by their places would read the table here and there.
         let is_plain = match filter {
             RowFilter::All => keep.is_none(),
             // These are not read by the executor, which alone knows the policies of a table.
@@ -156,8 +156,8 @@ impl Source {
         has_places.then_some(RowColumns { key, document, scopes, place: RowPlace::Own })
     }
 
-    /// The index whose buckets say which rows have to be read for `criteria`; none if all have to: where
-    /// they come in an order of their own, the keys of all must be looked at, or boilerplate does not count.
+    /// The index whose buckets say which rows have to be read for `criteria`. All have to where they come in an order
+    /// of their own, their keys must be checked, or boilerplate does not count.
     pub fn buckets_for(&self, criteria: &Criteria, keep: Option<&CStr>) -> Option<&Buckets> {
         let is_possible = self.key_is_unique && keep.is_none() && self.origin.is_none();
         self.buckets.iter().find(|buckets| is_possible && buckets.serves(criteria))

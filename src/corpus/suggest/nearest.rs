@@ -1,8 +1,8 @@
 //! The second reading of a suggestion: which document of the source is the nearest one to each of the sample.
 //!
-//! Documents that share a band with one of the sample are compared with it by their signatures. The nearest by
-//! that is kept, and compared exactly at the end; so a document of the sample has one comparison, however many
-//! are like it. Exact copies have the same fingerprint: texts that are equal after normalization, and equal sets.
+//! Documents that share a band with one of the sample are compared with it by their signatures. The nearest is kept,
+//! and compared exactly at the end: once for each document of the sample, however many are like it. Exact copies have
+//! the same fingerprint: texts that are equal after normalization, and equal sets.
 
 use std::cmp::Reverse;
 
