@@ -167,59 +167,14 @@ impl Graph {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
-    fn pair((a, b): (u32, u32)) -> Pair {
-        Pair { a: a.min(b), b: a.max(b), similarity: 0.9 }
-    }
-
-    fn bridges_of(documents: u32, pairs: &[Pair]) -> Vec<Bridge> {
-        let mut links = ClusterLinks::new(documents).unwrap();
-        pairs.iter().for_each(|link| links.push(*link).unwrap());
-        assert!(links.links.len() < 2 * documents as usize);
-        links.bridges(&|document| u64::from(document) + 1).unwrap().0
-    }
-
-    /// The document that stands for those connected with `document`.
-    fn part(links: &[Pair], document: u32) -> Vec<u32> {
-        let mut components = Components::new(20).unwrap();
-        links.iter().for_each(|link| components.union(link.a, link.b));
-        let root = components.find(document);
-        (0..20).filter(|other| components.find(*other) == root).collect()
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
-
-        #[test]
-        fn a_bridge_is_what_splits_a_cluster(
-            links in prop::collection::btree_set((0_u32..20, 0_u32..20), 0..60),
-            order in any::<u64>(),
-        ) {
-            let mut links: Vec<Pair> = links.into_iter().filter(|(a, b)| a < b).map(pair).collect();
-            let expected: Vec<Bridge> = (0..links.len())
-                .filter_map(|i| {
-                    let mut others = links.clone();
-                    let link = others.remove(i);
-                    let parts = [part(&others, link.a), part(&others, link.b)];
-                    let size = |part: &Vec<u32>| part.iter().map(|i| u64::from(*i) + 1).sum();
-                    (parts[0] != parts[1]).then(|| Bridge { link, sizes: [size(&parts[0]), size(&parts[1])] })
-                })
-                .collect();
-            links.sort_by_key(|link| crate::hash::mix::mix64(order ^ u64::from(link.a * 20 + link.b)));
-            prop_assert_eq!(bridges_of(20, &links), expected);
-        }
-    }
-
     #[test]
-    fn a_long_chain_is_all_bridges() {
-        let mut links: Vec<Pair> = (0..200_000).map(|i| pair((i, i + 1))).collect();
-        let found = bridges_of(200_001, &links);
-        assert!(found.iter().map(|bridge| bridge.link).eq(links.iter().copied()));
-        // A link from end to end makes a ring, which has none.
-        links.push(pair((0, 200_000)));
-        assert_eq!(bridges_of(200_001, &links), []);
+    fn less_than_two_links_are_kept_for_each_document() {
+        let mut links = ClusterLinks::new(20).unwrap();
+        for b in 0..20 {
+            (0..b).for_each(|a| links.push(Pair { a, b, similarity: 0.9 }).unwrap());
+        }
+        assert!(links.links.len() < 40);
     }
 }

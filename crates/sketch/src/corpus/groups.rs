@@ -256,20 +256,3 @@ pub fn split<C: Hashes>(
     }
     Ok(components)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Components;
-
-    #[test]
-    fn the_least_document_names_its_component_in_any_order_of_unions() {
-        for pairs in [[(3, 5), (5, 1), (4, 6)], [(5, 1), (4, 6), (5, 3)]] {
-            let mut components = Components::new(7).unwrap();
-            for (a, b) in pairs {
-                components.union(a, b);
-            }
-            let roots: Vec<u32> = (0..7).map(|document| components.find(document)).collect();
-            assert_eq!(roots, [0, 1, 2, 1, 4, 1, 4]);
-        }
-    }
-}

@@ -120,38 +120,7 @@ fn wilson(p: f64, n: f64, z: f64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::hash::mix::{GOLDEN, mix64};
-
-    proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
-        fn similarities_are_those_of_the_pairs(
-            sets in prop::collection::vec(prop::collection::vec(0_u64..30, 0..20), 1..12),
-            threshold in prop_oneof![0.01_f64..=1.0, Just(0.5), Just(1.0), Just(0.9)],
-        ) {
-            let set = |hashes: &Vec<u64>| ShingleSet::from_hashes(hashes.clone(), &mut || ());
-            let mut sample = ExactSample::default();
-            sets.iter().for_each(|hashes| sample.push(set(hashes)).unwrap());
-            let sets: Vec<ShingleSet> = sets.iter().map(set).collect();
-            for set in &sets {
-                let mut found = Vec::new();
-                sample.similar_to(set, threshold, |document, similarity| {
-                    found.push((document, similarity));
-                });
-                found.sort_by_key(|(document, _)| *document);
-                let expected: Vec<(u32, f64)> = (0..)
-                    .zip(&sets)
-                    .filter_map(|(document, other)| Some((document, set.jaccard(other)?)))
-                    .filter(|(_, similarity)| *similarity >= threshold)
-                    .collect();
-                prop_assert_eq!(found, expected);
-            }
-        }
-    }
 
     #[test]
     fn intervals_are_those_of_the_literature() {
@@ -161,79 +130,6 @@ mod tests {
         let (low, high) = wilson(0.0, 20.0, Z);
         assert!(low == 0.0 && (high - 0.1611).abs() < 5e-5);
         assert_eq!(wilson(1.0, 170.0, Z).1, 1.0);
-    }
-
-    /// Random numbers below 1.
-    fn random(seed: u64) -> impl FnMut() -> f64 {
-        let mut state = mix64(seed);
-        move || {
-            state = state.wrapping_add(GOLDEN);
-            (mix64(state) >> 11) as f64 / (1_u64 << 53) as f64
-        }
-    }
-
-    /// The pairs of each document of a corpus: (pairs counted, pairs). Half of the documents are
-    /// alone, the others in clusters of up to `largest`; the pairs of a cluster are counted with
-    /// a chance of its own, from `worst` to 1, as near-duplicates of a template are found or lost.
-    fn corpus(seed: u64, largest: f64, worst: f64) -> Vec<(u64, u64)> {
-        let mut random = random(seed);
-        let mut documents = vec![(0, 0); 3000];
-        while documents.len() < 6000 {
-            let start = documents.len();
-            // Few are large.
-            let size = (2.0 + (largest - 1.0) * random().powi(4)) as usize;
-            let chance = worst + (1.0 - worst) * random();
-            documents.resize(start + size, (0, 0));
-            for a in start..start + size {
-                for b in start..a {
-                    let counted = u64::from(random() < chance);
-                    for document in [a, b] {
-                        documents[document].0 += counted;
-                        documents[document].1 += 1;
-                    }
-                }
-            }
-        }
-        documents
-    }
-
-    fn coverage(documents: &[(u64, u64)], size: usize) -> usize {
-        let (counted, pairs) = documents.iter().fold((0, 0), |sum, d| (sum.0 + d.0, sum.1 + d.1));
-        let truth = counted as f64 / pairs as f64;
-        let covers = |seed: &u64| {
-            let mut random = random(seed ^ 1 << 50);
-            let mut all = documents.to_vec();
-            for i in 0..size {
-                let other = i + (random() * (all.len() - i) as f64) as usize;
-                all.swap(i, other);
-            }
-            let interval = ratio_interval(&all[..size], all.len() as u64).unwrap();
-            interval.0 <= truth && truth <= interval.1
-        };
-        (0..200).filter(covers).count()
-    }
-
-    #[test]
-    fn intervals_of_ratios_cover_the_truth() {
-        // Recall and precision like those of filters by estimate, some near 1.
-        for (largest, worst) in [(4.0, 0.3), (12.0, 0.7), (12.0, 0.2), (30.0, 0.5), (6.0, 0.9)] {
-            for size in [100, 300, 1000] {
-                let covered = coverage(&corpus(7, largest, worst), size);
-                println!("clusters up to {largest}, from {worst}, sample {size}: {covered} of 200");
-                assert!((180..=198).contains(&covered), "{largest} {worst} {size}: {covered}");
-            }
-        }
-    }
-
-    #[test]
-    fn ratios_at_the_ends_are_not_certain() {
-        let sample = [(3, 3), (0, 0), (1, 1), (2, 2)];
-        let (low, high) = ratio_interval(&sample, 1000).unwrap();
-        assert!(low > 0.1 && low < 0.6 && high == 1.0, "{low}");
-        assert_eq!(ratio_interval(&sample, 4), Some((1.0, 1.0)));
-        assert_eq!(ratio_interval(&[(0, 0), (0, 0)], 10), None);
-        assert_eq!(ratio_interval(&[], 10), None);
-        assert_eq!(ratio_interval(&[(0, 5)], 100).unwrap().0, 0.0);
         assert!((student(10.0) - 2.228).abs() < 1e-3 && (student(1000.0) - 1.962).abs() < 1e-3);
     }
 }

@@ -388,14 +388,4 @@ mod tests {
         assert_eq!(run(&[5, 1, 6, 2, 7, 3, 4]), [1, 2, 3, 4]);
         assert_eq!(run(&[3, 2, 1]), [1]);
     }
-
-    #[test]
-    fn hunks_are_what_is_between_equal_tokens() {
-        let hunks = |a: &[u32], b: &[u32]| {
-            changes(a, b, 10, &mut || ()).unwrap().hunks().collect::<Vec<_>>()
-        };
-        assert_eq!(hunks(&[1, 2, 3, 4], &[1, 5, 3, 4, 6]), [(1..2, 1..2), (4..4, 4..5)]);
-        assert_eq!(hunks(&[1, 2], &[1, 2]), []);
-        assert_eq!(hunks(&[], &[1]), [(0..0, 0..1)]);
-    }
 }

@@ -202,20 +202,3 @@ impl<'a> CharacterOffsets<'a> {
         after.nth(character % EACH).unwrap_or(self.text.len())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn offsets_are_those_of_the_characters() {
-        let wide: String = (0..300).map(|i| if i % 3 == 0 { '漢' } else { 'a' }).collect();
-        for text in ["", "plain text", "é", &wide] {
-            let offsets = CharacterOffsets::of(text).unwrap();
-            let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-            for (character, start) in starts.iter().enumerate() {
-                assert_eq!(offsets.bytes(&(character..starts.len())), *start..text.len());
-            }
-        }
-    }
-}

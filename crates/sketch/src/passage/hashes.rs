@@ -195,29 +195,3 @@ pub(super) fn each_hash<U: CodePoint, E>(
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn levels_agree_with_one_hash_after_another() {
-        let text: Vec<u32> = (0..5000_u32).map(|i| i.wrapping_mul(2_654_435_761) >> 24).collect();
-        let bytes: Vec<u8> = text.iter().map(|unit| *unit as u8).collect();
-        for level in Level::available() {
-            let mut scratch = Scratch::new(level).unwrap();
-            for length in [1, 2, 3, 7, 8, 16, 25, 32, 37, 64, 99, 1000] {
-                let expected: Vec<u64> =
-                    text[5..][..777 + length - 1].windows(length).map(hash).collect();
-                assert_eq!(scratch.hashes(&text, 5, 777, length), expected, "{level} {length}");
-                assert_eq!(scratch.hashes(&bytes, 5, 777, length), expected, "{level} {length}");
-            }
-            for (t, k) in [(1, 1), (16, 8), (50, 16), (51, 16), (200, 32), (1000, 32)] {
-                let hashes: Vec<u64> = bytes[3..][..BLOCK + t - 1].windows(k).map(hash).collect();
-                let least = |window: &[u64]| window.iter().min().copied().unwrap();
-                let expected: Vec<u64> = hashes.windows(t - k + 1).map(least).collect();
-                assert_eq!(scratch.minima(&bytes, 3, BLOCK, t, k), expected, "{level} {t} {k}");
-            }
-        }
-    }
-}

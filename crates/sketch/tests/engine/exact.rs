@@ -1,0 +1,376 @@
+//! Exact similarities against sets: of a pair, of one set and many texts, of the documents of a group, and of a sample.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use proptest::prelude::*;
+use sketch::corpus::NumberedSets;
+use sketch::{
+    Blocks, Config, Error, ExactSample, Overlap, PreparedSet, ShingleSet, overlap_of_texts,
+    ratio_interval,
+};
+
+use crate::common::mix64;
+
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
+}
+
+fn thresholds() -> impl Strategy<Value = f64> {
+    prop_oneof![0.01_f64..=1.0, Just(0.5), Just(0.8), Just(1.0), Just(1.0 / 3.0)]
+}
+
+/// The set of some hashes, in any order and with any repeats.
+fn sorted(hashes: &[u64]) -> ShingleSet {
+    ShingleSet::from_hashes(hashes.to_vec(), &mut || ())
+}
+
+fn set(range: Range<u64>) -> ShingleSet {
+    ShingleSet::from_hashes(range.map(mix64).collect(), &mut || ())
+}
+
+/// The similarity of two sets by definition, if it reaches a threshold.
+fn jaccard(a: &ShingleSet, b: &ShingleSet, threshold: f64) -> Option<f64> {
+    let [a, b] = [a, b].map(|set| set.iter().collect::<BTreeSet<_>>());
+    let (shared, united) = (a.intersection(&b).count(), a.union(&b).count());
+    Some(shared as f64 / united as f64).filter(|jaccard| united > 0 && *jaccard >= threshold)
+}
+
+#[test]
+fn counts_are_those_of_sets() {
+    for (n, m, range) in [(0, 0, 1), (0, 5, 9), (3, 4, 5), (5000, 20_000, 9000), (9, 9000, 1)] {
+        let numbers =
+            |count: u64, seed: u64| (0..count).map(|i| mix64(i + seed) % range).collect::<Vec<_>>();
+        let (a, b) = (numbers(n, 0), numbers(m, 1 << 40));
+        let set = |all: &[u64]| all.iter().copied().collect::<BTreeSet<_>>();
+        let (left, right) = (set(&a), set(&b));
+        let found = Overlap::count(a, b, Ord::cmp, &mut || ());
+        let shared = left.intersection(&right).count();
+        assert_eq!(found, Overlap { a: left.len(), b: right.len(), shared });
+        let united = left.union(&right).count();
+        assert_eq!(found.jaccard(), (united > 0).then(|| shared as f64 / united as f64));
+        assert_eq!(found.containment().is_none(), left.is_empty());
+    }
+}
+
+#[test]
+fn a_long_sort_can_be_cancelled() {
+    let numbers: Vec<u64> = (0..200_000).map(mix64).collect();
+    let (comparisons, since, most) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let compare = |a: &u64, b: &u64| {
+        comparisons.set(comparisons.get() + 1);
+        a.cmp(b)
+    };
+    let mut check = || {
+        most.set(most.get().max(comparisons.get() - since.get()));
+        since.set(comparisons.get());
+    };
+    Overlap::count(numbers, Vec::new(), compare, &mut check);
+    assert!(most.get() <= 4096, "{}", most.get());
+}
+
+#[test]
+fn overlaps_are_those_of_the_sets() {
+    let (a, b) = (set(0..60), set(20..100));
+    assert_eq!((a.jaccard(&b), b.jaccard(&a)), (Some(0.4), Some(0.4)));
+    let overlap = a.overlap(&b, &mut || ());
+    assert_eq!(overlap, Overlap { a: 60, b: 80, shared: 40 });
+    assert_eq!(overlap.containment(), Some(40.0 / 60.0));
+    assert_eq!(overlap.flipped().containment(), Some(0.5));
+}
+
+#[test]
+fn the_empty_set_resembles_nothing() {
+    let empty = ShingleSet::default();
+    assert_eq!(empty.jaccard(&empty), None);
+    assert_eq!(empty.jaccard(&set(0..3)), Some(0.0));
+    let overlap = set(0..3).overlap(&empty, &mut || ());
+    assert_eq!((overlap.containment(), overlap.flipped().containment()), (Some(0.0), None));
+}
+
+#[test]
+fn a_comparison_of_large_sets_can_be_interrupted() {
+    let mut calls = 0;
+    let hashes = (0..2_000_000).map(mix64).collect();
+    let a = ShingleSet::from_hashes(hashes, &mut || calls += 1);
+    assert!(a.iter().is_sorted());
+    // Once for 65,536 that are counted, and for as many that are moved, besides each bucket.
+    assert!(calls >= 1024 + 2_000_000 / 65_536 + 1_900_000 / 65_536, "{calls}");
+    let b = set(500_000..2_500_000);
+    calls = 0;
+    let overlap = a.overlap(&b, &mut || calls += 1);
+    assert_eq!(calls, 2_000_000_usize.div_ceil(65_536));
+    assert_eq!(overlap, Overlap { a: 2_000_000, b: 2_000_000, shared: 1_500_000 });
+}
+
+/// Blocks in memory.
+#[derive(Default)]
+struct Kept(Vec<Vec<u64>>);
+
+impl Blocks<Error> for Kept {
+    fn append(&mut self, block: &[u64]) -> Result<(), Error> {
+        self.0.push(block.to_vec());
+        Ok(())
+    }
+
+    fn read(&mut self, number: u32, block: &mut [u64]) -> Result<(), Error> {
+        block.copy_from_slice(&self.0[number as usize]);
+        Ok(())
+    }
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    prop_oneof!["[ab ]{0,40}", "[a-c]{0,12}", "([A-Ca-cé ]{1,6}[ .\n]){0,60}", "\\PC{0,20}"]
+}
+
+/// Hashes of some sets of fewer than `most` out of `ids` elements, with repeats.
+fn hashes(sets: Range<usize>, ids: u64, most: usize) -> impl Strategy<Value = Vec<Vec<u64>>> {
+    // mix64(0) is 0: also the hash 0 is a hash.
+    let set = prop::collection::vec((0..ids).prop_map(mix64), 0..most);
+    prop::collection::vec(set, sets)
+}
+
+/// Asserts that the similarities of all pairs of a group are those of the sets.
+fn assert_similarities(sets: &[Vec<u64>], threshold: f64) -> Result<(), TestCaseError> {
+    let mut numbered = NumberedSets::new(1 << 24);
+    // What was there before does not matter.
+    numbered.add(7, &[1, 2, 3, 1, 2]).unwrap();
+    numbered.forget();
+    for (document, hashes) in (0..).zip(sets) {
+        prop_assert!(numbered.has_room(hashes.len()));
+        numbered.add(document, hashes).unwrap();
+    }
+    let sorted: Vec<ShingleSet> = sets.iter().map(|hashes| sorted(hashes)).collect();
+    for (a, left) in (0..).zip(&sorted) {
+        prop_assert_eq!(numbered.hash(a), Some(left.hash()));
+        for (b, right) in (0..).zip(&sorted) {
+            prop_assert_eq!(numbered.similarity(a, b, threshold), jaccard(left, right, threshold));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn parts_have_the_overlap_of_the_whole(
+        (a, b) in ("[a-f ]{1,40}", "[a-z ]{1,400}"),
+        (times_a, times_b) in (1_usize..2000, 1_usize..50),
+        unit in prop::sample::select(vec!["char", "word"]),
+        bag: bool, size in 1_i64..6, limit in prop::sample::select(vec![1_usize << 10, 1 << 16]),
+    ) {
+        let config = Config::new("fss", 16, unit, size, 1).unwrap().with_bag(bag);
+        let (a, b) = (a.repeat(times_a), b.repeat(times_b) + &a);
+        let of = |limit| {
+            overlap_of_texts(&config, [&a, &b], limit, &mut Kept::default(), &mut || ()).unwrap()
+        };
+        prop_assert_eq!(of(limit), of(usize::MAX));
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1500))]
+
+    #[test]
+    fn similarities_of_texts_are_those_of_their_sets(
+        query in texts(), candidates in prop::collection::vec(texts(), 0..8),
+        threshold in thresholds(), unit in prop::sample::select(vec!["char", "word", "anchored"]),
+        steps in prop::sample::select(vec!["none", "plain"]),
+        scheme in prop::sample::select(vec!["fss", "datasketch_legacy"]),
+        bag: bool, size in 1_i64..4,
+    ) {
+        let config = Config::new(scheme, 16, unit, size, 1).unwrap().with_bag(bag);
+        let config = config.with_normalization(steps.parse().unwrap()).unwrap();
+        let set = |text: &str| ShingleSet::from_text(&config, text, &mut || ()).unwrap();
+        let query_set = set(&query);
+        let mut prepared = PreparedSet::from_text(&config, &query, &mut || ()).unwrap();
+        prop_assert_eq!(prepared.len(), query_set.len());
+        // The query itself among them, and each a second time.
+        let all = candidates.iter().chain([&query]);
+        for text in all.clone().chain(all) {
+            let other = set(text);
+            let expected = jaccard(&query_set, &other, threshold);
+            let found = prepared.similarity(&config, text, threshold, &mut || ()).unwrap();
+            prop_assert_eq!(found, expected);
+            let hashes: Vec<u64> = other.iter().chain(other.iter()).collect();
+            let found = prepared.similarity_of(&hashes, threshold, &mut || ()).unwrap();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn numbers_in_a_row_are_elements_like_others(
+        a in prop::collection::vec(0_u64..50, 0..60), b in prop::collection::vec(0_u64..50, 0..60),
+        threshold in thresholds(),
+    ) {
+        let (own, other) = (sorted(&a), sorted(&b));
+        let mut prepared = PreparedSet::new(&own).unwrap();
+        let found = prepared.similarity_of(&b, threshold, &mut || ()).unwrap();
+        prop_assert_eq!(found, jaccard(&own, &other, threshold));
+        prop_assert_eq!(own.jaccard_at_least(&other, threshold), found);
+    }
+
+    #[test]
+    fn similarities_of_a_group_are_those_of_the_sets(
+        sets in hashes(0..6, 200, 150), threshold in thresholds(),
+    ) {
+        assert_similarities(&sets, threshold)?;
+    }
+
+    #[test]
+    fn so_are_those_of_copies_with_other_parts(
+        all in hashes(1..2, 2000, 1500),
+        // For each copy: the part that it has of the first one, and how much it has of its own where.
+        copies in prop::collection::vec((0..1500_usize, 0..1500_usize, 0..1500_usize, 0..400_u64), 0..5),
+        threshold in thresholds(),
+    ) {
+        let original = all[0].clone();
+        let mut sets = vec![original.clone()];
+        for (number, (start, len, at, own)) in (1..).zip(copies) {
+            let start = start.min(original.len());
+            let mut copy = original[start..(start + len).min(original.len())].to_vec();
+            let at = at.min(copy.len());
+            copy.splice(at..at, (0..own).map(|id| mix64(number * 10_000 + id)));
+            sets.push(copy);
+        }
+        assert_similarities(&sets, threshold)?;
+    }
+
+    #[test]
+    fn so_are_those_of_sets_that_come_and_go(
+        sets in hashes(2..12, 3000, 2500),
+        asked in prop::collection::vec((0_usize..12, 0_usize..12), 0..60),
+        threshold in thresholds(),
+    ) {
+        // So little memory that sets are forgotten on the way.
+        let mut numbered = NumberedSets::new(240_000);
+        for (a, b) in asked {
+            let (a, b) = (a % sets.len(), b % sets.len());
+            for document in [a, b, a] {
+                let own = &sets[document];
+                prop_assert!(numbered.can_hold(own.len()));
+                if !numbered.has(document as u32) {
+                    numbered.add(document as u32, own).unwrap();
+                }
+            }
+            let expected = jaccard(&sorted(&sets[a]), &sorted(&sets[b]), threshold);
+            prop_assert_eq!(numbered.similarity(a as u32, b as u32, threshold), expected);
+        }
+    }
+
+    #[test]
+    fn similarities_with_a_sample_are_those_of_the_pairs(
+        sets in prop::collection::vec(prop::collection::vec(0_u64..30, 0..20), 1..12),
+        threshold in thresholds(),
+    ) {
+        let mut sample = ExactSample::default();
+        sets.iter().for_each(|hashes| sample.push(sorted(hashes)).unwrap());
+        let sets: Vec<ShingleSet> = sets.iter().map(|hashes| sorted(hashes)).collect();
+        for set in &sets {
+            let mut found = Vec::new();
+            sample.similar_to(set, threshold, |document, similarity| {
+                found.push((document, similarity));
+            });
+            found.sort_by_key(|(document, _)| *document);
+            let all = (0..).zip(&sets);
+            let expected: Vec<(u32, f64)> = all
+                .filter_map(|(document, other)| Some((document, jaccard(set, other, threshold)?)))
+                .collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
+
+#[test]
+fn a_long_candidate_is_given_up_early() {
+    let config = Config::default();
+    let query = "The quick brown fox jumps over the lazy dog, again and again.";
+    let mut prepared = PreparedSet::from_text(&config, query, &mut || ()).unwrap();
+    let long: String = (0..2_000_000).map(|i| format!("{i} ")).collect();
+    let mut calls = 0;
+    let found = prepared.similarity(&config, &long, 0.8, &mut || calls += 1).unwrap();
+    assert_eq!(found, None);
+    // As against one call for each of its chunks.
+    assert!(calls < 2 * long.len() / (16 * 1024) / 2 + 10, "{calls}");
+    let same = prepared.similarity(&config, query, 0.8, &mut || ()).unwrap();
+    assert_eq!(same, Some(1.0));
+}
+
+/// Random numbers below 1.
+fn random(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = mix64(seed);
+    move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        (mix64(state) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// The pairs of each document of a corpus: (pairs counted, pairs). Half of the documents are
+/// alone, the others in clusters of up to `largest`; the pairs of a cluster are counted with
+/// a chance of its own, from `worst` to 1, as near-duplicates of a template are found or lost.
+fn corpus(seed: u64, largest: f64, worst: f64) -> Vec<(u64, u64)> {
+    let mut random = random(seed);
+    let mut documents = vec![(0, 0); 3000];
+    while documents.len() < 6000 {
+        let start = documents.len();
+        // Few are large.
+        let size = (2.0 + (largest - 1.0) * random().powi(4)) as usize;
+        let chance = worst + (1.0 - worst) * random();
+        documents.resize(start + size, (0, 0));
+        for a in start..start + size {
+            for b in start..a {
+                let counted = u64::from(random() < chance);
+                for document in [a, b] {
+                    documents[document].0 += counted;
+                    documents[document].1 += 1;
+                }
+            }
+        }
+    }
+    documents
+}
+
+fn coverage(documents: &[(u64, u64)], size: usize) -> usize {
+    let (counted, pairs) = documents.iter().fold((0, 0), |sum, d| (sum.0 + d.0, sum.1 + d.1));
+    let truth = counted as f64 / pairs as f64;
+    let covers = |seed: &u64| {
+        let mut random = random(seed ^ 1 << 50);
+        let mut all = documents.to_vec();
+        for i in 0..size {
+            let other = i + (random() * (all.len() - i) as f64) as usize;
+            all.swap(i, other);
+        }
+        let interval = ratio_interval(&all[..size], all.len() as u64).unwrap();
+        interval.0 <= truth && truth <= interval.1
+    };
+    (0..200).filter(covers).count()
+}
+
+#[test]
+fn intervals_of_ratios_cover_the_truth() {
+    // Recall and precision like those of filters by estimate, some near 1.
+    for (largest, worst) in [(4.0, 0.3), (12.0, 0.7), (12.0, 0.2), (30.0, 0.5), (6.0, 0.9)] {
+        for size in [100, 300, 1000] {
+            let covered = coverage(&corpus(7, largest, worst), size);
+            println!("clusters up to {largest}, from {worst}, sample {size}: {covered} of 200");
+            assert!((180..=198).contains(&covered), "{largest} {worst} {size}: {covered}");
+        }
+    }
+}
+
+#[test]
+fn ratios_at_the_ends_are_not_certain() {
+    let sample = [(3, 3), (0, 0), (1, 1), (2, 2)];
+    let (low, high) = ratio_interval(&sample, 1000).unwrap();
+    assert!(low > 0.1 && low < 0.6 && high == 1.0, "{low}");
+    assert_eq!(ratio_interval(&sample, 4), Some((1.0, 1.0)));
+    assert_eq!(ratio_interval(&[(0, 0), (0, 0)], 10), None);
+    assert_eq!(ratio_interval(&[], 10), None);
+    assert_eq!(ratio_interval(&[(0, 5)], 100).unwrap().0, 0.0);
+}
