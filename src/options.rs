@@ -13,7 +13,7 @@ use sketch::{
 };
 
 use crate::error::{Result, invalid_parameter, shortened};
-use crate::pg::call::Call;
+use crate::pg::call::{Call, Strict};
 
 /// A Jaccard similarity that documents have to reach: greater than 0, and at most 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -204,30 +204,21 @@ thread_local! {
 
 impl<'a> Options<'a> {
     /// The options of shingling, in arguments `shingle_size`, `unit`, and from `text` on
-    /// normalization, stop_words and bag; `None` if one is NULL.
+    /// normalization, stop_words and bag.
     pub fn shingling(
         call: &'a Call,
         shingle_size: usize,
         unit: usize,
         text: usize,
-    ) -> Result<Option<Self>> {
-        let (Some(shingle_size), Some(unit), Some(normalization), Some(stop_words), Some(bag)) = (
-            call.int4(shingle_size),
-            call.text(unit)?,
-            call.text(text)?,
-            call.text(text + 1)?,
-            call.bool(text + 2),
-        ) else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
-            shingle_size,
-            unit: unit.into(),
-            normalization: normalization.into(),
-            stop_words: stop_words.into(),
-            bag,
+    ) -> Result<Self> {
+        Ok(Self {
+            shingle_size: call.int4(shingle_size).given()?,
+            unit: call.text(unit).given()?.into(),
+            normalization: call.text(text).given()?.into(),
+            stop_words: call.text(text + 1).given()?.into(),
+            bag: call.bool(text + 2).given()?,
             ..Self::default()
-        }))
+        })
     }
 
     /// The options that make `config`.

@@ -23,7 +23,7 @@ use super::form::{JsonReader, Read, TypeForm, syntax, write_string};
 use super::image::{Content, Document, hash};
 use crate::error::Result;
 use crate::options::{Options, Threshold};
-use crate::pg::call::{Call, sql_function};
+use crate::pg::call::{Call, Strict, sql_function};
 use crate::pg::catalog::c_function;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::planner::Node;
@@ -39,22 +39,15 @@ sql_function!(minlsh_document_send, |call| FORM.send(call));
 
 /// `minlsh_document(text, threshold, shingle_size, unit, normalization, stop_words, bag) → minlsh_document`
 fn of_text(call: &Call) -> Result<Option<Datum>> {
-    let (Some(body), Some(least), Some(options)) =
-        (call.bytes(0), call.float8(1), Options::shingling(call, 2, 3, 4)?)
-    else {
-        return Ok(None);
-    };
-    let threshold = Threshold::new(least)?;
-    let content = Content::Text(Options::of(&options.config()?), body);
+    let threshold = Threshold::new(call.float8(1).given()?)?;
+    let options = Options::shingling(call, 2, 3, 4)?;
+    let content = Content::Text(Options::of(&options.config()?), call.bytes(0).given()?);
     Ok(Some(Document { threshold, content }.write()))
 }
 
 /// `minlsh_document(anyarray, threshold) → minlsh_document`
 fn of_set(call: &Call) -> Result<Option<Datum>> {
-    let (Some(elements), Some(least)) = (call.datum(0), call.float8(1)) else {
-        return Ok(None);
-    };
-    let threshold = Threshold::new(least)?;
+    let (elements, threshold) = (call.datum(0).given()?, Threshold::new(call.float8(1).given()?)?);
     // SAFETY: declared anyarray.
     let hashes = unsafe { element::hashes(elements, ElementHash::default()) }?;
     let content = Content::of_hashes(hashes)?;
@@ -63,11 +56,8 @@ fn of_set(call: &Call) -> Result<Option<Datum>> {
 
 /// `minlsh_signature(integer[], threshold) → minlsh_document`
 fn of_signature(call: &Call) -> Result<Option<Datum>> {
-    let (Some(signature), Some(least)) = (call.int4_array(0)?, call.float8(1)) else {
-        return Ok(None);
-    };
-    let threshold = Threshold::new(least)?;
-    let content = Content::of_slots(signature)?;
+    let threshold = Threshold::new(call.float8(1).given()?)?;
+    let content = Content::of_slots(call.int4_array(0).given()?)?;
     Ok(Some(Document { threshold, content }.write()))
 }
 

@@ -7,7 +7,7 @@ use sketch::{Blocks, Config, Element, ElementHash, Overlap, WeightedSet, memory}
 use crate::error::{Result, SqlError, invalid_parameter};
 use crate::memory::of_comparison;
 use crate::options::Options;
-use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::call::{Call, Strict, float8_datum, sql_function};
 use crate::pg::catalog::{self, base_element_type};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::order::Order;
@@ -27,22 +27,14 @@ sql_function!(minlsh_containment_array, |call| share(
 sql_function!(minlsh_minhash_weighted, minhash_weighted);
 sql_function!(minlsh_weighted_jaccard, weighted_jaccard);
 
-fn share(
-    overlap: Result<Option<Overlap>>,
-    measure: fn(Overlap) -> Option<f64>,
-) -> Result<Option<Datum>> {
-    Ok(overlap?.and_then(measure).map(float8_datum))
+fn share(overlap: Result<Overlap>, measure: fn(Overlap) -> Option<f64>) -> Result<Option<Datum>> {
+    Ok(measure(overlap?).map(float8_datum))
 }
 
 /// The overlap of two texts, cut by the arguments behind them.
-fn overlap_of_texts(call: &Call) -> Result<Option<Overlap>> {
-    let (Some(a), Some(b), Some(options)) =
-        (call.text(0)?, call.text(1)?, Options::shingling(call, 2, 3, 4)?)
-    else {
-        return Ok(None);
-    };
-    let config = options.config()?;
-    overlap(&config, a, b).map(Some)
+fn overlap_of_texts(call: &Call) -> Result<Overlap> {
+    let config = Options::shingling(call, 2, 3, 4)?.config()?;
+    overlap(&config, call.text(0).given()?, call.text(1).given()?)
 }
 
 /// The numbers of shingles of two texts, and of those they share: in a temporary file where they are many.
@@ -63,17 +55,15 @@ impl Blocks<SqlError> for Spool<u64> {
 }
 
 /// The overlap of two arrays as sets, by the default order of the element type.
-fn overlap_of_arrays(call: &Call) -> Result<Option<Overlap>> {
-    let (Some(a), Some(b)) = (call.datum(0), call.datum(1)) else {
-        return Ok(None);
-    };
+fn overlap_of_arrays(call: &Call) -> Result<Overlap> {
+    let (a, b) = (call.datum(0).given()?, call.datum(1).given()?);
     let element = base_element_type(call.argument_type(0));
     let order = Order::of(element, call.collation())?;
     // SAFETY: both arguments are arrays, as they are declared anyarray, and live as long as the call.
     let [a, b] = unsafe { [array::elements(a)?, array::elements(b)?] };
     // Which elements are equal is all that matters: integers, and texts that are equal only if
     // their bytes are, need not be compared by a call each.
-    let overlap = match element {
+    Ok(match element {
         pg_sys::INT4OID | pg_sys::INT8OID => {
             Overlap::count(a, b, |a, b| a.value().cmp(&b.value()), &mut check_interrupts)
         }
@@ -88,8 +78,7 @@ fn overlap_of_arrays(call: &Call) -> Result<Option<Overlap>> {
             let compare = |a: &Datum, b: &Datum| unsafe { order.compare(*a, *b) };
             Overlap::count(a, b, compare, &mut check_interrupts)
         }
-    };
-    Ok(Some(overlap))
+    })
 }
 
 /// True if texts of that collation are equal only if their bytes are.
@@ -99,28 +88,19 @@ fn is_deterministic(collation: Oid) -> bool {
 
 /// `minhash_weighted(text[], double precision[], num_perm, seed) → integer[]`
 fn minhash_weighted(call: &Call) -> Result<Option<Datum>> {
-    let (Some(set), Some(num_perm), Some(seed)) =
-        (weighted_set(call, 0)?, call.int4(2), call.int8(3))
-    else {
-        return Ok(None);
-    };
-    let signature = set.signature(num_perm.into(), seed, &mut check_interrupts)?;
+    let (num_perm, seed) = (call.int4(2).given()?.into(), call.int8(3).given()?);
+    let signature = weighted_set(call, 0)?.signature(num_perm, seed, &mut check_interrupts)?;
     Ok(signature.map(|signature| array::write_int4(&signature)))
 }
 
 /// `weighted_jaccard(text[], double precision[], text[], double precision[]) → double precision`
 fn weighted_jaccard(call: &Call) -> Result<Option<Datum>> {
-    let (Some(a), Some(b)) = (weighted_set(call, 0)?, weighted_set(call, 2)?) else {
-        return Ok(None);
-    };
-    Ok(a.jaccard(&b).map(float8_datum))
+    Ok(weighted_set(call, 0)?.jaccard(&weighted_set(call, 2)?).map(float8_datum))
 }
 
 /// The set in arguments `index` and the next: elements and their weights, place by place.
-fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
-    let (Some(elements), Some(weights)) = (call.datum(index), call.float8_array(index + 1)?) else {
-        return Ok(None);
-    };
+fn weighted_set(call: &Call, index: usize) -> Result<WeightedSet> {
+    let (elements, weights) = (call.datum(index).given()?, call.float8_array(index + 1).given()?);
     // SAFETY: declared text[].
     let elements = unsafe { array::nullable_elements(elements)? };
     if elements.len() != weights.len() {
@@ -142,5 +122,5 @@ fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
         let element = unsafe { text::read(element) }?;
         weighted.push((Element::Text(element).hash(ElementHash::Xxh3), weight));
     }
-    WeightedSet::new(weighted, &mut check_interrupts).map(Some).map_err(Into::into)
+    WeightedSet::new(weighted, &mut check_interrupts).map_err(Into::into)
 }

@@ -36,18 +36,11 @@ fn order(call: &Call) -> Ordering {
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
         (None, None) => {
+            let ([a, b], lengths) =
+                ([a, b].map(|key| key.as_ptr().cast()), [a, b].map(<[u8]>::len));
+            let [length_a, length_b] = lengths.map(|length| length as i32);
             // SAFETY: both are as long as they are said to be, and only read.
-            let order = unsafe {
-                let (length_a, length_b) = (a.len() as i32, b.len() as i32);
-                pg_sys::varstr_cmp(
-                    a.as_ptr().cast(),
-                    length_a,
-                    b.as_ptr().cast(),
-                    length_b,
-                    call.collation(),
-                )
-            };
-            order.cmp(&0)
+            unsafe { pg_sys::varstr_cmp(a, length_a, b, length_b, call.collation()) }.cmp(&0)
         }
     };
     by_value.then_with(|| a.cmp(b))
@@ -89,13 +82,7 @@ impl Ord for Number<'_> {
         match (self.is_negative, other.is_negative) {
             (false, false) => size(self).cmp(&size(other)),
             (true, true) => size(other).cmp(&size(self)),
-            (negative, _) => {
-                if negative {
-                    Ordering::Less
-                } else {
-                    Ordering::Greater
-                }
-            }
+            (is_negative, other) => other.cmp(&is_negative),
         }
     }
 }

@@ -9,7 +9,7 @@ use sketch::{Banding, Config, LinearFunctions, Scheme, Sketcher, SlotBits, memor
 
 use crate::error::{Result, invalid_parameter, not_supported};
 use crate::options::{Options, Recent};
-use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::call::{Call, Strict, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::{ResultRows, result_row};
 use crate::pg::{array, bytes, element, text};
@@ -48,17 +48,14 @@ pub(crate) fn with_sketcher<T>(config: &Config, work: impl FnOnce(&mut Sketcher)
 /// `minhash(text, num_perm, shingle_size, unit, scheme, seed, normalization, stop_words, bag)
 /// → integer[]`
 fn minhash(call: &Call) -> Result<Option<Datum>> {
-    let (Some(body), Some(num_perm), Some(scheme), Some(seed), Some(shingling)) = (
-        call.text(0)?,
-        call.int4(1),
-        call.text(4)?,
-        call.int8(5),
-        Options::shingling(call, 2, 3, 6)?,
-    ) else {
-        return Ok(None);
+    let options = Options {
+        num_perm: call.int4(1).given()?,
+        scheme: call.text(4).given()?.into(),
+        seed: call.int8(5).given()?,
+        ..Options::shingling(call, 2, 3, 6)?
     };
-    let config = Options { num_perm, scheme: scheme.into(), seed, ..shingling }.config()?;
-    with_sketcher(&config, |sketcher| {
+    let body = call.text(0).given()?;
+    with_sketcher(&options.config()?, |sketcher| {
         let signature = sketcher.sketch(body, &mut check_interrupts)?;
         Ok(signature.map(array::write_int4))
     })
@@ -69,14 +66,14 @@ pub(crate) fn config_of_sets(scheme: &str, num_perm: i32, seed: i64) -> Result<C
     Options { num_perm, scheme: scheme.into(), seed, ..Options::default() }.config()
 }
 
+/// The same, by the arguments behind the set: num_perm, scheme, seed.
+fn config_of_set(call: &Call) -> Result<Config> {
+    config_of_sets(call.text(2).given()?, call.int4(1).given()?, call.int8(3).given()?)
+}
+
 /// `minhash(anyarray, num_perm, scheme, seed) → integer[]`: ready-made elements; nulls do not count.
 fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
-    let (Some(elements), Some(num_perm), Some(scheme), Some(seed)) =
-        (call.datum(0), call.int4(1), call.text(2)?, call.int8(3))
-    else {
-        return Ok(None);
-    };
-    let config = config_of_sets(scheme, num_perm, seed)?;
+    let (elements, config) = (call.datum(0).given()?, config_of_set(call)?);
     // SAFETY: declared anyarray.
     let hashes = unsafe { element::hashes(elements, config.scheme().element_hash()) }?;
     sign_hashes(&config, &hashes)
@@ -85,14 +82,8 @@ fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
 /// `minhash_hashes(bigint[], num_perm, scheme, seed) → integer[]`: of elements given by their
 /// 64-bit hashes.
 fn minhash_hashes(call: &Call) -> Result<Option<Datum>> {
-    let (Some(hashes), Some(num_perm), Some(scheme), Some(seed)) =
-        (call.bigints(0)?, call.int4(1), call.text(2)?, call.int8(3))
-    else {
-        return Ok(None);
-    };
-    let config = config_of_sets(scheme, num_perm, seed)?;
-    let hashes = memory::collect(hashes.into_iter().map(|hash| hash as u64))?;
-    sign_hashes(&config, &hashes)
+    let hashes = call.bigints(0).given()?.into_iter().map(|hash| hash as u64);
+    sign_hashes(&config_of_set(call)?, &memory::collect(hashes)?)
 }
 
 fn sign_hashes(config: &Config, hashes: &[u64]) -> Result<Option<Datum>> {
@@ -104,33 +95,24 @@ fn sign_hashes(config: &Config, hashes: &[u64]) -> Result<Option<Datum>> {
 
 /// `minhash_pack(integer[], slot_bits) → integer[]`: what an index with that option stores.
 fn minhash_pack(call: &Call) -> Result<Option<Datum>> {
-    let (Some(signature), Some(slot_bits)) = (call.int4_array(0)?, call.int4(1)) else {
-        return Ok(None);
-    };
+    let signature = call.int4_array(0).given()?;
+    let slot_bits = SlotBits::new(call.int4(1).given()?.into(), signature.len() as i64)?;
     let mut packed = Vec::new();
-    SlotBits::new(slot_bits.into(), signature.len() as i64)
-        .and_then(|slot_bits| slot_bits.pack(signature, &mut packed))?;
+    slot_bits.pack(signature, &mut packed)?;
     Ok(Some(array::write_int4(&packed)))
 }
 
 /// `minhash_with(elements bigint[], a bigint[], b bigint[], p bigint) → integer[]`
 fn minhash_with(call: &Call) -> Result<Option<Datum>> {
-    let (Some(elements), Some(a), Some(b), Some(p)) =
-        (call.bigints(0)?, call.int8_array(1)?, call.int8_array(2)?, call.int8(3))
-    else {
-        return Ok(None);
-    };
-    let functions = LinearFunctions::new(a, b, p)?;
-    let signature = functions.minhash(&elements, &mut check_interrupts)?;
+    let (a, b) = (call.int8_array(1).given()?, call.int8_array(2).given()?);
+    let functions = LinearFunctions::new(a, b, call.int8(3).given()?)?;
+    let signature = functions.minhash(&call.bigints(0).given()?, &mut check_interrupts)?;
     Ok(signature.map(|signature| array::write_int4(&signature)))
 }
 
 /// `minhash_from_lean(bytea) → (signature, seed, scheme)`
 fn minhash_from_lean(call: &Call) -> Result<Option<Datum>> {
-    let Some(lean) = call.bytes(0) else {
-        return Ok(None);
-    };
-    let lean = sketch::from_lean(lean)?;
+    let lean = sketch::from_lean(call.bytes(0).given()?)?;
     if lean.seed == 0 {
         // minhash(..., seed => 0) makes signatures of seed 1: those would be compared with these.
         return Err(not_supported("LeanMinHash has seed 0, which is not supported").set_hint(
@@ -144,15 +126,10 @@ fn minhash_from_lean(call: &Call) -> Result<Option<Datum>> {
 
 /// `minhash_to_lean(integer[], scheme, seed, byte_order) → bytea`
 fn minhash_to_lean(call: &Call) -> Result<Option<Datum>> {
-    let (Some(signature), Some(scheme), Some(seed), Some(order)) =
-        (call.int4_array(0)?, call.text(1)?, call.int8(2), call.text(3)?)
-    else {
-        return Ok(None);
-    };
-    let scheme: Scheme = scheme.parse()?;
+    let (scheme, seed): (Scheme, _) = (call.text(1).given()?.parse()?, call.int8(2).given()?);
     let seed = if seed == 0 { scheme.default_seed() } else { seed };
-    let order = order.parse()?;
-    let lean = sketch::to_lean(signature, scheme, seed, order)?;
+    let order = call.text(3).given()?.parse()?;
+    let lean = sketch::to_lean(call.int4_array(0).given()?, scheme, seed, order)?;
     Ok(Some(bytes::write(&lean)))
 }
 
@@ -173,20 +150,17 @@ pub(super) fn signature_of(scheme: Scheme, signature: &[i32]) -> Result<&[i32]> 
 /// `minhash_union(integer[], integer[], scheme) → integer[]`
 fn minhash_union(call: &Call) -> Result<Option<Datum>> {
     // A set without a signature is empty: the other one is the union.
-    let Some((a, b, scheme)) = two_signatures(call)? else {
+    if (0..3).any(|argument| call.datum(argument).is_none()) {
         return Ok(call.text(2)?.and_then(|_| call.datum(0).or(call.datum(1))));
-    };
-    let union = sketch::union(a, b, scheme)?;
-    Ok(Some(array::write_int4(&union)))
+    }
+    let (a, b, scheme) = two_signatures(call)?;
+    Ok(Some(array::write_int4(&sketch::union(a, b, scheme)?)))
 }
 
 /// `minhash_cardinality(integer[], scheme) → (cardinality, error)`
 fn minhash_cardinality(call: &Call) -> Result<Option<Datum>> {
-    let (Some(signature), Some(scheme)) = (call.int4_array(0)?, call.text(1)?) else {
-        return Ok(None);
-    };
-    let scheme = scheme.parse()?;
-    let signature = signature_of(scheme, signature)?;
+    let scheme = call.text(1).given()?.parse()?;
+    let signature = signature_of(scheme, call.int4_array(0).given()?)?;
     let found = sketch::cardinality(signature, scheme)?;
     let row = [found.estimate, found.standard_error].map(|value| Some(float8_datum(value)));
     result_row(call, row).map(Some)
@@ -194,9 +168,7 @@ fn minhash_cardinality(call: &Call) -> Result<Option<Datum>> {
 
 /// `minhash_containment(integer[], integer[], scheme) → (containment_a, containment_b)`
 fn minhash_containment(call: &Call) -> Result<Option<Datum>> {
-    let Some((a, b, scheme)) = two_signatures(call)? else {
-        return Ok(None);
-    };
+    let (a, b, scheme) = two_signatures(call)?;
     let jaccard = sketch::estimate_jaccard(a, b)?;
     let cardinality = |signature| sketch::cardinality(signature, scheme);
     let (in_a, in_b) = (cardinality(a)?.estimate, cardinality(b)?.estimate);
@@ -204,83 +176,58 @@ fn minhash_containment(call: &Call) -> Result<Option<Datum>> {
     result_row(call, [of_a, of_b].map(|value| value.map(float8_datum))).map(Some)
 }
 
-type TwoSignatures<'a> = (&'a [i32], &'a [i32], Scheme);
-
 /// Two signatures of a scheme: the first three arguments.
-fn two_signatures(call: &Call) -> Result<Option<TwoSignatures<'_>>> {
-    let (Some(a), Some(b), Some(scheme)) =
-        (call.int4_array(0)?, call.int4_array(1)?, call.text(2)?)
-    else {
-        return Ok(None);
-    };
-    let scheme = scheme.parse()?;
-    Ok(Some((signature_of(scheme, a)?, signature_of(scheme, b)?, scheme)))
+fn two_signatures(call: &Call) -> Result<(&[i32], &[i32], Scheme)> {
+    let scheme = call.text(2).given()?.parse()?;
+    let signature = |argument| signature_of(scheme, call.int4_array(argument).given()?);
+    Ok((signature(0)?, signature(1)?, scheme))
 }
 
 /// `minhash_jaccard(integer[], integer[]) → double precision`
 fn minhash_jaccard(call: &Call) -> Result<Option<Datum>> {
-    let (Some(a), Some(b)) = (call.int4_array(0)?, call.int4_array(1)?) else {
-        return Ok(None);
-    };
-    sketch::estimate_jaccard(a, b).map(|estimate| Some(float8_datum(estimate))).map_err(Into::into)
+    let (a, b) = (call.int4_array(0).given()?, call.int4_array(1).given()?);
+    Ok(Some(float8_datum(sketch::estimate_jaccard(a, b)?)))
 }
 
 /// `minhash_jaccard(integer[], integer[], slot_bits) → double precision`: of packed signatures.
 fn minhash_jaccard_packed(call: &Call) -> Result<Option<Datum>> {
-    let (Some(a), Some(b), Some(slot_bits)) =
-        (call.int4_array(0)?, call.int4_array(1)?, call.int4(2))
-    else {
-        return Ok(None);
-    };
-    let slot_bits = SlotBits::of(slot_bits.into())?;
-    slot_bits
-        .estimate_jaccard(a, b)
-        .map(|estimate| Some(float8_datum(estimate)))
-        .map_err(Into::into)
+    let (a, b) = (call.int4_array(0).given()?, call.int4_array(1).given()?);
+    let slot_bits = SlotBits::of(call.int4(2).given()?.into())?;
+    Ok(Some(float8_datum(slot_bits.estimate_jaccard(a, b)?)))
 }
 
 /// `minhash_error(num_perm, jaccard) → double precision`
 fn minhash_error(call: &Call) -> Result<Option<Datum>> {
-    let (Some(num_perm), Some(jaccard)) = (call.int4(0), call.float8(1)) else {
-        return Ok(None);
-    };
-    let error = sketch::standard_error(num_perm.into(), jaccard)?;
-    Ok(Some(float8_datum(error)))
+    let (num_perm, jaccard) = (call.int4(0).given()?, call.float8(1).given()?);
+    Ok(Some(float8_datum(sketch::standard_error(num_perm.into(), jaccard)?)))
 }
 
 /// `band_hashes(integer[], bands, rows) → bigint[]`
 fn band_hashes(call: &Call) -> Result<Option<Datum>> {
-    let (Some(signature), Some(banding)) = (call.int4_array(0)?, banding(call, 1)?) else {
-        return Ok(None);
-    };
     let mut hashes = Vec::new();
-    banding.hashes(signature, &mut hashes)?;
+    banding(call, 1)?.hashes(call.int4_array(0).given()?, &mut hashes)?;
     Ok(Some(array::write_int8(&hashes)))
 }
 
 /// `lsh_probability(jaccard, bands, rows) → double precision`
 fn lsh_probability(call: &Call) -> Result<Option<Datum>> {
-    let Some(jaccard) = call.float8(0) else { return Ok(None) };
+    let jaccard = call.float8(0).given()?;
     if !(0.0..=1.0).contains(&jaccard) {
         return Err(invalid_parameter(format!("jaccard must be between 0 and 1, not {jaccard}")));
     }
-    Ok(banding(call, 1)?.map(|banding| float8_datum(banding.probability(jaccard))))
+    Ok(Some(float8_datum(banding(call, 1)?.probability(jaccard))))
 }
 
 /// `lsh_threshold(bands, rows) → double precision`
 fn lsh_threshold(call: &Call) -> Result<Option<Datum>> {
-    Ok(banding(call, 0)?.map(|banding| float8_datum(banding.threshold())))
+    Ok(Some(float8_datum(banding(call, 0)?.threshold())))
 }
 
 /// `lsh_params(threshold, num_perm, recall) → SETOF (bands, rows, recall_at_threshold, probes)`: one row.
 fn lsh_params(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let (Some(threshold), Some(num_perm), Some(recall)) =
-        (call.float8(0), call.int4(1), call.float8(2))
-    else {
-        return Ok(None);
-    };
-    let banding = Banding::for_recall(threshold, num_perm.into(), recall)?;
+    let (threshold, recall) = (call.float8(0).given()?, call.float8(2).given()?);
+    let banding = Banding::for_recall(threshold, call.int4(1).given()?.into(), recall)?;
     result.push(&[
         Some(Datum::from(banding.bands() as i32)),
         Some(Datum::from(banding.rows() as i32)),
@@ -291,9 +238,7 @@ fn lsh_params(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// The arguments `bands` and `rows`, from argument `first` on.
-fn banding(call: &Call, first: usize) -> Result<Option<Banding>> {
-    let (Some(bands), Some(rows)) = (call.int4(first), call.int4(first + 1)) else {
-        return Ok(None);
-    };
-    Banding::new(bands.into(), rows.into()).map(Some).map_err(Into::into)
+fn banding(call: &Call, first: usize) -> Result<Banding> {
+    let (bands, rows) = (call.int4(first).given()?, call.int4(first + 1).given()?);
+    Banding::new(bands.into(), rows.into()).map_err(Into::into)
 }

@@ -12,7 +12,7 @@ use sketch::{Config, Element, ElementHash, FoundIn, Normalization, memory, word_
 
 use crate::error::Result;
 use crate::options::Options;
-use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::call::{Call, Strict, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::{array, text};
@@ -30,35 +30,25 @@ sql_function!(minlsh_passage_coverage, passage_coverage);
 
 /// `normalize_text(text, normalization, stop_words) → text`
 fn normalize_text(call: &Call) -> Result<Option<Datum>> {
-    let (Some(body), Some(normalization), Some(stop_words)) =
-        (call.text(0)?, call.text(1)?, call.text(2)?)
-    else {
-        return Ok(None);
-    };
-    let config = Options {
-        normalization: normalization.into(),
-        stop_words: stop_words.into(),
+    let options = Options {
+        normalization: call.text(1).given()?.into(),
+        stop_words: call.text(2).given()?.into(),
         ..Options::default()
-    }
-    .config()?;
+    };
+    let (config, body) = (options.config()?, call.text(0).given()?);
     let normalized = sketch::normalize_text(&config, body, &mut check_interrupts)?;
     Ok(Some(text::write(&normalized)))
 }
 
 /// `tokens(text, unit, normalization, stop_words) → text[]`
 fn tokens(call: &Call) -> Result<Option<Datum>> {
-    let (Some(body), Some(unit), Some(normalization), Some(stop_words)) =
-        (call.text(0)?, call.text(1)?, call.text(2)?, call.text(3)?)
-    else {
-        return Ok(None);
-    };
-    let config = Options {
-        unit: unit.into(),
-        normalization: normalization.into(),
-        stop_words: stop_words.into(),
+    let options = Options {
+        unit: call.text(1).given()?.into(),
+        normalization: call.text(2).given()?.into(),
+        stop_words: call.text(3).given()?.into(),
         ..Options::default()
-    }
-    .config()?;
+    };
+    let (config, body) = (options.config()?, call.text(0).given()?);
     let mut found = array::TextArray::default();
     sketch::tokens(&config, body, &mut check_interrupts, &mut |token| found.push(token))?;
     Ok(Some(found.write()))
@@ -67,9 +57,7 @@ fn tokens(call: &Call) -> Result<Option<Datum>> {
 /// `shingles(text, shingle_size, unit, normalization, stop_words, bag) → text[]`: the distinct
 /// shingles, in order of first occurrence; of a bag all of them.
 fn shingles(call: &Call) -> Result<Option<Datum>> {
-    let Some((text, config)) = cut_text(call)? else {
-        return Ok(None);
-    };
+    let (text, config) = cut_text(call)?;
     let mut seen = AHashSet::new();
     let mut found = array::TextArray::default();
     sketch::for_each_shingle(&config, text, &mut check_interrupts, &mut |shingle| {
@@ -83,9 +71,7 @@ fn shingles(call: &Call) -> Result<Option<Datum>> {
 /// `shingle_hashes(text, shingle_size, unit, normalization, stop_words, bag) → bigint[]`: their hashes,
 /// in the same order; of a bag those of its elements, in another.
 fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
-    let Some((text, config)) = cut_text(call)? else {
-        return Ok(None);
-    };
+    let (text, config) = cut_text(call)?;
     let mut hashes = Vec::new();
     sketch::shingle_hashes(&config, text, &mut hashes, &mut check_interrupts)?;
     let (mut seen, mut distinct) = (AHashSet::new(), Vec::new());
@@ -101,19 +87,14 @@ fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// The text that is the first argument, and how it is cut.
-fn cut_text(call: &Call) -> Result<Option<(&str, Config)>> {
-    let (Some(text), Some(options)) = (call.text(0)?, Options::shingling(call, 1, 2, 3)?) else {
-        return Ok(None);
-    };
-    Ok(Some((text, options.config()?)))
+fn cut_text(call: &Call) -> Result<(&str, Config)> {
+    Ok((call.text(0).given()?, Options::shingling(call, 1, 2, 3)?.config()?))
 }
 
 /// `text_profile(text, min_token_len, quant_rate) → SETOF (token, count)`
 fn text_profile(call: &Call) -> Result<Option<Datum>> {
     let rows = ResultRows::start(call)?;
-    let Some((body, min_token_len, quant_rate)) = profiled(call)? else {
-        return Ok(None);
-    };
+    let (body, min_token_len, quant_rate) = profiled(call)?;
     let profile = sketch::text_profile(body, min_token_len, quant_rate, &mut check_interrupts);
     let profile = profile?;
     for (i, (token, count)) in profile.iter().enumerate() {
@@ -128,9 +109,7 @@ fn text_profile(call: &Call) -> Result<Option<Datum>> {
 
 /// `text_profile_signature(text, min_token_len, quant_rate) → text`: as `md5()` writes it.
 fn text_profile_signature(call: &Call) -> Result<Option<Datum>> {
-    let Some((body, min_token_len, quant_rate)) = profiled(call)? else {
-        return Ok(None);
-    };
+    let (body, min_token_len, quant_rate) = profiled(call)?;
     let signature =
         sketch::text_profile_signature(body, min_token_len, quant_rate, &mut check_interrupts);
     let hexadecimal = |digest: [u8; 16]| digest.map(|byte| format!("{byte:02x}")).concat();
@@ -138,13 +117,8 @@ fn text_profile_signature(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// The arguments of both.
-fn profiled(call: &Call) -> Result<Option<(&str, i64, f64)>> {
-    let (Some(body), Some(min_token_len), Some(quant_rate)) =
-        (call.text(0)?, call.int4(1), call.float8(2))
-    else {
-        return Ok(None);
-    };
-    Ok(Some((body, min_token_len.into(), quant_rate)))
+fn profiled(call: &Call) -> Result<(&str, i64, f64)> {
+    Ok((call.text(0).given()?, call.int4(1).given()?.into(), call.float8(2).given()?))
 }
 
 /// `minlsh_diff(a, b, normalization) → SETOF (found_in, passage)`
@@ -162,7 +136,7 @@ fn diff(call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_marked_diff(a, b, normalization) → text`: as wdiff marks it.
 fn marked_diff(call: &Call) -> Result<Option<Datum>> {
     let mut marked = String::new();
-    let found = each_part(call, &mut |found_in, passage| {
+    each_part(call, &mut |found_in, passage| {
         let (before, after) = match found_in {
             FoundIn::Both => ("", ""),
             FoundIn::A => ("[-", "-]"),
@@ -175,26 +149,21 @@ fn marked_diff(call: &Call) -> Result<Option<Datum>> {
         }
         Ok(())
     })?;
-    Ok(found.then(|| text::write(&marked)))
+    Ok(Some(text::write(&marked)))
 }
 
-/// Calls `visit` with each part; false if an argument is NULL.
-fn each_part(call: &Call, visit: &mut dyn FnMut(FoundIn, &str) -> Result<()>) -> Result<bool> {
-    let (Some(a), Some(b), Some(normalization)) = (call.text(0)?, call.text(1)?, call.text(2)?)
-    else {
-        return Ok(false);
-    };
-    let config = Options { normalization: normalization.into(), ..Options::default() }.config()?;
-    word_diff(config.normalization(), a, b, &mut check_interrupts, visit)?;
-    Ok(true)
+/// Calls `visit` with each part.
+fn each_part(call: &Call, visit: &mut dyn FnMut(FoundIn, &str) -> Result<()>) -> Result<()> {
+    let (a, b) = (call.text(0).given()?, call.text(1).given()?);
+    let normalization = call.text(2).given()?.into();
+    let config = Options { normalization, ..Options::default() }.config()?;
+    word_diff(config.normalization(), a, b, &mut check_interrupts, visit)
 }
 
 /// `shared_passages(a text, b text, min_match, normalization)
 /// → (a_from, a_length, b_from, b_length integer, passage text)`: by place in the first text.
 fn shared_passages(call: &Call) -> Result<Option<Datum>> {
-    let Some(TwoTexts { a, b, min_match, normalization }) = TwoTexts::read(call)? else {
-        return Ok(None);
-    };
+    let TwoTexts { a, b, min_match, normalization } = TwoTexts::read(call)?;
     let rows = ResultRows::start(call)?;
     let read = |text| Characters::with_places(&normalization, text, &mut check_interrupts);
     let (read_a, read_b) = (read(a)?, read(b)?);
@@ -222,9 +191,7 @@ fn shared_passages(call: &Call) -> Result<Option<Datum>> {
 
 /// `passage_coverage(passage text, body text, min_match, normalization) → double precision`
 fn passage_coverage(call: &Call) -> Result<Option<Datum>> {
-    let Some(TwoTexts { a, b, min_match, normalization }) = TwoTexts::read(call)? else {
-        return Ok(None);
-    };
+    let TwoTexts { a, b, min_match, normalization } = TwoTexts::read(call)?;
     let read = |text| Characters::of(&normalization, text, &mut check_interrupts);
     let (passage, body) = (read(a)?, read(b)?);
     let length = passage.len();
@@ -245,18 +212,13 @@ struct TwoTexts<'a> {
 }
 
 impl<'a> TwoTexts<'a> {
-    fn read(call: &'a Call) -> Result<Option<Self>> {
-        let (Some(a), Some(b), Some(min_match), Some(normalization)) =
-            (call.text(0)?, call.text(1)?, call.int4(2), call.text(3)?)
-        else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
-            a,
-            b,
-            min_match: valid_min_match(min_match.into())?,
-            normalization: valid_normalization(normalization)?,
-        }))
+    fn read(call: &'a Call) -> Result<Self> {
+        Ok(Self {
+            a: call.text(0).given()?,
+            b: call.text(1).given()?,
+            min_match: valid_min_match(call.int4(2).given()?.into())?,
+            normalization: valid_normalization(call.text(3).given()?)?,
+        })
     }
 }
 

@@ -15,7 +15,7 @@ use crate::functions::with_sketcher;
 use crate::lookup::find;
 use crate::memory::of_explanation;
 use crate::options::{IndexOptions, Options, Threshold};
-use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::call::{Call, Strict, float8_datum, sql_function};
 use crate::pg::catalog::base_element_type;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::output::Output;
@@ -74,19 +74,15 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
 /// scheme, seed, recall) → one row`: of texts that need not be stored.
 fn explain_texts(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let (Some(a), Some(b), Some(threshold), Some(options)) =
-        (call.bytes(0), call.bytes(1), call.float8(2), Options::shingling(call, 3, 4, 5)?)
-    else {
-        return Ok(None);
+    let options = Options {
+        num_perm: call.int4(8).given()?,
+        scheme: call.text(9).given()?.into(),
+        seed: call.int8(10).given()?,
+        ..Options::shingling(call, 3, 4, 5)?
     };
-    let (Some(num_perm), Some(scheme), Some(seed), Some(recall)) =
-        (call.int4(8), call.text(9)?, call.int8(10), call.float8(11))
-    else {
-        return Ok(None);
-    };
-    let config = Options { num_perm, scheme: scheme.into(), seed, ..options }.config()?;
-    let threshold = Threshold::new(threshold)?;
-    let settings = IndexOptions::new(config, threshold, recall)?;
+    let threshold = Threshold::new(call.float8(2).given()?)?;
+    let settings = IndexOptions::new(options.config()?, threshold, call.float8(11).given()?)?;
+    let (a, b) = (call.bytes(0).given()?, call.bytes(1).given()?);
     show(&result, &settings, threshold, &Operand::of_text(a), &Operand::of_text(b))?;
     Ok(None)
 }

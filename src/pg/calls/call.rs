@@ -7,9 +7,10 @@
 use pgrx::fcinfo::{pg_arg_is_null, pg_getarg_datum};
 use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::PgSqlErrorCode;
 use sketch::memory;
 
-use crate::error::Result;
+use crate::error::{Result, error};
 use crate::pg::parameter::Parameter;
 use crate::pg::{array, bytes, catalog, text};
 
@@ -42,6 +43,25 @@ macro_rules! sql_function {
     };
 }
 pub(crate) use sql_function;
+
+/// An argument of a function that is STRICT, which is never NULL.
+pub trait Strict<T> {
+    /// The argument; an error if somebody has declared the function otherwise.
+    fn given(self) -> Result<T>;
+}
+
+impl<T> Strict<T> for Option<T> {
+    fn given(self) -> Result<T> {
+        let code = PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED;
+        self.ok_or_else(|| error(code, "an argument of a STRICT function is NULL"))
+    }
+}
+
+impl<T> Strict<T> for Result<Option<T>> {
+    fn given(self) -> Result<T> {
+        self?.given()
+    }
+}
 
 /// One call in progress.
 pub struct Call {
