@@ -8,9 +8,9 @@ use pgrx::pg_sys::{self, Oid};
 
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, not_supported};
-use crate::extension::Extension;
 use crate::index::info::Info;
 use crate::options::IndexOptions;
+use crate::pg::call::Extension;
 use crate::pg::names::{relation_name, visible_name};
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::rights::no_such_relation;

@@ -8,7 +8,6 @@ mod clusters;
 mod corpus;
 mod document;
 mod error;
-mod extension;
 mod functions;
 mod index;
 mod indexed;
@@ -19,8 +18,6 @@ mod pg;
 mod row_key;
 mod settings;
 mod side_table;
-mod spool;
-mod wrong_calls;
 
 use pgrx::prelude::*;
 

@@ -114,15 +114,11 @@ pub struct JobShares {
 }
 
 impl JobShares {
-    /// A job that a user starts by itself.
-    pub fn of_corpus() -> Self {
-        Self::of(maintenance())
-    }
-
-    /// The same, where boilerplate is left out.
-    pub fn of_corpus_without_boilerplate() -> Self {
+    /// A job that a user starts by itself, where boilerplate may be left out.
+    pub fn of_corpus(without_boilerplate: bool) -> Self {
         let all = maintenance();
-        Self { boilerplate: all / 4, ..Self::of(all - all / 4) }
+        let boilerplate = if without_boilerplate { all / 4 } else { 0 };
+        Self { boilerplate, ..Self::of(all - boilerplate) }
     }
 
     fn of(all: usize) -> Self {

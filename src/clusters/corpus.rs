@@ -17,7 +17,8 @@ use crate::corpus::groups::group::Group;
 use crate::corpus::jobs::apart::ApartKeys;
 use crate::corpus::jobs::{Question, Work, linkage};
 use crate::corpus::reading::keys::Members;
-use crate::corpus::source::arguments::{Arguments, Criteria, Positions};
+use crate::corpus::source::arguments::Arguments;
+use crate::corpus::source::reader::Criteria;
 use crate::error::{Result, wrong_state};
 use crate::pg::call::float8_datum;
 use crate::pg::document_keys::DocumentKeys;
@@ -27,11 +28,6 @@ use crate::pg::row::Continue;
 use crate::pg::snapshot::ActiveSnapshot;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::text;
-
-const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 6 };
-
-/// Arguments of the corpus job.
-const ARGUMENTS: usize = 15;
 
 /// A hash of 128 bits of a normalised text: texts with the same one are copies, for they have the same shingles.
 pub type Fingerprint = [u8; 16];
@@ -55,14 +51,14 @@ impl TrackedCorpus<'_> {
             return Err(wrong_state("the index of the tracked clusters was dropped meanwhile")
                 .set_hint("Create it again, and track the clusters again."));
         }
-        let mut values = vec![None; ARGUMENTS];
-        values[0] = Some(text::write(&names::qualified(index)));
-        values[POSITIONS.threshold] = Some(float8_datum(threshold));
         // There is no column of the empty name.
         let key = tracked.documents.column(tracked.key.column);
         let key = key.map(|column| names::quoted(&column.name)).unwrap_or_default();
-        values[POSITIONS.options - 2] = Some(text::write(&key));
-        let arguments = Arguments::new(values, POSITIONS);
+        let arguments = Arguments::new(&[
+            ("source", text::write(&names::qualified(index))),
+            ("threshold", float8_datum(threshold)),
+            ("key_column", text::write(&key)),
+        ]);
         let mut apart = DocumentKeys::new(tables.key, tracked.key.collation())?;
         tables.each("SELECT a, b FROM {apart}", &[], |rows, row| {
             for column in [1, 2] {
@@ -73,7 +69,8 @@ impl TrackedCorpus<'_> {
             }
             Ok(Continue::Yes)
         })?;
-        Ok(Question::new(session, &arguments, false)?.with_apart(ApartKeys::new(apart)?))
+        Ok(Question::new(session, &arguments, &["source"], false)?
+            .with_apart(ApartKeys::new(apart)?))
     }
 
     /// Compares the members of some clusters, as they have just been written, with the member of the least key. Of

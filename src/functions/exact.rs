@@ -11,8 +11,8 @@ use crate::pg::call::{Call, Strict, float8_datum, sql_function};
 use crate::pg::catalog::{self, base_element_type};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::order::Order;
+use crate::pg::temp_file::Spool;
 use crate::pg::{array, bytes, text};
-use crate::spool::Spool;
 
 // `jaccard(text, text, shingle_size, unit, normalization, stop_words, bag) → double precision`, and so `containment()`:
 // the share of the first in the second

@@ -11,7 +11,6 @@ use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
 
 use crate::error::Result;
-use crate::extension::access_method;
 use crate::index::layout::{Entry, u64_to_tid};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::pages::LockedPage;
@@ -20,7 +19,7 @@ use crate::index::table_scan::{IndexedRows, Share};
 use crate::index::{stored_options, tree_check};
 use crate::memory;
 use crate::options::IndexOptions;
-use crate::pg::catalog::{CatalogRow, table_of_index};
+use crate::pg::catalog::{CatalogRow, access_method, table_of_index};
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
 use crate::pg::rights::no_such_relation;

@@ -29,7 +29,6 @@ use crate::document::constructors::Outline;
 use crate::document::kind::Kind;
 use crate::document::value::{BandSearch, TypedValue};
 use crate::error::Result;
-use crate::extension::access_method;
 use crate::index::descent::{self, WantedEntries};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::options::{IndexOptions, Options, Threshold, same_shingling};
@@ -356,7 +355,7 @@ fn similar(query: Query, operator: Oid, variable: &Variable, value: Option<Node>
         let operators = [operator, pg_sys::get_commutator(operator)];
         operators.iter().any(|operator| pg_sys::op_in_opfamily(*operator, family))
     };
-    let indexes = variable.indexes(access_method());
+    let indexes = variable.indexes(catalog::access_method());
     let mut indexes = indexes.into_iter().filter(|(_, family)| takes(*family));
     // SAFETY: a constant of the query that is planned, which is not NULL, as checked above.
     let sought = unsafe { TypedValue::new(constant.constvalue, constant.consttype) };

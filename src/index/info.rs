@@ -9,7 +9,6 @@ use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error, invalid_parameter, wrong_state};
-use crate::extension::access_method;
 use crate::index::layout::SCOPE_HASH;
 use crate::index::stored_options;
 use crate::options::{IndexOptions, Threshold};
@@ -81,7 +80,7 @@ impl Info {
     /// All indexes of this database in the order of their OIDs, whatever state they are in; without the partitions of
     /// others, and what is temporary in other sessions.
     pub fn oids_of_all() -> Vec<Oid> {
-        let classes = OperatorClass::of_method(access_method()).into_iter();
+        let classes = OperatorClass::of_method(catalog::access_method()).into_iter();
         let mut indexes: Vec<Oid> = classes
             .filter(|class| !is_scope_class(class.family, class.input_type))
             .flat_map(|class| dependency::indexes_of_class(class.oid))
@@ -108,7 +107,7 @@ impl Info {
             oid: index,
             name,
             table,
-            method: access_method(),
+            method: catalog::access_method(),
             valid: true,
             primary: false,
             unique: false,
@@ -119,7 +118,7 @@ impl Info {
     }
 
     fn of(index: Index) -> Option<Self> {
-        let ours = index.method == access_method();
+        let ours = index.method == catalog::access_method();
         let place = index.columns.iter().position(|column| !is_scope(column)).filter(|_| ours)?;
         Some(Self {
             kind: {

@@ -13,12 +13,11 @@ use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error, invalid_parameter};
-use crate::extension::Extension;
 use crate::index::info::Info;
 use crate::indexed::{Indexed, of_documents};
 use crate::lookup::session_cache;
 use crate::options::{Threshold, Verify};
-use crate::pg::call::Call;
+use crate::pg::call::{Call, Extension};
 use crate::pg::catalog;
 use crate::pg::dependency;
 use crate::pg::index::Index;
@@ -61,7 +60,7 @@ pub fn of_relation(call: &Call, relation: Oid) -> Result<Option<Rc<Indexed>>> {
 
 impl Finder {
     fn of(call: &Call, argument: &'static str) -> Self {
-        Self { extension: Extension::of(call), argument }
+        Self { extension: call.extension(), argument }
     }
 
     /// The index that `named` is, or that it has.

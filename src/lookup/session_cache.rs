@@ -11,8 +11,8 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::error::Result;
-use crate::extension::Extension;
 use crate::indexed::Indexed;
+use crate::pg::call::Extension;
 use crate::pg::names::search_path;
 use crate::pg::relation::{self, Lock};
 use crate::pg::restricted::current_role;

@@ -23,7 +23,6 @@ use sketch::memory;
 use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error, wrong_state};
-use crate::extension::missing;
 use crate::index::info::Info;
 use crate::options::{IndexOptions, Threshold};
 use crate::pg::index::SearchOperator;
@@ -114,7 +113,10 @@ impl SideTable {
         let content = Content::of_slots(signature)?;
         let (value, snapshot) = (Document { threshold, content }.write(), Snapshot::statement());
         let index = storage.signature_index();
-        let operator = SearchOperator::only_of(index.family()).ok_or_else(missing)?;
+        let operator = SearchOperator::only_of(index.family()).ok_or_else(|| {
+            wrong_state("the loaded library minlsh does not match the installed functions")
+                .set_hint("Update them with ALTER EXTENSION minlsh UPDATE.")
+        })?;
         let mut memory = Memory::scratch(c"minlsh candidate");
         let visit = |row: &Row| {
             memory.run_and_reset(|| {

@@ -40,7 +40,7 @@ pub struct Apart<'a> {
 impl<'a> Apart<'a> {
     /// Those of the argument, if it was passed.
     pub fn given(session: &'a Session, arguments: &Arguments) -> Result<Option<Self>> {
-        let Some(datum) = arguments.apart() else { return Ok(None) };
+        let Some(datum) = arguments.raw("apart") else { return Ok(None) };
         let text = raw_text(datum);
         let from = if is_query(text.to_bytes()) {
             let (statement, _) =

@@ -11,20 +11,15 @@ use crate::corpus::groups::group::Group;
 use crate::corpus::jobs::Work;
 use crate::corpus::jobs::linkage::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
 use crate::corpus::reading::keys::Members;
-use crate::corpus::source::arguments::{Arguments, Positions, raw_text};
+use crate::corpus::source::arguments::{Arguments, raw_text};
 use crate::error::{Result, invalid_parameter, notice, shortened};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::Session;
 
 sql_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
 sql_function!(minlsh_near_duplicate_plan, near_duplicate_plan);
 sql_function!(minlsh_near_duplicate_bridges, near_duplicate_bridges);
-
-const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 7 };
-const PLAN_POSITIONS: Positions = Positions { threshold: 1, verify: 3, options: 7 };
-const BRIDGES_POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 6 };
 
 /// Of fewer documents none is said to share a template.
 const TEMPLATE_LEAST: u32 = 1000;
@@ -35,10 +30,9 @@ const TEMPLATE_SHARE: u64 = 100;
 /// (doc_id, cluster_id, similarity, size, weakest_link, least_similar, least_is_exact)`
 fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let arguments = Arguments::of(call, POSITIONS);
+    let arguments = Arguments::of(call);
     let linkage = linkage(&arguments)?;
-    let session = Session::open();
-    let work = Work::of_one(&session, &arguments, None)?;
+    let work = Work::of(&arguments, &["source"], None)?;
     let ranks = Ranks::of(&work.members.sorted())?;
     each(work, linkage, &ranks, &mut |cluster, members| write(cluster, members, &result))
         .map(|()| None)
@@ -89,9 +83,9 @@ fn each(
     Ok(())
 }
 
-/// Reads how clusters are made: the argument behind `verify`.
+/// Reads how clusters are made.
 fn linkage(arguments: &Arguments) -> Result<Linkage> {
-    match arguments.text(POSITIONS.verify + 1)? {
+    match arguments.text("linkage")? {
         None | Some("single") => Ok(single_linkage),
         Some("leader") => Ok(leader_clusters),
         Some(other) => Err(invalid_parameter(format!(
@@ -116,8 +110,8 @@ fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
             Some(float8_datum(similarity)),
             Some(Datum::from(size)),
             Some(float8_datum(cluster.weakest_link)),
-            Some(float8_datum(cluster.least_similar.similarity)),
-            Some(Datum::from(cluster.least_similar.is_exact)),
+            Some(float8_datum(cluster.least_similar)),
+            Some(Datum::from(cluster.least_is_exact)),
         ]);
     }
 }
@@ -128,17 +122,19 @@ fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
 /// whatever columns there are.
 fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let arguments = Arguments::of(call, PLAN_POSITIONS);
-    let keep = arguments.raw(PLAN_POSITIONS.threshold + 1).map(raw_text);
+    let arguments = Arguments::of(call);
+    let keep = arguments.raw("keep").map(raw_text);
     if keep.as_ref().is_some_and(|keep| keep.to_bytes().trim_ascii().is_empty()) {
         return Err(invalid_parameter("keep must not be empty").set_hint(
             "Pass an ORDER BY list, such as 'published_at DESC, length(body) DESC', or NULL to keep the \
              lowest key.",
         ));
     }
-    let session = Session::open();
-    let work = Work::of_one(&session, &arguments, keep.as_deref())?;
-    let ranks = if keep.is_some() { Ranks::AsRead } else { Ranks::of(&work.members.sorted())? };
+    let work = Work::of(&arguments, &["source"], keep.as_deref())?;
+    // By name they are as they were read.
+    let all = 0..work.members.len();
+    let ranks = if keep.is_some() { all.collect() } else { work.members.sorted() };
+    let ranks = Ranks::of(&ranks)?;
     each(work, leader_clusters, &ranks, &mut |cluster, members| {
         for &(document, similarity) in &cluster.members {
             check_interrupts();
@@ -153,9 +149,7 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
 /// (cluster_id, doc_a, doc_b, similarity, size_a, size_b)`
 fn near_duplicate_bridges(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let session = Session::open();
-    let Work { members, mut batches, .. } =
-        Work::of_one(&session, &Arguments::of(call, BRIDGES_POSITIONS), None)?;
+    let Work { members, mut batches, .. } = Work::of(&Arguments::of(call), &["source"], None)?;
     // In the order of keys.
     let ranks = Ranks::of(&members.sorted())?;
     batches.each(

@@ -25,37 +25,23 @@ pub struct Cluster {
     pub distinct: usize,
     /// The weakest link that holds the cluster together.
     pub weakest_link: f64,
-    /// The two documents that have the least in common.
-    pub least_similar: Least,
-}
-
-/// The least similarity of two documents of a cluster.
-#[derive(Clone, Copy)]
-pub struct Least {
-    pub similarity: f64,
-    /// True if all pairs were looked at; else there may be a lower one.
-    pub is_exact: bool,
+    /// The similarity of the two documents that have the least in common.
+    pub least_similar: f64,
+    /// True if all pairs were looked at for it; else there may be a lower one.
+    pub least_is_exact: bool,
 }
 
 /// The least similar pair of distinct documents, which may be one: then all are copies.
-fn least(group: &mut Group, distinct: &[u32]) -> Result<Least, Error> {
+fn least(group: &mut Group, distinct: &[u32]) -> Result<(f64, bool), Error> {
     let found = least_similar(distinct, COMPARE_PAIRS, |a, b| {
         group.check_interrupts()?;
         group.measure(a, b)
     })?;
-    Ok(found.map_or(Least { similarity: 1.0, is_exact: true }, |least| Least {
-        similarity: least.pair.similarity,
-        is_exact: least.is_exact,
-    }))
+    Ok(found.map_or((1.0, true), |least| (least.pair.similarity, least.is_exact)))
 }
 
-/// The rank of each document in the order of keys, or in the order in which documents are to be kept.
-pub enum Ranks {
-    /// The order in which they were read.
-    AsRead,
-    /// By name.
-    Of(Vec<u32>),
-}
+/// The rank of each document by name: in the order of keys, or in the order in which documents are to be kept.
+pub struct Ranks(Vec<u32>);
 
 impl Ranks {
     /// The order in which `sorted` has the documents.
@@ -64,15 +50,12 @@ impl Ranks {
         for (rank, &document) in (0..).zip(sorted) {
             ranks[document as usize] = rank;
         }
-        Ok(Self::Of(ranks))
+        Ok(Self(ranks))
     }
 
-    /// The place of a document.
+    /// The rank of a document.
     pub fn rank(&self, name: u32) -> u32 {
-        match self {
-            Self::AsRead => name,
-            Self::Of(ranks) => ranks[name as usize],
-        }
+        self.0[name as usize]
     }
 
     /// Puts clusters in the order of their representatives.
@@ -112,10 +95,16 @@ pub fn single_linkage(
             group.check_interrupts()?;
             members.push((group.name(document), group.measure(first, document)?));
         }
-        let least_similar = least(group, &distinct)?;
-        let representative = group.name(first);
-        let distinct = distinct.len();
-        Ok(Cluster { representative, members, distinct, weakest_link, least_similar })
+        let (least_similar, least_is_exact) = least(group, &distinct)?;
+        let (representative, distinct) = (group.name(first), distinct.len());
+        Ok(Cluster {
+            representative,
+            members,
+            distinct,
+            weakest_link,
+            least_similar,
+            least_is_exact,
+        })
     };
     group.each(&all, &describe, emit)?;
     Ok(left_out)
@@ -161,11 +150,16 @@ pub fn leader_clusters(
         let weakest_link = members.iter().map(|(_, similarity)| *similarity).fold(1.0, f64::min);
         let representative = members.remove(0).0;
         if !members.is_empty() {
-            let distinct = cluster.iter().map(|(_, member, _)| *member);
-            let distinct = memory::collect(distinct)?;
-            let least_similar = least(group, &distinct)?;
-            let distinct = distinct.len();
-            emit(Cluster { representative, members, distinct, weakest_link, least_similar })?;
+            let distinct = memory::collect(cluster.iter().map(|(_, member, _)| *member))?;
+            let (least_similar, least_is_exact) = least(group, &distinct)?;
+            emit(Cluster {
+                representative,
+                members,
+                distinct: distinct.len(),
+                weakest_link,
+                least_similar,
+                least_is_exact,
+            })?;
         }
     }
     Ok(left_out)

@@ -18,11 +18,12 @@ use crate::corpus::reading::keys::{KeyCheck, Members};
 use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::Source;
-use crate::corpus::source::arguments::{Arguments, Criteria};
+use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::columns::common;
 use crate::corpus::source::criteria::criteria;
-use crate::corpus::source::row_filter::RowFilter;
+use crate::corpus::source::reader::Criteria;
 use crate::corpus::source::row_spool::{Again, RowSpools};
+use crate::corpus::source::rows::RowFilter;
 use crate::error::Result;
 use crate::memory::JobShares;
 use crate::pg::document_keys::DocumentKeys;
@@ -38,21 +39,30 @@ pub struct Work {
     pub read: u32,
 }
 
-/// A source, and how its documents are compared.
+/// A source or two, and how their documents are compared.
 pub struct Question<'a> {
     session: &'a Session,
-    source: [Source; 1],
+    sources: Vec<Source>,
     criteria: Criteria,
     apart: Option<ApartKeys>,
 }
 
 impl<'a> Question<'a> {
-    /// Reads the arguments; `has_order` says that rows come in an order of their own.
-    pub fn new(session: &'a Session, arguments: &Arguments, has_order: bool) -> Result<Self> {
-        let source = [Source::read(session, arguments, 0, "source", has_order)?];
-        let criteria = criteria(session, arguments, &source)?;
-        source[0].notice(arguments, &criteria)?;
-        Ok(Self { session, source, criteria, apart: None })
+    /// Reads the arguments, of which those of some names are sources; `has_order` says that rows come in an order of
+    /// their own.
+    pub fn new(
+        session: &'a Session,
+        arguments: &Arguments,
+        names: &[&'static str],
+        has_order: bool,
+    ) -> Result<Self> {
+        let read = |name: &&'static str| Source::read(session, arguments, name, has_order);
+        let sources = names.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let criteria = criteria(session, arguments, &sources)?;
+        if let [source] = &sources[..] {
+            source.notice(arguments, &criteria)?;
+        }
+        Ok(Self { session, sources, criteria, apart: None })
     }
 
     /// The same, but documents of these pairs of keys count as not similar.
@@ -69,9 +79,9 @@ impl<'a> Question<'a> {
         self.apart.as_ref().is_some_and(|apart| unsafe { apart.names(key) })
     }
 
-    /// The source.
+    /// The source, the first of two.
     pub fn source(&self) -> &Source {
-        &self.source[0]
+        &self.sources[0]
     }
 
     /// The criteria by which documents are compared.
@@ -80,20 +90,19 @@ impl<'a> Question<'a> {
     }
 
     /// The work of all documents, in the order of `keep` if that is given.
-    pub fn of_all(self, keep: Option<&CStr>) -> Result<Work> {
-        let Self { session, source, criteria, apart } = self;
-        let buckets = source[0].buckets_for(&criteria, keep);
+    pub fn of_all(&self, keep: Option<&CStr>) -> Result<Work> {
+        let buckets = match &self.sources[..] {
+            [source] => source.buckets_for(&self.criteria, keep),
+            _ => None,
+        };
+        let criteria = self.criteria.clone();
         let criteria = buckets.map_or(criteria.clone(), |buckets| buckets.fit(criteria));
-        let filter = buckets.map_or(RowFilter::All, RowFilter::Buckets);
-        let work = Work::start(session, &source, criteria, keep, filter)?;
-        work.without(apart.as_ref())
+        self.work(criteria, keep, buckets.map_or(RowFilter::All, RowFilter::Buckets))
     }
 
     /// The work of those of some keys, which the source has once at most.
     pub fn of_keys(&self, key: &Key, keys: &DocumentKeys) -> Result<Work> {
-        let (criteria, filter) = (self.criteria.clone(), RowFilter::Keys(key, keys));
-        let work = Work::start(self.session, &self.source, criteria, None, filter)?;
-        work.without(self.apart.as_ref())
+        self.work(self.criteria.clone(), None, RowFilter::Keys(key, keys))
     }
 
     /// Calls `visit` with the rows of some keys: key, document and scopes of each.
@@ -106,47 +115,12 @@ impl<'a> Question<'a> {
         let rows = self.source().rows(self.session, None, RowFilter::Keys(key, keys))?;
         rows.each(&mut |row| visit(row.row))
     }
-}
 
-impl Work {
-    /// Reads one source, in the order of `keep` if that is given.
-    pub fn of_one(session: &Session, arguments: &Arguments, keep: Option<&CStr>) -> Result<Self> {
-        let apart = Apart::given(session, arguments)?;
-        Question::new(session, arguments, keep.is_some())?.of_all(keep)?.without(apart.as_ref())
-    }
-
-    /// Reads two sources, to be compared with each other.
-    pub fn of_two(session: &Session, arguments: &Arguments) -> Result<Self> {
-        let a = Source::read(session, arguments, 0, "a", false)?;
-        let b = Source::read(session, arguments, 1, "b", false)?;
-        let (sources, apart) = ([a, b], Apart::given(session, arguments)?);
-        let criteria = criteria(session, arguments, &sources)?;
-        let work = Self::start(session, &sources, criteria, None, RowFilter::All)?;
-        work.without(apart.as_ref())
-    }
-
-    /// The same, where some pairs count as not similar.
-    fn without(mut self, apart: Option<&impl KeepsApart>) -> Result<Self> {
-        if let Some(apart) = apart {
-            self.batches.keep_apart(apart.pairs(&self.members)?);
-        }
-        Ok(self)
-    }
-
-    fn start(
-        session: &Session,
-        sources: &[Source],
-        criteria: Criteria,
-        keep: Option<&CStr>,
-        filter: RowFilter,
-    ) -> Result<Self> {
+    fn work(&self, criteria: Criteria, keep: Option<&CStr>, filter: RowFilter) -> Result<Work> {
+        let sources = &self.sources[..];
         let scopes = Scopes::new(&common("scope", sources, |source| Some(source.scope_types()))?)?;
         let is_collected = sources.iter().any(|source| source.origin.is_some());
-        let memory = if is_collected {
-            JobShares::of_corpus_without_boilerplate()
-        } else {
-            JobShares::of_corpus()
-        };
+        let memory = JobShares::of_corpus(is_collected);
         let collecting = is_collected.then(|| {
             let column = common("boilerplate", sources, Source::origin_type)?;
             Collecting::new(&criteria, &column)
@@ -162,7 +136,7 @@ impl Work {
             if !spools.0.is_empty() {
                 second = documents.len();
             }
-            let rows = source.rows(session, keep, filter)?;
+            let rows = source.rows(self.session, keep, filter)?;
             let mut spool = source.spool(&rows, memory.rows / sources.len());
             let without = documents.read(&rows, &KeyCheck::of(source), &mut spool)?;
             spools.0.push((spool, without));
@@ -171,7 +145,25 @@ impl Work {
         documents.sign_collected(&memory, &mut spools)?;
         let mut rows = NamedRows { spools, members };
         let batches = Batches::gather(documents, &mut rows, second, criteria, &memory)?;
-        Ok(Self { members: rows.members, batches, read })
+        Work { members: rows.members, batches, read }.without(self.apart.as_ref())
+    }
+}
+
+impl Work {
+    /// Reads the sources of those names, in the order of `keep` if that is given.
+    pub fn of(arguments: &Arguments, names: &[&'static str], keep: Option<&CStr>) -> Result<Self> {
+        let session = Session::open();
+        let apart = Apart::given(&session, arguments)?;
+        let question = Question::new(&session, arguments, names, keep.is_some())?;
+        question.of_all(keep)?.without(apart.as_ref())
+    }
+
+    /// The same, where some pairs count as not similar.
+    fn without(mut self, apart: Option<&impl KeepsApart>) -> Result<Self> {
+        if let Some(apart) = apart {
+            self.batches.keep_apart(apart.pairs(&self.members)?);
+        }
+        Ok(self)
     }
 }
 

@@ -10,27 +10,35 @@ use crate::corpus::groups::group::Group;
 use crate::corpus::groups::{Emit, Taker};
 use crate::corpus::jobs::Work;
 use crate::corpus::reading::keys::Members;
-use crate::corpus::source::arguments::{Arguments, Positions};
+use crate::corpus::source::arguments::Arguments;
 use crate::error::{Result, out_of_memory};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::Session;
 
 sql_function!(minlsh_near_duplicate_pairs, near_duplicate_pairs);
 sql_function!(minlsh_near_duplicates_between, near_duplicates_between);
 
-const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 6 };
-const POSITIONS_BETWEEN: Positions = Positions { threshold: 2, verify: 3, options: 7 };
-
 /// `near_duplicate_pairs(source, threshold, verify, body, ...) → (doc_a, doc_b, similarity)`
 fn near_duplicate_pairs(call: &Call) -> Result<Option<Datum>> {
+    list(call, &["source"])
+}
+
+/// `near_duplicates_between(a, b, threshold, verify, body, ...) → (doc_a, doc_b, similarity)`
+fn near_duplicates_between(call: &Call) -> Result<Option<Datum>> {
+    list(call, &["a", "b"])
+}
+
+/// Lists the pairs of one source, or of two.
+fn list(call: &Call, sources: &[&'static str]) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let session = Session::open();
-    let Work { members, mut batches, .. } =
-        Work::of_one(&session, &Arguments::of(call, POSITIONS), None)?;
-    let mut rows = PairRows { members: &members, rows: &result, copies: VecDeque::new(), left: 0 };
-    batches.each(&of_group, &mut rows)?;
+    let Work { members, mut batches, .. } = Work::of(&Arguments::of(call), sources, None)?;
+    let has_two = sources.len() > 1;
+    let second = has_two.then(|| members.second());
+    let copies = VecDeque::new();
+    let mut rows = PairRows { members: &members, has_two, rows: &result, copies, left: 0 };
+    let judge = |group: &mut Group, emit: &mut Emit<FoundPairs>| of_group(group, second, emit);
+    batches.each(&judge, &mut rows)?;
     rows.give(u64::MAX);
     Ok(None)
 }
@@ -53,6 +61,8 @@ const AT_A_TIME: usize = 4096;
 /// a time while threads compare other documents.
 struct PairRows<'a> {
     members: &'a Members,
+    /// True if they are of two sources.
+    has_two: bool,
     rows: &'a ResultRows,
     copies: VecDeque<Copies>,
     /// The number of their pairs that were not given out.
@@ -98,10 +108,12 @@ impl Taker<FoundPairs> for PairRows<'_> {
     fn take(&mut self, found: FoundPairs) -> Result<()> {
         let members = self.members;
         match found {
-            FoundPairs::Pair(a, b, similarity) if members.compare(a, b).is_lt() => {
+            FoundPairs::Pair(a, b, similarity) => {
+                // The lower key first, or the document of the first source.
+                let is_first = if self.has_two { a < b } else { members.compare(a, b).is_lt() };
+                let (a, b) = if is_first { (a, b) } else { (b, a) };
                 self.pair(a, b, similarity);
             }
-            FoundPairs::Pair(a, b, similarity) => self.pair(b, a, similarity),
             FoundPairs::Copies(mut names) => {
                 sort_by(&mut names, |a, b| members.compare(*a, *b), &mut check_interrupts);
                 let count = names.len() as u64;
@@ -120,115 +132,54 @@ impl Taker<FoundPairs> for PairRows<'_> {
     }
 }
 
-/// The pairs of a group.
-fn of_group(group: &mut Group, emit: &mut Emit<FoundPairs>) -> std::result::Result<LeftOut, Error> {
+/// The side of a document by name, where the second of two sources begins with the document `second`.
+fn side(name: u32, second: Option<u32>) -> PairSide {
+    match second {
+        None => PairSide::Both,
+        Some(second) if name < second => PairSide::Left,
+        Some(_) => PairSide::Right,
+    }
+}
+
+/// The pairs of a group. Of two sources, each has a document of both.
+fn of_group(
+    group: &mut Group,
+    second: Option<u32>,
+    emit: &mut Emit<FoundPairs>,
+) -> std::result::Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
+    let pair = |emit: &mut Emit<FoundPairs>, a: u32, b: u32, similarity: f64| {
+        let is_wanted = second.is_none() || side(a, second) != side(b, second);
+        if is_wanted { emit(FoundPairs::Pair(a, b, similarity)) } else { Ok(()) }
+    };
+    // Of each leader, and of its copies.
+    let all = 0..identical.documents();
+    let mut sides = memory::collect(all.map(|document| side(group.name(document), second)))?;
     // Those among exact copies.
     for (leader, copies) in identical.groups() {
-        if copies.clone().nth(MANY).is_some() {
-            let all = std::iter::once(leader).chain(copies);
-            emit(FoundPairs::Copies(memory::collect(all.map(|copy| group.name(copy)))?))?;
+        let own = &mut sides[leader as usize];
+        if copies.clone().any(|copy| side(group.name(copy), second) != *own) {
+            *own = PairSide::Both;
+        }
+        let is_many = second.is_none() && copies.clone().nth(MANY).is_some();
+        let mut rest = std::iter::once(leader).chain(copies);
+        if is_many {
+            emit(FoundPairs::Copies(memory::collect(rest.map(|copy| group.name(copy)))?))?;
             continue;
         }
-        let mut rest = std::iter::once(leader).chain(copies);
         while let Some(a) = rest.next() {
             group.check_interrupts()?;
-            rest.clone()
-                .try_for_each(|b| emit(FoundPairs::Pair(group.name(a), group.name(b), 1.0)))?;
+            rest.clone().try_for_each(|b| pair(emit, group.name(a), group.name(b), 1.0))?;
         }
     }
     let limit = group.limit();
-    pairs(group, &identical, &|_| PairSide::Both, limit, &mut |group, pair| {
-        for a in identical.members(pair.a) {
+    pairs(group, &identical, &|leader| sides[leader as usize], limit, &mut |group, found| {
+        for a in identical.members(found.a) {
             group.check_interrupts()?;
-            for b in identical.members(pair.b) {
-                emit(FoundPairs::Pair(group.name(a), group.name(b), pair.similarity))?;
+            for b in identical.members(found.b) {
+                pair(emit, group.name(a), group.name(b), found.similarity)?;
             }
         }
         Ok(())
     })
-}
-
-/// `near_duplicates_between(a, b, threshold, verify, body, ...) → (doc_a, doc_b, similarity)`
-fn near_duplicates_between(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
-    let session = Session::open();
-    let Work { members, mut batches, .. } =
-        Work::of_two(&session, &Arguments::of(call, POSITIONS_BETWEEN))?;
-    let second = members.second();
-    batches.each(
-        &|group: &mut Group, emit: &mut Emit<PairAcross>| Across { second, emit }.group(group),
-        &mut |(a, b, similarity): PairAcross| {
-            result.push(&[members.key(a), members.key(b), float8_datum(similarity)].map(Some));
-            Ok(())
-        },
-    )?;
-    Ok(None)
-}
-
-/// A document of each collection by name, and their similarity.
-type PairAcross = (u32, u32, f64);
-
-struct Across<'a, 'b> {
-    /// The first document of the second collection.
-    second: u32,
-    emit: &'a mut Emit<'b, PairAcross>,
-}
-
-impl Across<'_, '_> {
-    /// Gives out the pairs of a group.
-    fn group(&mut self, group: &mut Group) -> std::result::Result<LeftOut, Error> {
-        let identical = Identical::group(group)?;
-        for (leader, _) in identical.groups() {
-            self.cross(group, &identical, leader, leader, 1.0)?;
-        }
-        let sides = self.sides(group, &identical)?;
-        let side = |leader: u32| sides[leader as usize];
-        let limit = group.limit();
-        pairs(group, &identical, &side, limit, &mut |group, pair| {
-            self.cross(group, &identical, pair.a, pair.b, pair.similarity)?;
-            self.cross(group, &identical, pair.b, pair.a, pair.similarity)
-        })
-    }
-
-    /// For each leader, in which of the two collections its members are.
-    fn sides(
-        &self,
-        group: &Group,
-        identical: &Identical,
-    ) -> std::result::Result<Vec<PairSide>, Error> {
-        let side = |document: u32| {
-            if group.name(document) < self.second { PairSide::Left } else { PairSide::Right }
-        };
-        let mut sides = memory::collect((0..identical.documents()).map(side))?;
-        for (leader, copies) in identical.groups() {
-            for copy in copies {
-                if side(copy) != sides[leader as usize] {
-                    sides[leader as usize] = PairSide::Both;
-                }
-            }
-        }
-        Ok(sides)
-    }
-
-    /// Gives out the pairs of the members of leader `a` in the first collection with those of `b`
-    /// in the second.
-    fn cross(
-        &mut self,
-        group: &mut Group,
-        identical: &Identical,
-        a: u32,
-        b: u32,
-        similarity: f64,
-    ) -> std::result::Result<(), Error> {
-        for a in identical.members(a) {
-            group.check_interrupts()?;
-            let a = group.name(a);
-            let others = identical.members(b).map(|b| group.name(b));
-            for b in others.filter(|b| a < self.second && *b >= self.second) {
-                (self.emit)((a, b, similarity))?;
-            }
-        }
-        Ok(())
-    }
 }

@@ -12,13 +12,12 @@ use crate::corpus::groups::{Batches, Emit, RowsAgain, VisitDocument};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::Scopes;
-use crate::corpus::source::arguments::{Arguments, Positions};
+use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::criteria::criteria_of;
 use crate::corpus::source::reader::{Own, Reader};
 use crate::corpus::source::row_spool::SpooledRow;
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter, not_supported};
-use crate::extension::Extension;
 use crate::memory::JobShares;
 use crate::pg::bytes::{self, MAX_ALLOC_SIZE};
 use crate::pg::call::{Call, sql_function};
@@ -28,8 +27,6 @@ use crate::pg::type_storage::TypeStorage;
 use crate::pg::window::Window;
 
 sql_function!(minlsh_near_duplicate_cluster, near_duplicate_cluster);
-
-const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 3 };
 
 /// `near_duplicate_cluster(body, threshold, verify, shingle_size, ...) OVER (...) → bigint`
 ///
@@ -53,9 +50,7 @@ fn near_duplicate_cluster(call: &Call) -> Result<Option<Datum>> {
 
 /// Finds the clusters of a partition.
 fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
-    let values = (0..call.count()).map(|argument| window.argument(argument)).collect();
-    let mut arguments = Arguments::new(values, POSITIONS);
-    arguments.extension = Extension::of(call);
+    let arguments = Arguments::read(call, |argument| window.argument(argument));
     let kind =
         Kind::of_type(call.argument_type(0), arguments.extension.document).unwrap_or(Kind::Text);
     check_options(call, window, first.len() as u32)?;

@@ -10,7 +10,7 @@ use sketch::memory;
 use sketch::passage::CharacterOffsets;
 use sketch::pipeline::{Shared, Sharing, TextBatch};
 
-use crate::corpus::passages::question::PassageQuestion;
+use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, TextPairs, Texts};
 use crate::corpus::passages::windows::{self, WindowPlace};
 use crate::corpus::reading::keys::Members;
@@ -33,7 +33,9 @@ const RECENT: usize = 1 << 16;
 /// → (a_id, b_id, a_from, a_length, b_from, b_length, passage)`
 fn passages_between(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let (question, coverage, max_documents) = PassageQuestion::of_two(call)?;
+    let question = PassageQuestion { sources: &["b", "a"], ..PassageQuestion::of(call, false)? };
+    let coverage = question.coverage()?;
+    let max_documents = question.documents("max_documents", 1)?;
     let session = Session::open();
     let (mut texts, sorter) = Texts::read(&session, &question, TextForm::Original)?;
     // Documents of `a` have the numbers behind those of `b`.

@@ -9,7 +9,7 @@ use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
 use sketch::pipeline::{CountOf, Find, GivenText, PassageCut, Stripping, Test, TextBatch};
 use sketch::{counted, memory};
 
-use crate::corpus::passages::question::PassageQuestion;
+use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, Texts, Visit};
 use crate::corpus::passages::windows::{
     EachWindow, Look, Looking, WEIGHT, WindowCounts, finder, test,
@@ -27,18 +27,32 @@ use crate::pg::text;
 sql_function!(minlsh_common_passages, common_passages);
 sql_function!(minlsh_strip_passages, strip_passages);
 
+/// Texts, and what enough of them have in common.
+struct Common {
+    texts: Texts,
+    min_documents: u32,
+    frequent: Arc<Frequent>,
+    counts: Arc<WindowCounts>,
+}
+
+impl Common {
+    fn of(question: &PassageQuestion) -> Result<Self> {
+        let min_documents = question.documents("min_documents", 2)?;
+        let session = Session::open();
+        let (mut texts, sorter) = Texts::read(&session, question, TextForm::Original)?;
+        let frequent = Frequent::of(sorter, texts.share, |_, _, count| count == min_documents)?;
+        let counts = WindowCounts::of(&mut texts, &frequent, min_documents)?;
+        Ok(Self { texts, min_documents, frequent, counts })
+    }
+}
+
 /// `common_passages(source, min_documents, ...) → (documents, passage_length, passage, doc_id, passage_from)`
 fn common_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let (question, min_documents) = PassageQuestion::of_common(call)?;
-    let session = Session::open();
-    let (mut texts, sorter) = Texts::read(&session, &question, TextForm::Original)?;
-    let frequent = Frequent::of(sorter, texts.share, |_, _, count| count == min_documents)?;
-    let counts = WindowCounts::of(&mut texts, &frequent, min_documents)?;
-    let wanted: Test = {
-        let counts = counts.clone();
-        Arc::new(move |window| counts.get(window).is_some())
-    };
+    let question = PassageQuestion::of(call, true)?;
+    let Common { mut texts, min_documents, frequent, counts } = Common::of(&question)?;
+    let of_window = counts.clone();
+    let wanted: Test = Arc::new(move |window| of_window.get(window).is_some());
     let cut = texts.cut.clone();
     let taken = memory::filled(false, counts.len())?;
     let context = Memory::scratch(c"minlsh passages listed");
@@ -129,11 +143,9 @@ impl Look for Listing<'_> {
 /// `strip_passages(source, min_documents, ...) → (doc_id, body, removed)`
 fn strip_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let (question, min_documents) = PassageQuestion::of_common(call)?;
-    let session = Session::open();
-    let (mut texts, sorter) = Texts::read(&session, &question.keeping_short(), TextForm::Original)?;
-    let frequent = Frequent::of(sorter, texts.share, |_, _, count| count == min_documents)?;
-    let counts = WindowCounts::of(&mut texts, &frequent, min_documents)?;
+    let question =
+        PassageQuestion { short: "returned unchanged", ..PassageQuestion::of(call, true)? };
+    let Common { mut texts, frequent, counts, .. } = Common::of(&question)?;
     let count: CountOf = Arc::new(move |window| counts.get(window).map(|counted| counted.0));
     let cut = texts.cut.clone();
     let mut writing =

@@ -14,7 +14,7 @@ use pgrx::pg_sys::Datum;
 use sketch::memory;
 use sketch::pipeline::{Asking, Containing, Find, GivenText, TextBatch};
 
-use crate::corpus::passages::question::PassageQuestion;
+use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{TextForm, TextPairs, Texts};
 use crate::corpus::reading::keys::Members;
 use crate::corpus::reading::progress::JobPhase;
@@ -29,6 +29,8 @@ use crate::settings::bucket_limit;
 
 sql_function!(minlsh_contained_documents, contained_documents);
 
+const DEFAULT_COVERAGE: f64 = 0.9;
+
 /// The mark of a fingerprint that is asked for, among those that texts have.
 const ASKED: u64 = 1 << 63;
 
@@ -38,7 +40,8 @@ const COST: usize = 10;
 /// `contained_documents(source, coverage, ...) → (doc_id, container_id, coverage, containers)`
 fn contained_documents(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let (question, coverage) = PassageQuestion::of_contained(call)?;
+    let question = PassageQuestion::of(call, true)?;
+    let coverage = question.coverage()?.unwrap_or(DEFAULT_COVERAGE);
     let session = Session::open();
     let (texts, fingerprints) = Texts::read(&session, &question, TextForm::Normalized)?;
     let mut job = Containment { texts, coverage };

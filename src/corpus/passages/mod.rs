@@ -2,7 +2,6 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `question` | the arguments |
 //! | `texts` | reads the sources once, sorts the fingerprints of its texts, and has threads look at texts |
 //! | `windows` | windows of fingerprints that enough documents have, told apart by a hash of 64 bits of all their characters |
 //! | `common` | what many documents have in common, and the documents without it |
@@ -16,7 +15,72 @@
 mod between;
 mod common;
 mod contained;
-mod question;
 mod repeated;
 mod texts;
 mod windows;
+
+use sketch::passage::{valid_coverage, valid_min_match, valid_normalization};
+use sketch::pipeline::PassageCut;
+use sketch::{DEFAULT_MIN_MATCH, counted};
+
+use crate::corpus::source::arguments::Arguments;
+use crate::error::{Result, invalid_parameter};
+use crate::pg::call::Call;
+
+/// The default of the numbers of documents that boilerplate is told by.
+const DEFAULT_DOCUMENTS: u32 = 100;
+
+/// The question to a job. An argument that is NULL is the default.
+struct PassageQuestion {
+    arguments: Arguments,
+    /// The arguments that are sources, in the order in which they are read.
+    sources: &'static [&'static str],
+    /// The definition of a passage.
+    cut: PassageCut,
+    /// True if equal texts count once.
+    collapses: bool,
+    /// What becomes of texts that are too short for a passage.
+    short: &'static str,
+}
+
+impl PassageQuestion {
+    /// Reads the arguments of a job over one source.
+    fn of(call: &Call, collapses: bool) -> Result<Self> {
+        let arguments = Arguments::of(call);
+        let min_match = arguments.int4("min_match").map_or(DEFAULT_MIN_MATCH as i64, i64::from);
+        let normalization = arguments.text("normalization")?.unwrap_or("plain");
+        let cut = PassageCut {
+            min_match: valid_min_match(min_match)?,
+            normalization: valid_normalization(normalization)?,
+        };
+        Ok(Self { arguments, sources: &["source"], cut, collapses, short: "left out" })
+    }
+
+    /// The share of a document that another one must have, if it was passed.
+    fn coverage(&self) -> Result<Option<f64>> {
+        let coverage = self.arguments.float8("coverage").map(valid_coverage);
+        coverage.transpose().map_err(Into::into)
+    }
+
+    /// The argument of that name: a number of documents by which boilerplate is told, `least` or more.
+    fn documents(&self, name: &str, least: i32) -> Result<u32> {
+        match self.arguments.int4(name) {
+            None => Ok(DEFAULT_DOCUMENTS),
+            Some(given) if given >= least => Ok(given as u32),
+            Some(other) => {
+                Err(invalid_parameter(format!("{name} must be at least {least}, not {other}"))
+                    .set_hint(
+                        "Use the number of documents that make a passage boilerplate, such as 100.",
+                    ))
+            }
+        }
+    }
+
+    /// Says what became of so many texts that are too short for a passage.
+    fn notice_short(&self, count: usize) {
+        if count > 0 {
+            let (texts, verb) = (counted(count, "text"), if count == 1 { "is" } else { "are" });
+            pgrx::notice!("{texts} shorter than min_match {verb} {}", self.short);
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::Datum;
 
-use crate::corpus::passages::question::PassageQuestion;
+use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, Texts};
 use crate::corpus::passages::windows::{self, WindowPlace};
 use crate::corpus::reading::progress::JobPhase;
@@ -23,7 +23,7 @@ const MARKS: u64 = 3;
 /// `repeated_passages(source, ...) → (doc_id, passage_from, passage_length, of_doc_id, of_from)`
 fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let question = PassageQuestion::of_repeated(call)?;
+    let question = PassageQuestion::of(call, false)?;
     let session = Session::open();
     let (mut texts, sorter) = Texts::read(&session, &question, TextForm::Original)?;
     let frequent = Frequent::of(sorter, texts.share, |_, _, count| count == 2)?;

@@ -13,13 +13,13 @@ use sketch::pipeline::{
     Find, Fingerprinting, GivenText, Hands, PassageCut, TextBatch, TextFinder, hands,
 };
 
-use crate::corpus::passages::question::PassageQuestion;
+use crate::corpus::passages::PassageQuestion;
 use crate::corpus::reading::keys::{KeyCheck, Members};
 use crate::corpus::reading::progress::{JobPhase, Progress};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::corpus::source::columns::common;
-use crate::corpus::source::row_filter::RowFilter;
+use crate::corpus::source::rows::RowFilter;
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter};
 use crate::index::layout::Entry;
@@ -30,8 +30,8 @@ use crate::pg::lossless;
 use crate::pg::memory::Memory;
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
+use crate::pg::temp_file::Spool;
 use crate::pg::worker_threads::setting;
-use crate::spool::Spool;
 
 /// Bytes of texts in a batch.
 const BATCH: usize = 128 << 10;
@@ -142,8 +142,8 @@ impl Texts {
         form: TextForm,
     ) -> Result<(Self, Sorter)> {
         let PassageQuestion { arguments, sources, cut, collapses, .. } = question;
-        let sources = sources.iter().map(|(place, name)| {
-            let source = Source::read(session, arguments, *place, name, false)?;
+        let sources = sources.iter().map(|name| {
+            let source = Source::read(session, arguments, name, false)?;
             if source.kind == Kind::Text {
                 return Ok(source);
             }
@@ -155,26 +155,28 @@ impl Texts {
             Scopes::new(&common("scope", &sources, |source| Some(source.scope_types()))?)?;
         let key_types: Vec<_> = sources.iter().map(Source::key_column).collect();
         let relation = sources.iter().find_map(|source| source.relation);
-        let JobShares { rows: share, reading: out, .. } = JobShares::of_corpus();
-        let mut keys = Members::new(&key_types)?;
+        let JobShares { rows: share, reading: out, .. } = JobShares::of_corpus(false);
+        let mut texts = Self {
+            kept: KeptTexts { spool: Spool::new(share), documents: Vec::new() },
+            keys: Members::new(&key_types)?,
+            cut: cut.clone(),
+            share,
+            out,
+            progress: Rc::new(Progress::start(relation)),
+        };
         let mut intake = TextIntake {
             seen: AHashMap::new(),
-            kept: KeptTexts { spool: Spool::new(share), documents: Vec::new() },
             sorter: Sorter::new(share),
             collapses: *collapses,
             min_match: cut.min_match,
             short: 0,
-            progress: Rc::new(Progress::start(relation)),
             form,
         };
         let make = || Fingerprinting::new(cut.clone(), form == TextForm::Normalized);
-        let own = TextFinder(make()?);
-        let threads = intake.progress.threads();
-        let mut others = || finders(threads, &make);
+        let progress = texts.progress.clone();
         // For one text.
         let mut context = Memory::scratch(c"minlsh passages");
-        hands(setting(out), own, &mut others, |hands| -> Result<()> {
-            let mut feeder = Feeder::new(hands, out, 1);
+        texts.by_hands(1, &make, |feeder, kept, keys| {
             for (part, source) in sources.iter().enumerate() {
                 let (first, check) = (keys.len(), KeyCheck::of(source));
                 let mut hashes = Vec::new();
@@ -191,12 +193,13 @@ impl Texts {
                     let number = keys.len();
                     // SAFETY: the key column of the rows that this source gives, of whose types `keys` was made.
                     unsafe { keys.push(part, key)? };
+                    progress.read(keys.len().into());
                     let salt = Scope::salt(scope);
                     context.run_and_reset(|| {
                         // SAFETY: a text: the kind of the source was found to be that.
                         let text = unsafe { lossless::read(body)? };
                         let given = GivenText { number, salt, text: &text, known: &[] };
-                        feeder.push(given, &mut |batch| intake.take(batch))
+                        feeder.push(given, &mut |batch| intake.take(kept, batch))
                     })
                 })?;
                 check.finish(hashes, |look| {
@@ -206,12 +209,10 @@ impl Texts {
                     })
                 })?;
             }
-            feeder.finish(&mut |batch| intake.take(batch))
+            feeder.finish(&mut |batch| intake.take(kept, batch))
         })?;
-        let TextIntake { kept, sorter, short, progress, .. } = intake;
-        question.notice_short(short);
-        let cut = cut.clone();
-        Ok((Self { kept, keys, cut, share, out, progress }, sorter))
+        question.notice_short(intake.short);
+        Ok((texts, intake.sorter))
     }
 
     /// Has threads look at each text, and at copies if `with_copies`. What is found in a text takes up to `weight`
@@ -315,22 +316,17 @@ impl Texts {
         &mut self,
         weight: usize,
         make: &dyn Fn() -> MadeFinder<F>,
-        feed: impl FnOnce(&mut Feeder<'_, '_, '_, F>, &mut KeptTexts, &Members) -> Result<()>,
+        feed: impl FnOnce(&mut Feeder<'_, '_, '_, F>, &mut KeptTexts, &mut Members) -> Result<()>,
     ) -> Result<()> {
         let Self { kept, keys, out, progress, .. } = self;
         let own = TextFinder(make()?);
         let threads = progress.threads();
-        let mut others = || finders(threads, make);
+        // Without memory for a finder there is a thread less.
+        let mut others = || (0..threads).filter_map(|_| make().ok().map(TextFinder)).collect();
         hands(setting(*out), own, &mut others, |hands| {
             feed(&mut Feeder::new(hands, *out, weight), kept, keys)
         })
     }
-}
-
-/// Makes the finders of the threads that may help.
-fn finders<F: Find>(threads: usize, make: &dyn Fn() -> MadeFinder<F>) -> Vec<TextFinder<F>> {
-    // Without memory for a finder there is a thread less.
-    (0..threads).filter_map(|_| make().ok().map(TextFinder)).collect()
 }
 
 /// Fills batches with texts.
@@ -393,17 +389,19 @@ impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
 struct TextIntake {
     /// A hash of each text, if equal ones count once.
     seen: AHashMap<u64, ()>,
-    kept: KeptTexts,
     form: TextForm,
     sorter: Sorter,
     collapses: bool,
     min_match: usize,
     short: usize,
-    progress: Rc<Progress>,
 }
 
 impl TextIntake {
-    fn take(&mut self, batch: &TextBatch<<Fingerprinting as Find>::Found>) -> Result<()> {
+    fn take(
+        &mut self,
+        kept: &mut KeptTexts,
+        batch: &TextBatch<<Fingerprinting as Find>::Found>,
+    ) -> Result<()> {
         for (given, (of_text, fingerprints, normalized)) in batch.texts().zip(batch.found.each()) {
             check_interrupts();
             self.short += usize::from((of_text.length as usize) < self.min_match);
@@ -416,16 +414,14 @@ impl TextIntake {
                 TextForm::Normalized => normalized,
             };
             let (salt, length, bytes) = (given.salt, of_text.length, text.len() as u32);
-            let KeptTexts { spool, documents } = &mut self.kept;
-            let place = spool.append(text.as_bytes())?;
+            let place = kept.spool.append(text.as_bytes())?;
             let document = ReadText { salt, is_copy, length, place, bytes };
-            memory::push(documents, document)?;
+            memory::push(&mut kept.documents, document)?;
             let fingerprints = if is_copy { &[] } else { fingerprints };
             fingerprints.iter().try_for_each(|entry| {
                 self.sorter.push(Entry { key: entry ^ salt, tid: of_text.number.into() })
             })?;
         }
-        self.progress.read(self.kept.documents.len() as u64);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use sketch::memory;
 
 use crate::error::{Result, SqlError};
 use crate::pg::interrupts::check_interrupts;
-use crate::spool::Spool;
+use crate::pg::temp_file::Spool;
 
 /// Documents of a block. Its part of a column is a page of the temporary file.
 const BLOCK: usize = 1024;

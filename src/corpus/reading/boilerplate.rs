@@ -17,14 +17,13 @@ use sketch::stored::{self, Packing, StoredBytes};
 use sketch::{Config, Error, Scheme, memory};
 
 use crate::corpus::reading::scopes::{Scope, Scopes};
-use crate::corpus::source::arguments::Criteria;
-use crate::corpus::source::reader::{Reader, Unread, append_bytes, append_hashes};
+use crate::corpus::source::reader::{Criteria, Reader, Unread, append_bytes, append_hashes};
 use crate::corpus::source::row_spool::RowSpools;
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter, raise};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
-use crate::spool::Spool;
+use crate::pg::temp_file::Spool;
 
 /// A document of no origin: all of it counts.
 const NONE: u32 = u32::MAX;

@@ -4,10 +4,10 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory;
 
 use crate::corpus::source::Source;
-use crate::corpus::source::row_filter::{RowFilter, SourceRow};
-use crate::corpus::source::select::SourceRows;
+use crate::corpus::source::arguments::Arguments;
+use crate::corpus::source::row_spool::SourceRow;
+use crate::corpus::source::rows::{RowFilter, SourceRows};
 use crate::error::{Result, invalid_parameter};
-use crate::pg::call::Call;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::output::Output;
@@ -71,10 +71,11 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// Reads the arguments `sample` and `sample_seed` at those places.
-    pub fn of(call: &Call, sample: usize, seed: usize) -> Result<Self> {
+    /// Reads the arguments `sample` and `sample_seed`.
+    pub fn of(arguments: &Arguments) -> Result<Self> {
         const DEFAULT: i32 = 1000;
-        let (count, seed) = (call.int4(sample).unwrap_or(DEFAULT), call.int8(seed).unwrap_or(0));
+        let count = arguments.int4("sample").unwrap_or(DEFAULT);
+        let seed = arguments.int8("sample_seed").unwrap_or(0);
         match usize::try_from(count) {
             Ok(count @ 1..) => Ok(Self { count, seed }),
             _ => Err(invalid_parameter(format!("sample must be at least 1, not {count}"))

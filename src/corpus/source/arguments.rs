@@ -1,94 +1,82 @@
 //! The arguments that all whole-corpus functions share.
 
+use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::Datum;
-use sketch::{Banding, Config};
+use sketch::Config;
 
-use crate::corpus::source::reader::Reader;
 use crate::error::Result;
-use crate::extension::Extension;
 use crate::options::{Options, Threshold, Verify};
 use crate::pg::bytes;
-use crate::pg::call::Call;
+use crate::pg::call::{Call, Extension};
 use crate::pg::text;
 
-/// The positions of the arguments in a call. From `options` on all functions have the same ones:
-/// shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed, recall, and behind them some have
-/// `boilerplate` and `apart`. Where there are sources, body, key_column and scope stand before them. Jobs of passages
-/// have options of their own, and another number in the place of the threshold.
-#[derive(Clone, Copy)]
-pub struct Positions {
-    pub threshold: usize,
-    pub verify: usize,
-    pub options: usize,
-}
-
-/// The number of options.
-const OPTIONS: usize = 9;
-
-/// The arguments of a call, each of the type that its place says.
+/// The arguments of a call by their names, which mean the same in all whole-corpus functions.
 pub struct Arguments {
-    values: Vec<Option<Datum>>,
-    positions: Positions,
+    /// Those that are not NULL.
+    values: Vec<(String, Datum)>,
     /// The extension; none where no value can be of its types.
     pub extension: Extension,
 }
 
+/// The options of signatures.
+const OPTIONS: [&str; 8] =
+    ["shingle_size", "unit", "normalization", "stop_words", "bag", "num_perm", "scheme", "seed"];
+
 impl Arguments {
-    /// Arguments, `None` for NULL.
-    pub fn new(values: Vec<Option<Datum>>, positions: Positions) -> Self {
-        Self { values, positions, extension: Extension::default() }
+    /// Arguments of no call.
+    pub fn new(values: &[(&str, Datum)]) -> Self {
+        let values = values.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        Self { values, extension: Extension::default() }
     }
 
     /// Those of `call`.
-    pub fn of(call: &Call, positions: Positions) -> Self {
-        let values = (0..call.count()).map(|place| call.datum(place)).collect();
-        Self { extension: Extension::of(call), ..Self::new(values, positions) }
+    pub fn of(call: &Call) -> Self {
+        Self::read(call, |place| call.datum(place))
     }
 
-    /// An argument as it is.
-    pub fn raw(&self, place: usize) -> Option<Datum> {
-        self.values.get(place).copied().flatten()
+    /// Those of `call`, whose values `read` gives by their places.
+    pub fn read(call: &Call, read: impl Fn(usize) -> Option<Datum>) -> Self {
+        let names = call.argument_names().into_iter().enumerate();
+        let values = names.filter_map(|(place, name)| read(place).map(|value| (name, value)));
+        Self { values: values.collect(), extension: call.extension() }
     }
 
-    /// `body`: the column of the documents.
-    pub fn body(&self) -> Option<Datum> {
-        self.raw(self.positions.options - 3)
+    /// An argument as it is; `None` if it is NULL, or if the function does not have it.
+    pub fn raw(&self, name: &str) -> Option<Datum> {
+        self.values.iter().find(|(own, _)| own == name).map(|(_, value)| *value)
     }
 
-    /// `key_column`: the column of the keys.
-    pub fn key_column(&self) -> Option<Datum> {
-        self.raw(self.positions.options - 2)
-    }
-
-    /// `scope`: the column within whose equal values documents are compared.
-    pub fn scope(&self) -> Option<Datum> {
-        self.raw(self.positions.options - 1)
-    }
-
-    /// `boilerplate`: the column that says where a document comes from.
-    pub fn boilerplate(&self) -> Option<Datum> {
-        self.raw(self.positions.options + OPTIONS)
-    }
-
-    /// `apart`: the pairs that count as not similar.
-    pub fn apart(&self) -> Option<Datum> {
-        self.raw(self.positions.options + OPTIONS + 1)
+    /// True if one of some arguments was passed.
+    pub fn has(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.raw(name).is_some())
     }
 
     /// An argument of type text as UTF-8.
-    pub fn text(&self, place: usize) -> Result<Option<&str>> {
-        // SAFETY: callers ask at places where `sql/minlsh.sql` declares the argument a text.
-        self.raw(place).map(|datum| unsafe { text::read(datum) }).transpose()
+    pub fn text(&self, name: &str) -> Result<Option<&str>> {
+        // SAFETY: callers ask for names that `sql/minlsh.sql` gives to texts alone.
+        self.raw(name).map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
-    fn int4(&self, place: usize) -> Option<i32> {
-        self.raw(place).map(|datum| datum.value() as i32)
+    /// An argument of type text as messages show it.
+    pub fn shown(&self, name: &str) -> Option<String> {
+        self.raw(name).map(|value| label(&raw_text(value)))
     }
 
-    fn float8(&self, place: usize) -> Option<f64> {
-        self.raw(place).map(|datum| f64::from_bits(datum.value() as u64))
+    /// An argument of type integer.
+    pub fn int4(&self, name: &str) -> Option<i32> {
+        self.raw(name).map(|datum| datum.value() as i32)
+    }
+
+    /// An argument of type bigint.
+    pub fn int8(&self, name: &str) -> Option<i64> {
+        self.raw(name).map(|datum| datum.value() as i64)
+    }
+
+    /// An argument of type double precision.
+    pub fn float8(&self, name: &str) -> Option<f64> {
+        self.raw(name).map(|datum| f64::from_bits(datum.value() as u64))
     }
 
     /// `verify`; NULL is the default.
@@ -102,22 +90,22 @@ impl Arguments {
                 )
             })
         };
-        self.text(self.positions.verify)?.map_or(Ok(Verify::Exact), named)
+        self.text("verify")?.map_or(Ok(Verify::Exact), named)
     }
 
     /// The threshold, if one was passed.
     pub fn threshold(&self) -> Result<Option<Threshold>> {
-        self.float8(self.positions.threshold).map(Threshold::new).transpose()
+        self.float8("threshold").map(Threshold::new).transpose()
     }
 
-    /// The recall, if one was passed.
+    /// The recall, if one was passed. Where a column of the result has that name, it has another.
     pub fn recall(&self) -> Option<f64> {
-        self.float8(self.positions.options + 8)
+        self.float8("recall").or_else(|| self.float8("wanted_recall"))
     }
 
     /// True if an option of signatures was passed.
     pub fn has_options(&self) -> bool {
-        (self.positions.options..self.positions.options + 8).any(|place| self.raw(place).is_some())
+        self.has(&OPTIONS)
     }
 
     /// The options of signatures: those that were passed, and the rest as `default` has them.
@@ -125,47 +113,23 @@ impl Arguments {
         if let (Some(config), false) = (default, self.has_options()) {
             return Ok(config.clone());
         }
-        let mut options = default.map_or_else(Options::default, Options::of);
-        let first = self.positions.options;
-        if let Some(shingle_size) = self.int4(first) {
-            options.shingle_size = shingle_size;
+        let default = default.map_or_else(Options::default, Options::of);
+        let [shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed] = OPTIONS;
+        let text = |name, default| -> Result<Cow<str>> {
+            Ok(self.text(name)?.map_or(default, Cow::Borrowed))
+        };
+        Options {
+            shingle_size: self.int4(shingle_size).unwrap_or(default.shingle_size),
+            unit: text(unit, default.unit)?,
+            normalization: text(normalization, default.normalization)?,
+            stop_words: text(stop_words, default.stop_words)?,
+            bag: self.raw(bag).map_or(default.bag, |bag| bag.value() as u8 != 0),
+            num_perm: self.int4(num_perm).unwrap_or(default.num_perm),
+            scheme: text(scheme, default.scheme)?,
+            seed: self.int8(seed).unwrap_or(default.seed),
         }
-        if let Some(unit) = self.text(first + 1)? {
-            options.unit = unit.into();
-        }
-        if let Some(normalization) = self.text(first + 2)? {
-            options.normalization = normalization.into();
-        }
-        if let Some(stop_words) = self.text(first + 3)? {
-            options.stop_words = stop_words.into();
-        }
-        if let Some(bag) = self.raw(first + 4) {
-            options.bag = bag.value() as u8 != 0;
-        }
-        if let Some(num_perm) = self.int4(first + 5) {
-            options.num_perm = num_perm;
-        }
-        if let Some(scheme) = self.text(first + 6)? {
-            options.scheme = scheme.into();
-        }
-        if let Some(seed) = self.raw(first + 7) {
-            options.seed = seed.value() as i64;
-        }
-        options.config()
+        .config()
     }
-}
-
-/// The criteria by which documents are signed, banded and compared.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Criteria {
-    pub reader: Reader,
-    pub verify: Verify,
-    pub threshold: Threshold,
-    /// The share of the pairs at the threshold that must be found.
-    pub recall: f64,
-    pub config: Config,
-    /// The bands by which documents meet.
-    pub banding: Banding,
 }
 
 /// A text in the database's encoding.

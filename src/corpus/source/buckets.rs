@@ -11,7 +11,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::{ElementHash, memory};
 
-use crate::corpus::source::arguments::Criteria;
+use crate::corpus::source::reader::Criteria;
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error};
 use crate::index::descent;

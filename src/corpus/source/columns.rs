@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::corpus::source::arguments::{Arguments, label, raw_text};
-use crate::corpus::source::{Origin, Source, has_heirs, new_name, place};
+use crate::corpus::source::{Source, has_heirs, new_name, place};
 use crate::document::kind::Kind;
 use crate::error::{JOINED, Result, error, invalid_parameter, not_supported};
 use crate::index::info::Info;
@@ -19,27 +19,12 @@ use crate::pg::select::SelectColumn;
 use crate::pg::sql;
 use crate::row_key::Key;
 
-impl Origin {
-    /// The place of its column, if it has one.
-    fn place(self) -> Option<usize> {
-        match self {
-            Self::Same => None,
-            Self::Column(place) => Some(place),
-        }
-    }
-}
-
 impl Source {
     /// Chooses the columns by which documents are grouped: those of an index, and what the call says.
     pub fn choose_groupings(&mut self, arguments: &Arguments) -> Result<()> {
-        self.scopes.extend(self.scope(arguments)?);
+        self.scopes.extend(self.column_given(arguments, "scope")?);
         self.origin = self.origin_given(arguments)?;
         Ok(())
-    }
-
-    /// The column that `scope` names, if it was passed.
-    fn scope(&self, arguments: &Arguments) -> Result<Option<usize>> {
-        arguments.scope().map(|name| self.column_named(name, "scope")).transpose()
     }
 
     /// The types and collations of the scopes.
@@ -61,27 +46,31 @@ impl Source {
     }
 
     /// The origin of documents that `boilerplate` says, if it was passed.
-    fn origin_given(&self, arguments: &Arguments) -> Result<Option<Origin>> {
-        let Some(name) = arguments.boilerplate() else { return Ok(None) };
-        if raw_text(name).to_bytes() == b"*" {
-            return Ok(Some(Origin::Same));
+    fn origin_given(&self, arguments: &Arguments) -> Result<Option<Option<usize>>> {
+        if arguments.raw("boilerplate").is_some_and(|name| raw_text(name).to_bytes() == b"*") {
+            return Ok(Some(None));
         }
-        let place = self.column_named(name, "boilerplate")?;
+        let place = self.column_given(arguments, "boilerplate")?;
+        place.into_iter().try_for_each(|place| self.check_column(place))?;
+        Ok(place.map(Some))
+    }
+
+    /// Refuses a column of a pseudo-type.
+    fn check_column(&self, place: usize) -> Result<()> {
         let SelectColumn { name, type_oid, .. } = &self.columns[place];
         let column = || format!("column \"{}\" of {}", label(name), self.argument);
-        check_type(*type_oid, column, "Cast it to text in a query.")?;
-        Ok(Some(Origin::Column(place)))
+        check_type(*type_oid, column, "Cast it to text in a query.")
     }
 
     /// The columns that are read beside key and document: those of scopes, and then that of the origin.
     pub fn groupings(&self) -> impl Iterator<Item = usize> {
-        self.scopes.iter().copied().chain(self.origin.and_then(Origin::place))
+        self.scopes.iter().copied().chain(self.origin.flatten())
     }
 
     /// The type and collation of the column of the origin: none if it is the same for all; `None` if all counts.
     pub fn origin_type(&self) -> Option<Vec<(Oid, Oid)>> {
         let column = |place| self.column_type(place);
-        self.origin.map(|origin| origin.place().map(column).into_iter().collect())
+        self.origin.map(|origin| origin.map(column).into_iter().collect())
     }
 
     /// Names that a query has given twice become new ones.
@@ -112,10 +101,10 @@ impl Source {
         relation: &Relation,
         usual: impl FnOnce() -> Option<Key>,
     ) -> Result<()> {
-        let key = match arguments.key_column() {
-            Some(name) => {
-                self.key = self.column_named(name, "key_column")?;
-                let column = relation.columns.get(self.key).map_or(0, |column| column.number);
+        let key = match self.column_given(arguments, "key_column")? {
+            Some(key) => {
+                self.key = key;
+                let column = relation.columns.get(key).map_or(0, |column| column.number);
                 Key::of_column(relation.oid, column)
             }
             None => {
@@ -140,8 +129,7 @@ impl Source {
     /// The only column of a table that can be the document: of text or of documents, else of arrays. Those that are
     /// named as key, scope or origin do not count.
     pub fn only_document(&self, arguments: &Arguments, relation: &Relation) -> Result<usize> {
-        let key = arguments.key_column();
-        let key = key.map(|name| self.column_named(name, "key_column")).transpose()?;
+        let key = self.column_given(arguments, "key_column")?;
         let of = |wanted: &[Kind], key: Option<usize>| -> Vec<usize> {
             let is_it = |place: &usize| {
                 let kind =
@@ -165,8 +153,8 @@ impl Source {
         }
         if places.len() > 1 {
             // What says where a document belongs is not the document.
-            let origin = self.origin_given(arguments)?.and_then(Origin::place);
-            let scope = self.scope(arguments)?;
+            let origin = self.origin_given(arguments)?.flatten();
+            let scope = self.column_given(arguments, "scope")?;
             places.retain(|place| ![origin, scope].contains(&Some(*place)));
         }
         let name = &relation.name;
@@ -195,12 +183,13 @@ impl Source {
         }
     }
 
-    /// The place of a column that an argument names as SQL does: folded to lower case, or quoted.
-    pub fn column_named(&self, name: pg_sys::Datum, argument: &str) -> Result<usize> {
-        let raw = raw_text(name);
+    /// The place of the column that an argument names as SQL does, folded to lower case, or quoted; `None` if it was
+    /// not passed.
+    pub fn column_given(&self, arguments: &Arguments, argument: &str) -> Result<Option<usize>> {
+        let Some(raw) = arguments.raw(argument).map(raw_text) else { return Ok(None) };
         let name = sql::identifier(&raw);
         let is_it = |column: &SelectColumn| column.name == *name.as_ref().unwrap_or(&raw);
-        self.columns.iter().position(is_it).ok_or_else(|| {
+        self.columns.iter().position(is_it).map(Some).ok_or_else(|| {
             let of = self
                 .relation
                 .map_or_else(|| self.argument.to_owned(), |oid| format!("\"{}\"", relation_name(oid)));
@@ -225,11 +214,8 @@ impl Source {
 
     /// The kind of the documents, once the types of all columns that are used are known to be those of values.
     pub fn checked_kind(&self, arguments: &Arguments) -> Result<Kind> {
-        for place in [self.key, self.body].iter().chain(&self.scopes) {
-            let SelectColumn { name, type_oid, .. } = &self.columns[*place];
-            let column = || format!("column \"{}\" of {}", label(name), self.argument);
-            check_type(*type_oid, column, "Cast it to text in a query.")?;
-        }
+        let mut used = [self.key, self.body].into_iter().chain(self.scopes.iter().copied());
+        used.try_for_each(|place| self.check_column(place))?;
         let SelectColumn { name, type_oid, .. } = &self.columns[self.body];
         let wrong = |hint: &str| {
             let (name, type_label) = (label(name), type_label(*type_oid));

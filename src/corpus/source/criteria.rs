@@ -4,9 +4,9 @@ use pgrx::prelude::*;
 use sketch::{Banding, Config, DEFAULT_RECALL};
 
 use crate::corpus::source::Source;
-use crate::corpus::source::arguments::{Arguments, Criteria};
-use crate::corpus::source::reader::{Own, Reader};
-use crate::corpus::source::row_filter::RowFilter;
+use crate::corpus::source::arguments::Arguments;
+use crate::corpus::source::reader::{Criteria, Own, Reader};
+use crate::corpus::source::rows::RowFilter;
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, invalid_parameter, notice};
 use crate::indexed::Indexed;
@@ -16,9 +16,9 @@ use crate::pg::spi::Session;
 
 impl Source {
     /// Decides how its documents are read. Documents with options of their own are looked at, all of them.
-    pub fn reader(&self, session: &Session) -> Result<Reader> {
+    fn reader(&self, session: &Session) -> Result<(Reader, Option<Own>)> {
         if self.kind != Kind::Document {
-            return Ok(Reader::new(self.kind));
+            return Ok((Reader::new(self.kind), None));
         }
         let mut own = None;
         self.rows(session, None, RowFilter::All)?.each(&mut |row| {
@@ -26,9 +26,7 @@ impl Source {
             // SAFETY: a value of the column whose kind was just found to be that of documents.
             unsafe { Own::add(&mut own, document, self.argument) }
         })?;
-        let reader = Reader::of_documents(own.as_ref());
-        *self.own.borrow_mut() = own;
-        Ok(reader)
+        Ok((Reader::of_documents(own.as_ref()), own))
     }
 
     /// Names the indexes with other options in a NOTICE, if none were passed: a table is read by the defaults.
@@ -63,9 +61,10 @@ impl Source {
 /// Decides how the documents of sources are signed, banded and compared: by the index that is named, by documents with
 /// options of their own, by arguments, else by default.
 pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) -> Result<Criteria> {
-    let mut reader: Option<Reader> = None;
+    let (mut reader, mut own): (Option<Reader>, Vec<Own>) = (None, Vec::new());
     for source in sources {
-        let other = source.reader(session)?;
+        let (other, of_documents) = source.reader(session)?;
+        own.extend(of_documents);
         match reader {
             Some(first) if first != other => {
                 return Err(invalid_parameter(format!("a has {first}, but b has {other}"))
@@ -76,7 +75,6 @@ pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) ->
     }
     let named: Vec<&Indexed> =
         sources.iter().filter_map(|source| source.named.as_deref()).collect();
-    let own: Vec<Own> = sources.iter().filter_map(|source| source.own.borrow().clone()).collect();
     decide(arguments, reader.unwrap_or(Reader::new(Kind::Text)), &named, &own)
 }
 

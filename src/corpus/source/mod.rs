@@ -10,11 +10,9 @@ pub mod columns;
 pub mod criteria;
 pub mod named;
 pub mod reader;
-pub mod row_filter;
 pub mod row_spool;
-pub mod select;
+pub mod rows;
 
-use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
@@ -24,8 +22,7 @@ use pgrx::prelude::*;
 use crate::corpus::source::arguments::{Arguments, label, raw_text};
 use crate::corpus::source::buckets::{Buckets, from_places, rows};
 use crate::corpus::source::named::{NAME, is_query, parenthesized, relation_named, select_all};
-use crate::corpus::source::reader::Own;
-use crate::corpus::source::row_filter::RowColumns;
+use crate::corpus::source::row_spool::RowColumns;
 use crate::document::kind::Kind;
 use crate::error::{JOINED, Result, error, invalid_parameter};
 use crate::index::info::{Info, Part, Text};
@@ -47,15 +44,6 @@ fn query_hint() -> String {
     format!("Select the key first and the text second, as in $$SELECT id, {JOINED} FROM docs$$.")
 }
 
-/// The origin of a document. Documents of one origin share boilerplate.
-#[derive(Clone, Copy)]
-pub enum Origin {
-    /// It is the same for all.
-    Same,
-    /// The value of the column at that place.
-    Column(usize),
-}
-
 /// A source of documents.
 pub struct Source {
     /// The name of the argument, for messages.
@@ -69,8 +57,9 @@ pub struct Source {
     pub body: usize,
     /// The columns within whose equal values documents are compared.
     pub scopes: Vec<usize>,
-    /// The origin of a document, if boilerplate does not count.
-    pub origin: Option<Origin>,
+    /// If boilerplate does not count, the column whose value is the origin of a document: documents of one origin share
+    /// boilerplate. Without a column the origin is the same for all.
+    pub origin: Option<Option<usize>>,
     pub kind: Kind,
     /// The table.
     pub relation: Option<Oid>,
@@ -80,8 +69,6 @@ pub struct Source {
     pub key_is_unique: bool,
     /// The index that was named.
     pub named: Option<Rc<Indexed>>,
-    /// The options that documents carry, once they were looked at.
-    pub own: RefCell<Option<Own>>,
     /// Indexes that know which rows are worth being read.
     buckets: Vec<Buckets>,
     /// Other indexes of the table, with their options.
@@ -89,16 +76,15 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads the argument at `place`, of the name `argument`. `has_order` says that the call gives an
-    /// order, which columns of a query may be for.
+    /// Reads the argument of that name. `has_order` says that the call gives an order, which columns of a query may be
+    /// for.
     pub fn read(
         session: &Session,
         arguments: &Arguments,
-        place: usize,
         argument: &'static str,
         has_order: bool,
     ) -> Result<Self> {
-        let Some(datum) = arguments.raw(place) else {
+        let Some(datum) = arguments.raw(argument) else {
             return Err(error(
                 PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
                 format!("{argument} must not be NULL"),
@@ -115,8 +101,7 @@ impl Source {
         Self::of_relation(session, arguments, relation_named(datum, argument)?, argument)
     }
 
-    /// The source that a relation is, which the caller has locked.
-    pub fn of_relation(
+    fn of_relation(
         session: &Session,
         arguments: &Arguments,
         oid: Oid,
@@ -167,7 +152,7 @@ impl Source {
         has_order: bool,
     ) -> Result<Self> {
         let wrong = |cause: Complaint| cause.about(argument, &query_hint());
-        if arguments.key_column().is_some() {
+        if arguments.raw("key_column").is_some() {
             let message =
                 format!("key_column can only be used with a table, and {argument} is a query");
             return Err(invalid_parameter(message).set_hint(query_hint()));
@@ -183,16 +168,13 @@ impl Source {
         }
         let mut source = Self::new(argument, parenthesized(&statement), columns);
         source.name_columns();
-        source.body = match arguments.body() {
-            Some(name) => source.column_named(name, "body")?,
-            None => 1,
-        };
+        source.body = source.column_given(arguments, "body")?.unwrap_or(1);
         source.choose_groupings(arguments)?;
         let is_used = |place: &usize| {
             [0, source.body].contains(place) || source.groupings().any(|other| other == *place)
         };
         let unused = (0..source.columns.len()).find(|place| !is_used(place));
-        if let (Some(unused), None, false) = (unused, arguments.body(), has_order) {
+        if let (Some(unused), None, false) = (unused, arguments.raw("body"), has_order) {
             return Err(invalid_parameter(format!(
                 "{argument} has a column \"{}\" in addition to the key and the text",
                 label(&source.columns[unused].name)
@@ -216,8 +198,8 @@ impl Source {
         let columns = columns_of(session, &table, argument)?;
         let mut source = Self::new(argument, table.clone(), columns);
         source.relation = Some(relation.oid);
-        source.body = match arguments.body() {
-            Some(name) => source.column_named(name, "body")?,
+        source.body = match source.column_given(arguments, "body")? {
+            Some(body) => body,
             None => source.only_document(arguments, &relation)?,
         };
         let number = relation.columns.get(source.body).map_or(0, |column| column.number);
@@ -236,7 +218,7 @@ impl Source {
                 let from = from_places(&relation, table.clone(), None, &[]);
                 source.add_buckets(&info, &options, &relation, from);
             }
-            if info.index.valid && (is_of_body || arguments.body().is_none()) {
+            if info.index.valid && (is_of_body || arguments.raw("body").is_none()) {
                 source.others.push((info.index.oid, options));
             }
         }
@@ -255,7 +237,7 @@ impl Source {
     ) -> Result<Self> {
         let relation = &Relation::open(named.table(), Lock::Read)
             .ok_or_else(|| no_such_relation(named.table()))?;
-        if arguments.body().is_some() {
+        if arguments.raw("body").is_some() {
             return Err(invalid_parameter(format!(
                 "body can only be used with a table or a query, and {argument} is index \"{}\"",
                 named.name()
@@ -320,7 +302,6 @@ impl Source {
             plain: None,
             key_is_unique: false,
             named: None,
-            own: RefCell::new(None),
             buckets: Vec::new(),
             others: Vec::new(),
         }

@@ -1,4 +1,4 @@
-//! Reads the documents of a source, to be signed.
+//! Reads the documents of a source, to be signed, and the criteria by which that is done.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,15 +7,15 @@ use pgrx::pg_sys::Datum;
 use sketch::pipeline::SignerBatch;
 use sketch::stored::{self, StoredBytes};
 use sketch::{
-    Config, ElementHash, Error, Scheme, ShingleSet, Sketcher, hash128, memory, normalize_text,
-    shingle_hashes,
+    Banding, Config, ElementHash, Error, Scheme, ShingleSet, Sketcher, hash128, memory,
+    normalize_text, shingle_hashes,
 };
 
 use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
 use crate::document::value::Value;
 use crate::error::{Result, invalid_parameter};
-use crate::options::{same_shingling, shingling};
+use crate::options::{Threshold, Verify, same_shingling, shingling};
 use crate::pg::lossless;
 
 /// A reader of documents.
@@ -34,6 +34,19 @@ impl fmt::Display for Reader {
         }
         self.kind.fmt(f)
     }
+}
+
+/// The criteria by which documents are signed, banded and compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Criteria {
+    pub reader: Reader,
+    pub verify: Verify,
+    pub threshold: Threshold,
+    /// The share of the pairs at the threshold that must be found.
+    pub recall: f64,
+    pub config: Config,
+    /// The bands by which documents meet.
+    pub banding: Banding,
 }
 
 /// A document that was copied to be signed.

@@ -1,13 +1,12 @@
-//! Rows put aside until it is known which are needed again: the rows themselves, or of a plain table their places,
-//! under a snapshot that holds them, and as many keys as memory holds.
+//! Rows of a source, put aside until it is known which are needed again: the rows themselves, or of a plain table their
+//! places, under a snapshot that holds them, and as many keys as memory holds.
 
 use std::iter::Peekable;
 
-use pgrx::pg_sys::{Datum, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::memory;
 
-use crate::corpus::source::row_filter::{RowColumns, SourceRow};
 use crate::error::{Result, SqlError, error};
 use crate::index::layout::{tid_to_u64, u64_to_tid};
 use crate::pg::guc::cache_pages;
@@ -18,6 +17,74 @@ use crate::pg::row::Row;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::tuple_store::TupleStore;
 use crate::pg::type_storage::Datums;
+
+/// The columns of the rows that are read.
+#[derive(Clone)]
+pub struct RowColumns {
+    /// The number of the column of keys.
+    pub key: i16,
+    /// The number of the column of documents.
+    pub document: i16,
+    /// The numbers of the columns of scopes, and of that of the origin behind them.
+    pub scopes: Vec<i16>,
+    /// The place of a row in its table.
+    pub place: RowPlace,
+}
+
+/// The way to know the place of a row in its table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum RowPlace {
+    /// There is none.
+    None,
+    /// Its own: the columns are those of a table, with values as they are stored.
+    Own,
+    /// A column of that number, of type `tid`.
+    Column(i16),
+}
+
+impl RowColumns {
+    /// The columns of a SELECT of key, document, so many scopes and origins, and perhaps the place of the row.
+    pub fn selected(scopes: i16, has_place: bool) -> Self {
+        let place = if has_place { RowPlace::Column(scopes + 3) } else { RowPlace::None };
+        Self { key: 1, document: 2, scopes: (3..scopes + 3).collect(), place }
+    }
+}
+
+/// A row of a source.
+pub struct SourceRow<'a> {
+    pub row: &'a Row,
+    pub columns: &'a RowColumns,
+}
+
+impl SourceRow<'_> {
+    /// Its key.
+    pub fn key(&self) -> Option<Datum> {
+        self.row.value(self.columns.key)
+    }
+
+    /// Its document.
+    pub fn document(&self) -> Option<Datum> {
+        self.row.value(self.columns.document)
+    }
+
+    /// The value of a scope, or behind all of them that of its origin.
+    pub fn scope(&self, number: usize) -> Option<Datum> {
+        self.row.value(self.columns.scopes.get(number).copied().unwrap_or(0))
+    }
+
+    /// Its place in its table.
+    pub fn place(&self) -> Option<pg_sys::ItemPointerData> {
+        match self.columns.place {
+            RowPlace::None => None,
+            RowPlace::Own => Some(self.row.place()),
+            RowPlace::Column(number) => {
+                let place = self.row.value(number)?;
+                // SAFETY: `Source::select` has this column give `ctid`, and `Select` checks that it is of type tid.
+                Some(unsafe { *place.cast_mut_ptr::<pg_sys::ItemPointerData>() })
+            }
+        }
+    }
+}
 
 /// The rows of a source, put aside in the order in which they came.
 pub enum RowSpool {

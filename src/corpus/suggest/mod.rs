@@ -19,11 +19,10 @@ use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling};
 use crate::corpus::reading::progress::{JobPhase, Progress};
 use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::Source;
-use crate::corpus::source::arguments::{Arguments, Positions};
+use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::criteria::criteria;
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter};
-use crate::extension::Extension;
 use crate::options::Options;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::relation_kind;
@@ -42,30 +41,16 @@ const ORIGINS: usize = 16;
 /// Slots of a signature by which neighbours are found.
 const NUM_PERM: i32 = 128;
 
-// The positions of the arguments in the call.
-const SAMPLE: usize = 2;
-const SAMPLE_SEED: usize = 3;
-const KEY_COLUMN: usize = 4;
-/// Scope, and behind it shingle_size, unit, normalization, stop_words and bag.
-const SCOPE: usize = 5;
-
-/// Their positions in the order of other functions: source, body, key_column, scope,
-/// options.
-const POSITIONS: Positions = Positions { threshold: usize::MAX, verify: usize::MAX, options: 4 };
-
 /// `minlsh_suggest(source, body, sample, sample_seed, key_column, scope, shingle_size, ...)`
 fn suggest(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let mut values = vec![call.datum(0), call.datum(1), call.datum(KEY_COLUMN)];
-    values.extend((SCOPE..call.count()).map(|place| call.datum(place)));
-    let mut arguments = Arguments::new(values, POSITIONS);
-    arguments.extension = Extension::of(call);
-    let wanted = Sampling::of(call, SAMPLE, SAMPLE_SEED)?;
+    let arguments = Arguments::of(call);
+    let wanted = Sampling::of(&arguments)?;
     // Keys are compared as texts.
     let settings = LocalSettings::open();
     settings.write_exact_text();
     let session = Session::open();
-    let mut source = Source::read(&session, &arguments, 0, "source", false)?;
+    let mut source = Source::read(&session, &arguments, "source", false)?;
     let criteria = criteria(&session, &arguments, std::slice::from_ref(&source))?;
     let reader = criteria.reader;
     if reader.kind == Kind::Signature {
@@ -88,12 +73,9 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     let progress = Progress::start(source.relation);
     let mut sample =
         Sample::take(&rows, reader, &config, (scopes, &mut values, &progress), wanted)?;
-    let is_given = reader.kind != Kind::Text
+    let is_given = source.kind != Kind::Text
         || source.named.is_some()
-        || source.own.borrow().is_some()
-        || [POSITIONS.options, POSITIONS.options + 1]
-            .iter()
-            .any(|place| arguments.raw(*place).is_some());
+        || arguments.has(&["shingle_size", "unit"]);
     let choice = Choice::of(&sample, reader, config, is_given)?;
     progress.enter(JobPhase::Neighbors);
     let progress = (scopes, &progress);

@@ -62,13 +62,12 @@ struct NearestSearch {
     sharing: Vec<u32>,
 }
 
-/// The document at hand: what it is compared by, and what is made of that.
+/// What is made of the document at hand.
 struct DocumentAtHand {
     reader: Reader,
     config: Config,
     banding: Banding,
     sketcher: Sketcher,
-    bytes: Vec<u8>,
     hashes: Vec<u64>,
     signature: Vec<i32>,
     bands: Vec<i64>,
@@ -93,19 +92,19 @@ impl Neighbors {
         search.buckets.finish();
         let common = search.common(sample.documents)?;
         let mut found = Self { common, ..Self::default() };
-        let mut compared = 0;
+        let (mut compared, mut bytes) = (0, Vec::new());
         rows.each(|row| {
             compared += 1;
             progress.compared(compared);
-            search.document.bytes.clear();
+            bytes.clear();
             // SAFETY: a value of the source's column of documents, by whose type the reader was made.
-            unsafe { reader.document(row.document) }.append(&mut search.document.bytes)?;
-            if !search.document.sign()? {
+            unsafe { reader.document(row.document) }.append(&mut bytes)?;
+            if !search.document.sign(&bytes)? {
                 found.empty += 1;
                 return Ok(());
             }
             let scope = scopes.of(|place| row.scope(place))?;
-            scope.map_or(Ok(()), |scope| search.compare(row.name, scope))
+            scope.map_or(Ok(()), |scope| search.compare(row.name, &bytes, scope))
         })?;
         found.count(search)
     }
@@ -137,16 +136,15 @@ impl DocumentAtHand {
             banding: banding?,
             sketcher: Sketcher::new(config.clone()),
             config,
-            bytes: Vec::new(),
             hashes: Vec::new(),
             signature: Vec::new(),
             bands: Vec::new(),
         })
     }
 
-    /// Signs it; false if it has no shingles.
-    fn sign(&mut self) -> Result<bool> {
-        let Self { reader, config, banding, sketcher, bytes, hashes, signature, bands } = self;
+    /// Signs a document by the bytes that it is compared by; false if it has no shingles.
+    fn sign(&mut self, bytes: &[u8]) -> Result<bool> {
+        let Self { reader, config, banding, sketcher, hashes, signature, bands } = self;
         hashes.clear();
         signature.clear();
         bands.clear();
@@ -161,12 +159,12 @@ impl DocumentAtHand {
 
     /// A value that is the same for texts that are equal after normalization, and for equal sets; for others only
     /// with probability 2^-64.
-    fn fingerprint(&self) -> Result<u128> {
+    fn fingerprint(&self, bytes: &[u8]) -> Result<u128> {
         if self.reader.is_of_texts() {
-            let text = self.reader.fingerprint(&self.config, &self.bytes, &mut check_interrupts);
+            let text = self.reader.fingerprint(&self.config, bytes, &mut check_interrupts);
             return text.map_err(Into::into);
         }
-        let set = self.reader.set(&self.config, &self.bytes, &mut check_interrupts)?;
+        let set = self.reader.set(&self.config, bytes, &mut check_interrupts)?;
         let hash = |shingle: u64| ElementHash::Xxh3.hash(&shingle.to_ne_bytes());
         let sum = set.iter().map(hash).fold(0, u64::wrapping_add);
         Ok((set.len() as u128) << 64 | u128::from(sum))
@@ -177,15 +175,13 @@ impl NearestSearch {
     /// Takes a document of the sample.
     fn add(&mut self, taken: Taken) -> Result<()> {
         let Self { members, buckets, document, .. } = self;
-        document.bytes.clear();
-        memory::extend(&mut document.bytes, &taken.bytes)?;
-        if !document.sign()? {
+        if !document.sign(&taken.bytes)? {
             return Ok(());
         }
         let number = members.len() as u32;
         buckets.add(&document.bands, number)?;
         let signature = memory::copied(&document.signature)?;
-        let fingerprint = document.fingerprint()?;
+        let fingerprint = document.fingerprint(&taken.bytes)?;
         let member = SampleMember { taken, signature, fingerprint, has_copy: false, nearest: None };
         memory::push(members, member).map_err(Into::into)
     }
@@ -212,7 +208,7 @@ impl NearestSearch {
     }
 
     /// Compares the document at hand with the members that share a band with it.
-    fn compare(&mut self, key: &str, scope: Scope) -> Result<()> {
+    fn compare(&mut self, key: &str, bytes: &[u8], scope: Scope) -> Result<()> {
         let Self { members, buckets, document, sharing } = self;
         buckets.sharing(&document.bands, sharing)?;
         let mut fingerprint = None;
@@ -225,7 +221,7 @@ impl NearestSearch {
             }
             if estimate >= 1.0 {
                 if fingerprint.is_none() {
-                    fingerprint = Some(document.fingerprint()?);
+                    fingerprint = Some(document.fingerprint(bytes)?);
                 }
                 if fingerprint == Some(*of_member) {
                     *has_copy = true;
@@ -235,10 +231,9 @@ impl NearestSearch {
             // Of equal estimates the lowest key, so that the order of the rows does not matter.
             let best = nearest.as_ref().map(|best| (best.estimate, Reverse(best.key.as_str())));
             if best.is_none_or(|best| (estimate, Reverse(key)) > best) {
-                let fits = document.bytes.len() <= NEAREST * taken.bytes.len();
-                let bytes = fits.then(|| memory::copied(&document.bytes)).transpose();
-                let key = memory::owned(key)?;
-                *nearest = Some(Nearest { estimate, key, bytes: bytes? });
+                let fits = bytes.len() <= NEAREST * taken.bytes.len();
+                let bytes = fits.then(|| memory::copied(bytes)).transpose()?;
+                *nearest = Some(Nearest { estimate, key: memory::owned(key)?, bytes });
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use super::nearest::Neighbors;
 use super::sample::{Choice, Sample};
 use crate::corpus::reading::keyed_rows::Sampling;
 use crate::corpus::source::Source;
-use crate::corpus::source::arguments::{Arguments, label, raw_text};
+use crate::corpus::source::arguments::{Arguments, label};
 use crate::document::kind::Kind;
 use crate::error::Result;
 use crate::options::Options;
@@ -223,11 +223,11 @@ struct SuggestedJob {
 
 impl SuggestedJob {
     fn new(source: &Source, arguments: &Arguments, config: &Config) -> Result<Self> {
-        let given = |place: usize| arguments.raw(place).map(|value| label(&raw_text(value)));
-        let argument = |name: &str, place: usize| {
-            given(place).map_or(String::new(), |value| format!(", {name} => {}", literal(&value)))
+        let given = |name: &str| arguments.shown(name);
+        let argument = |name: &str| {
+            given(name).map_or(String::new(), |value| format!(", {name} => {}", literal(&value)))
         };
-        let text = given(0).unwrap_or_default();
+        let text = given("source").unwrap_or_default();
         let query = || format!("({}) AS docs", text.trim_end_matches([';', ' ', '\n']));
         let from = source.relation.map_or_else(query, visible_name);
         let name = |place: usize| quoted(&label(&source.columns[place].name));
@@ -238,8 +238,8 @@ impl SuggestedJob {
         Ok(Self {
             source: literal(&text),
             long: (named.is_none() && source.kind == Kind::Text).then_some(long),
-            columns: argument("body", 1) + &argument("key_column", 2),
-            scope: argument("scope", 3),
+            columns: argument("body") + &argument("key_column"),
+            scope: argument("scope"),
             options: if named.is_none() { differing(source, config)? } else { Vec::new() },
             least: named.map_or(0.0, |named| named.options.threshold.get()),
         })

@@ -8,7 +8,7 @@ use sketch::{Sketcher, estimate_jaccard, memory};
 
 use super::audit::{ENTRY, NearFinder, Similar};
 use crate::corpus::reading::keyed_rows::SampleBuckets;
-use crate::corpus::source::arguments::Criteria;
+use crate::corpus::source::reader::Criteria;
 use crate::error::Result;
 use crate::lookup::near_duplicates::Asked;
 use crate::options::Verify;

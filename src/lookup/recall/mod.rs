@@ -14,7 +14,7 @@ use pgrx::pg_sys::Datum;
 
 use crate::corpus::reading::keyed_rows::Sampling;
 use crate::corpus::source::Source;
-use crate::corpus::source::arguments::{Arguments, Positions, raw_text};
+use crate::corpus::source::arguments::{Arguments, raw_text};
 use crate::corpus::source::criteria::criteria;
 use crate::corpus::source::named::{is_query, relation_named};
 use crate::error::Result;
@@ -33,27 +33,24 @@ use tally::Bands;
 
 sql_function!(minlsh_recall, recall);
 
-/// The positions of the arguments.
-const POSITIONS: Positions = Positions { threshold: 1, verify: 3, options: 8 };
-const SOURCE: usize = 0;
-const SAMPLE: usize = 2;
-const SAMPLE_SEED: usize = 4;
-const BODY: usize = 5;
+/// The places of two arguments that lookups have, too.
+const THRESHOLD: usize = 1;
+const VERIFY: usize = 3;
 
 /// `minlsh_recall(source, threshold, sample, verify, sample_seed, body, key_column, scope, options
 /// ...)`: a row for all pairs, and one for each band of similarity.
 fn recall(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let arguments = Arguments::of(call, POSITIONS);
-    let wanted = Sampling::of(call, SAMPLE, SAMPLE_SEED)?;
+    let arguments = Arguments::of(call);
+    let wanted = Sampling::of(&arguments)?;
     let target = index(call, &arguments)?;
     let (settings, session) = (LocalSettings::open(), Session::open());
     // Keys are compared as texts.
     settings.write_exact_text();
     let bands = match &target {
         Some(target) => {
-            let threshold = find::threshold(call, POSITIONS.threshold, target)?;
-            let verify = find::verify(call, POSITIONS.verify)?;
+            let threshold = find::threshold(call, THRESHOLD, target)?;
+            let verify = find::verify(call, VERIFY)?;
             let asked = Asked::new(target, threshold, verify)?;
             let source = Source::of_index(&session, &arguments, target.clone(), "source")?;
             let mut bands = Bands::above(threshold.get(), verify.unwrap_or(Verify::Exact));
@@ -63,7 +60,7 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
             bands
         }
         None => {
-            let source = [Source::read(&session, &arguments, SOURCE, "source", false)?];
+            let source = [Source::read(&session, &arguments, "source", false)?];
             let criteria = criteria(&session, &arguments, &source)?;
             let mut bands = Bands::above(criteria.threshold.get(), criteria.verify);
             let (source, config) = (&source[0], &criteria.config.clone());
@@ -79,9 +76,10 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
 /// The index that is audited: the one that is named, or that a table has. None of a query, without an index, and where
 /// options are passed, which only a job can follow.
 fn index(call: &Call, arguments: &Arguments) -> Result<Option<Rc<Indexed>>> {
-    let Some(name) = arguments.raw(SOURCE) else { return find::only(call).map(Some) };
+    let Some(name) = arguments.raw("source") else { return find::only(call).map(Some) };
     let is_job = is_query(raw_text(name).to_bytes())
-        || (BODY..call.count()).any(|place| arguments.raw(place).is_some());
+        || arguments.has_options()
+        || arguments.has(&["body", "key_column", "scope", "wanted_recall"]);
     if is_job {
         return Ok(None);
     }

@@ -11,6 +11,7 @@ use pgrx::prelude::PgSqlErrorCode;
 use sketch::memory;
 
 use crate::error::{Result, error};
+use crate::pg::catalog::CatalogRow;
 use crate::pg::parameter::Parameter;
 use crate::pg::{array, bytes, catalog, text};
 
@@ -61,6 +62,16 @@ impl<T> Strict<T> for Result<Option<T>> {
     fn given(self) -> Result<T> {
         self?.given()
     }
+}
+
+/// The installed extension as the catalogs know it, by OID.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extension {
+    pub schema: Oid,
+    /// Its access method; invalid if there is none.
+    pub method: Oid,
+    /// Its type `minlsh_document`; invalid if there is none.
+    pub document: Oid,
 }
 
 /// One call in progress.
@@ -230,6 +241,25 @@ impl Call {
             }
             &mut *(*function).fn_extra.cast::<T>()
         }
+    }
+
+    /// The names of the arguments, in order. Those of results are declared behind them.
+    pub fn argument_names(&self) -> Vec<String> {
+        let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(self.function());
+        let names = row.as_ref().and_then(|row| row.column(pg_sys::Anum_pg_proc_proargnames));
+        // SAFETY: `proargnames` is a text[], whose elements are copied while the row is held.
+        let names = names.map(|names| unsafe { array::each_element(names) });
+        // SAFETY: an element of a text[].
+        let name = |name: Datum| unsafe { bytes::read(name) };
+        let names = names.into_iter().flatten().flatten().map(name);
+        names.take(self.count()).map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+    }
+
+    /// The extension that the function being called belongs to.
+    pub fn extension(&self) -> Extension {
+        let schema = catalog::function_schema(self.function());
+        let document = catalog::type_called(c"minlsh_document", schema);
+        Extension { schema, method: catalog::access_method(), document }
     }
 
     /// The function being called.

@@ -69,8 +69,8 @@ look_ups! {
     trigger_called(table: Oid, name: &CStr) -> Oid = pg_sys::get_trigger_oid(table, name.as_ptr(), true);
     /// The schema of a function.
     function_schema(function: Oid) -> Oid = pg_sys::get_func_namespace(function);
-    /// The access method of that name.
-    access_method_called(name: &CStr) -> Oid = pg_sys::get_am_oid(name.as_ptr(), true);
+    /// The access method of the extension; invalid if there is none. Only a superuser can make one.
+    access_method() -> Oid = pg_sys::get_am_oid(c"minlsh".as_ptr(), true);
     /// The operator of a family for two types.
     operator_of_family(family: Oid, left: Oid, right: Oid, strategy: i16) -> Oid =
         pg_sys::get_opfamily_member(family, left, right, strategy);

@@ -1,26 +1,44 @@
-//! The rows of a source: the SELECT that reads them, and the store in which they are put aside.
+//! The rows of a source that a job reads, all, those that share a bucket of an index, or those of some keys: the SELECT
+//! that reads them, and the store in which they are put aside.
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys;
+use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
+use sketch::memory;
 
 use crate::corpus::source::Source;
-use crate::corpus::source::arguments::Criteria;
-use crate::corpus::source::buckets::Buckets;
-use crate::corpus::source::row_filter::{RowColumns, RowFilter, RowPlace, SourceRow};
-use crate::corpus::source::row_spool::{Places, RowSpool};
+use crate::corpus::source::buckets::{Buckets, PARAMETERS};
+use crate::corpus::source::reader::Criteria;
+use crate::corpus::source::row_spool::{Places, RowColumns, RowPlace, RowSpool, SourceRow};
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error};
 use crate::pg::catalog;
 use crate::pg::catching::Complaint;
+use crate::pg::document_keys::DocumentKeys;
 use crate::pg::foreign_code::runs_restricted;
+use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, has_row_security};
+use crate::pg::row::Row;
 use crate::pg::select::{Select, SelectColumn, Stored, one_statement};
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
 use crate::pg::tuple_store::TupleStore;
+use crate::row_key::{Key, KeyValue};
+
+/// Keys that a statement is given at a time.
+const AT_A_TIME: usize = 1 << 12;
+
+/// The rows that are read.
+#[derive(Clone, Copy)]
+pub enum RowFilter<'a> {
+    All,
+    /// Those that an index knows to be worth it.
+    Buckets(&'a Buckets),
+    /// Those of some keys, each of which comes once.
+    Keys(&'a Key, &'a DocumentKeys),
+}
 
 /// Rows of a source, about to be read.
 pub struct SourceRows<'a> {
@@ -33,7 +51,26 @@ impl SourceRows<'_> {
     /// Calls `visit` with each of them.
     pub fn each(&self, visit: &mut dyn FnMut(&SourceRow) -> Result<()>) -> Result<()> {
         let Self { select, filter, columns } = self;
-        filter.each(columns, select, &mut |row| visit(&SourceRow { row, columns }))
+        let visit = &mut |row: &Row| visit(&SourceRow { row, columns });
+        match filter {
+            RowFilter::All => select.each(&[], visit),
+            RowFilter::Buckets(buckets) if columns.place == RowPlace::Own => {
+                buckets.each_stored(select, visit)
+            }
+            RowFilter::Buckets(buckets) => buckets.each(&mut |places| select.each(places, visit)),
+            RowFilter::Keys(key, keys) => {
+                let all = memory::collect((0..keys.len() as u32).map(|at| keys.datum(at)))?;
+                all.chunks(AT_A_TIME).try_for_each(|some| {
+                    // SAFETY: `DocumentKeys` gives values of the type that it was made for, which whoever chooses by
+                    // keys has made for those of `key`.
+                    let typed = |value: &Datum| unsafe { KeyValue::new(*value, key.base_type) };
+                    let some = memory::collect(some.iter().map(typed))?;
+                    let context = Memory::scratch(c"minlsh keys of a statement");
+                    let array = context.run(|| key.array(&some));
+                    select.each(&[array], visit)
+                })
+            }
+        }
     }
 }
 
@@ -83,8 +120,14 @@ impl Source {
             gives.push(if is_text { pg_sys::TEXTOID } else { *type_oid });
         }
         let mut sql = Sql::new("SELECT ").list(&selected, ", ");
-        let from = filter.buckets().map_or(&self.from, |buckets| &buckets.from);
-        let types = filter.parameters();
+        let (from, condition, types) = match filter {
+            RowFilter::All => (&self.from, None, Vec::new()),
+            RowFilter::Buckets(buckets) => (&buckets.from, None, PARAMETERS.to_vec()),
+            RowFilter::Keys(by, _) => {
+                let condition = by.is_among(Sql::new("d.").name(&key.name), 1);
+                (&self.from, Some(condition), vec![by.array_type()])
+            }
+        };
         if matches!(columns.place, RowPlace::Column(_)) {
             // A table that inherits from it since it was looked at has places of its own.
             sql = sql.text(", d.ctid FROM ONLY ").text(from);
@@ -95,7 +138,7 @@ impl Source {
         if self.relation.is_some() {
             sql = sql.text(" AS d");
         }
-        if let Some(condition) = filter.condition(Sql::new("d.").name(&key.name)) {
+        if let Some(condition) = condition {
             sql = sql.text(" WHERE ").text(condition);
         }
         if let Some(keep) = keep {
