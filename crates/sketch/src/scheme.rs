@@ -109,29 +109,3 @@ impl fmt::Display for Scheme {
         f.write_str(self.as_str())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_read_back() {
-        for scheme in Scheme::ALL {
-            assert_eq!(scheme.to_string().parse(), Ok(scheme));
-        }
-        assert!("datasketch".parse::<Scheme>().is_err());
-        assert!("fss_sha1".parse::<Scheme>().is_err());
-    }
-
-    #[test]
-    fn only_fss_orders_slots_as_signed_numbers() {
-        for scheme in Scheme::ALL {
-            assert_eq!(scheme.minimum(3, 5), 3);
-            assert_eq!(scheme.minimum(5, 3), 3);
-            if scheme != Scheme::Fss {
-                assert_eq!(scheme.minimum(-1, i32::MIN), i32::MIN);
-                assert_eq!(scheme.minimum(i32::MIN, i32::MAX), i32::MAX);
-            }
-        }
-    }
-}

@@ -202,64 +202,8 @@ pub(crate) fn count_distinct(hashes: &mut [u64], check: Check) -> Result<usize, 
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::hash::mix::mix64;
-
-    impl Keyed for (u64, u64) {
-        fn key(&self) -> u64 {
-            self.0
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
-        fn values_are_sorted_whatever_their_keys(
-            numbers in prop::collection::vec((any::<u64>(), 0_u64..9), 0..3000), range in 1_u64..5000,
-            kind in 0..4,
-        ) {
-            // Hashes; numbers; hashes of few values; hashes that agree in their upper bits.
-            let key = |number: u64| match kind {
-                0 => number,
-                1 => number % range,
-                2 => mix64(number % range),
-                _ => ((number % range) << 20) | (7 << 50),
-            };
-            let mut values: Vec<(u64, u64)> = numbers.iter().map(|(n, tie)| (key(*n), *tie)).collect();
-            let mut expected = values.clone();
-            expected.sort_unstable();
-            let mut parted = values.clone();
-            let mut counts = Vec::new();
-            let parts = SortParts::of(&parted);
-            parts.bring(&mut parted, &mut || (), &mut |count| counts.push(count));
-            prop_assert_eq!(counts.len(), parts.count());
-            prop_assert_eq!(counts.iter().sum::<usize>(), values.len());
-            let mut start = 0;
-            for count in counts {
-                parted[start..start + count].sort_unstable();
-                start += count;
-            }
-            prop_assert_eq!(&parted, &expected);
-            sort_by_key(&mut values, &mut || ());
-            prop_assert_eq!(&values, &expected);
-        }
-    }
-
-    #[test]
-    fn many_hashes_are_sorted() {
-        for count in [0, 1, 256, 257, 65_537, 400_000] {
-            for range in [100, 70_000, u64::MAX] {
-                let mut hashes: Vec<u64> = (0..count).map(|i| mix64(i % range)).collect();
-                let mut expected = hashes.clone();
-                expected.sort_unstable();
-                sort_by_key(&mut hashes, &mut || ());
-                assert!(hashes == expected, "{count} {range}");
-            }
-        }
-    }
 
     #[test]
     fn each_hash_is_counted_once() {

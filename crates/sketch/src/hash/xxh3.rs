@@ -117,20 +117,3 @@ fn folded(bytes: &[u8; 16], secret: [u64; 2]) -> u64 {
     let product = u128::from(low) * u128::from(high);
     product as u64 ^ (product >> 64) as u64
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::hash::mix::mix64;
-
-    #[test]
-    fn short_inputs_hash_as_xxhash_does() {
-        let bytes: Vec<u8> = (0..64_u64).map(|i| mix64(i) as u8).collect();
-        for start in 0..32 {
-            for len in 0..=(64 - start).min(40) {
-                let input = &bytes[start..start + len];
-                assert_eq!(hash(input), xxh3_64(input), "{len} bytes");
-            }
-        }
-    }
-}

@@ -389,29 +389,3 @@ fn find(level: Level, part: &[u8], first: u32, found: &mut [u32; PART + BLOCK]) 
     }
     count
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn starts_are_those_of_the_characters() {
-        let unit = "aé漢😀\u{301}zß ";
-        for length in [0, 1, 3, 20, 40, 200] {
-            let text = unit.repeat(length) + "end";
-            for level in Level::available() {
-                let mut starts = CharStarts::new();
-                for at in text.char_indices().map(|(at, _)| at).step_by(7) {
-                    let count = starts.find(level, text.as_bytes(), at);
-                    let found: Vec<usize> = (0..count).map(|n| starts.byte(n)).collect();
-                    let expected = text[at..].char_indices().map(|(i, _)| at + i);
-                    let expected: Vec<usize> =
-                        expected.chain([text.len()]).filter(|i| *i <= at + PART).collect();
-                    let last = found.len().min(expected.len()) - 1;
-                    assert_eq!(found[..last], expected[..last], "{level}");
-                    assert!(found.len() + 1 >= expected.len(), "{level}");
-                }
-            }
-        }
-    }
-}

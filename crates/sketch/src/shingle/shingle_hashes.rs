@@ -101,29 +101,3 @@ pub(crate) fn append_elements(
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
-
-        #[test]
-        fn a_text_has_shingles_if_their_list_is_not_empty(
-            text in prop_oneof!["[ \t\n.,]{0,12}", "[a .]{0,6}", "[a-c. ]{0,600}", "\\PC{0,6}"],
-            unit in prop::sample::select(vec!["char", "word", "anchored"]),
-            steps in prop::sample::select(vec!["none", "plain", "aggressive", "classic"]),
-            scheme in prop::sample::select(vec!["fss", "datasketch_legacy"]),
-            bag: bool, size in 1_i64..4,
-        ) {
-            let config = Config::new(scheme, 16, unit, size, 1).unwrap().with_bag(bag);
-            let config = config.with_normalization(steps.parse().unwrap()).unwrap();
-            let mut hashes = Vec::new();
-            shingle_hashes(&config, &text, &mut hashes, &mut || ()).unwrap();
-            prop_assert_eq!(has_shingles(&config, &text, &mut || ()).unwrap(), !hashes.is_empty());
-        }
-    }
-}

@@ -111,32 +111,3 @@ pub(crate) fn check_lengths(a: &[i32], b: &[i32]) -> Result<(), Error> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_estimate_is_the_fraction_of_equal_slots() {
-        assert_eq!(estimate_jaccard(&[1, 2, 3, 4], &[1, 2, 3, 5]), Ok(0.75));
-        let error = estimate_jaccard(&[1], &[1, 2]).map_err(|e| e.to_string());
-        let message = "signatures of different lengths cannot be compared: 1 and 2 slots";
-        assert_eq!(error, Err(message.to_owned()));
-        assert_eq!(estimate_jaccard(&[], &[]), Err(Error::EmptySignature));
-    }
-
-    #[test]
-    fn the_minimum_of_permutations_is_unsigned() {
-        assert_eq!(union(&[-1], &[5], Scheme::Permutations), Ok(vec![5]));
-        assert_eq!(union(&[3], &[5], Scheme::Fss), Ok(vec![3]));
-    }
-
-    #[test]
-    fn the_standard_error_is_the_one_of_a_proportion() {
-        let error = standard_error(128, 0.9).unwrap();
-        assert!((error - 0.026_517).abs() < 1e-6);
-        assert_eq!(standard_error(0, 0.5), Err(Error::NumPerm(0)));
-        assert!(standard_error(128, f64::NAN).is_err());
-        assert!(standard_error(128, 1.01).is_err());
-    }
-}

@@ -94,21 +94,3 @@ pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
         None => bytes.len() - rest.len() + rest.iter().take_while(|byte| byte.is_ascii()).count(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn prefixes_of_ascii_end_before_the_first_other_byte() {
-        for length in 0..200 {
-            for other in 0..=length {
-                let mut bytes = vec![b'a'; length];
-                bytes[other..].fill(0xC3);
-                assert_eq!(ascii_prefix(&bytes), other, "{length}");
-                bytes[(other + 1).min(length)..].fill(0x7F);
-                assert_eq!(ascii_prefix(&bytes), other, "{length}");
-            }
-        }
-    }
-}

@@ -54,15 +54,3 @@ impl fmt::Display for Unit {
         f.write_str(self.as_str())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_read_back() {
-        for unit in [Unit::Char, Unit::Word, Unit::Anchored] {
-            assert_eq!(unit.to_string().parse(), Ok(unit));
-        }
-    }
-}

@@ -121,29 +121,3 @@ fn listed(list: &StopWords, normalization: &Normalization) -> Result<Listed, Err
     let normalized = |word| Ok(normalization.normalize(word, &mut || ())?.trim().into());
     list.iter().map(normalized).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_listed_is_found_and_nothing_else() {
-        let lookup = listed(&StopWords::english(), &Normalization::none()).unwrap();
-        assert!(StopWords::english().iter().all(|word| lookup.contains(word)));
-        let others = ["", "The", "thee", "th", "fox", &"the".repeat(99)];
-        assert!(!others.into_iter().any(|word| lookup.contains(word)));
-        let empty = listed(&StopWords::new([]).unwrap(), &Normalization::none()).unwrap();
-        assert!(!empty.contains("the") && !empty.contains(""));
-    }
-
-    #[test]
-    fn lists_are_normalised_as_texts_are() {
-        let lookup = |steps: &str| {
-            let list = StopWords::new(["\u{dc}ber", " Don't "]).unwrap();
-            listed(&list, &steps.parse().unwrap()).unwrap()
-        };
-        assert!(lookup("casefold diacritics").contains("uber"));
-        assert!(lookup("casefold punctuation").contains("dont"));
-        assert!(lookup("none").contains("Don't"));
-    }
-}

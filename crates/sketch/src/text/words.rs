@@ -202,82 +202,11 @@ mod tests {
 
     use super::*;
 
-    fn found<'a>(pieces: impl Iterator<Item = &'a str>) -> Vec<String> {
-        let mut found = Vec::new();
-        for piece in pieces {
-            let keep = |start, end| found.push(piece[start..end].to_owned());
-            each(Level::best(), piece, &mut || (), keep);
-        }
-        found
-    }
-
-    #[test]
-    fn words_are_those_of_annex_29() {
-        let text =
-            "I can't pay 3.14 e.g. snake_case,or \u{201c}na\u{ef}ve\u{201d}\u{2014}not 漢字!";
-        let expected = [
-            "I",
-            "can't",
-            "pay",
-            "3.14",
-            "e.g",
-            "snake_case",
-            "or",
-            "na\u{ef}ve",
-            "not",
-            "漢",
-            "字",
-        ];
-        assert_eq!(found(pieces(text)), expected);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
-        fn cutting_a_text_into_pieces_changes_no_word(
-            text in prop_oneof![
-                "[ -~\n\r\t]{0,80}",
-                "([a-z0-9'._:,;\"\u{300}\u{64d}\u{3000}\u{200d}😀🇦🇧漢かア\u{5d0}\r]{0,3}[ \n]{0,2}){0,20}",
-                "\\PC{0,40}",
-            ],
-            size in 1_usize..12,
-        ) {
-            prop_assert_eq!(found(pieces_of(&text, size)), text.unicode_words().collect::<Vec<_>>());
-            prop_assert_eq!(pieces_of(&text, size).collect::<String>(), text);
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
-
-        #[test]
-        fn words_of_ascii_are_those_of_the_tables(
-            text in prop_oneof![
-                "[\\x00-\\x7f]{0,200}",
-                "([a-c0-2_]{0,9}[ .:,;'_\"-]{0,2}){0,60}",
-                "[a_ ]{0,30}.{0}[a0.']{50,140}",
-            ],
-        ) {
-            prop_assume!(text.is_ascii());
-            // Its own path for ASCII is not what is compared with.
-            let expected: Vec<&str> = text
-                .split_word_bounds()
-                .filter(|word| word.contains(|c: char| c.is_ascii_alphanumeric()))
-                .collect();
-            for level in Level::available() {
-                let mut found = Vec::new();
-                each_ascii(level, &text, &mut || (), &mut |start, end| found.push(&text[start..end]));
-                prop_assert_eq!(&found, &expected, "{}", level);
-            }
-        }
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20_000) })]
 
         #[test]
-        fn steps_change_no_word(
+        fn steps_and_pieces_change_no_word(
             text in prop_oneof![
                 "[a1éאア漢か٣ℹⓂ🅰\u{301}\u{93f}\u{345}\u{200d}\u{ad}😀❤👍🏽🇦🇧_ .:,'\"’·،\r\n\u{3000}]{0,24}",
                 "[éא\u{345}\u{200d}ℹ🇦ア1_.:'\",]{0,16}",
@@ -293,39 +222,9 @@ mod tests {
                 let mut found = Vec::new();
                 each_of_part(&text, step, &mut || (), &mut |start, end| found.push((start, end)));
                 prop_assert_eq!(&found, &expected, "{}", step);
+                let words = pieces_of(&text, step).flat_map(str::unicode_words);
+                prop_assert!(words.eq(text.unicode_words()), "{}", step);
             }
         }
-    }
-
-    #[test]
-    fn a_long_word_has_many_steps() {
-        let word = |unit: &str| unit.repeat(16 * STEP / unit.len());
-        for unit in ["é", "é.", "א", "ア", "x\u{301}", "a", "é,", "a,", "漢\u{301}", "ab\u{93f}"]
-        {
-            let text = word(unit);
-            let mut checks = 0;
-            each(Level::best(), &text, &mut || checks += 1, |_, _| ());
-            assert!(checks >= 14, "{checks} checks of {unit:?}");
-        }
-    }
-
-    #[test]
-    fn scripts_without_spaces_give_characters_and_runs() {
-        let words = |text| found(pieces(text)).join("|");
-        assert_eq!(words("我爱北京天安门。"), "我|爱|北|京|天|安|门");
-        assert_eq!(words("私はカタカナを読みます"), "私|は|カタカナ|を|読|み|ま|す");
-        assert_eq!(words("나는 학교에 갔습니다."), "나는|학교에|갔습니다");
-        assert_eq!(words("ภาษาไทย"), "ภ|า|ษ|า|ไ|ท|ย");
-        assert_eq!(words("ที่นี่"), "ที่|นี่");
-        assert_eq!(words("مرحبا بالعالم، كيف"), "مرحبا|بالعالم|كيف");
-        assert_eq!(words("עו\"ד צה״ל"), "עו\"ד|צה״ל");
-        assert_eq!(words("😀 👨‍👩‍👧 🇩🇪 ok👍🏽"), "ok");
-        assert_eq!(words("हिन्दी में"), "हिन्दी|में");
-    }
-
-    #[test]
-    fn a_long_text_has_short_pieces() {
-        let text = "word ".repeat(100_000);
-        assert!(pieces(&text).all(|piece| piece.len() <= PIECE + 5));
     }
 }

@@ -1,7 +1,12 @@
 //! The known answers of datasketch: signatures and LeanMinHash bytes, made by
 //! `golden/make_datasketch.py`. `MINLSH_DATASKETCH_ANSWERS` names a file with others.
 
-use sketch::{Config, Lean, Scheme, Sketcher, from_lean, shingle_hashes, to_lean};
+use crate::common::{bytes, cases};
+use proptest::prelude::*;
+use sketch::{
+    Config, ElementHash, Error, Lean, LeanByteOrder, Scheme, Sketcher, from_lean, shingle_hashes,
+    to_lean,
+};
 
 #[test]
 fn signatures_and_bytes_are_those_of_datasketch() {
@@ -59,7 +64,64 @@ fn check(line: &str, number: usize) {
     }
 }
 
-fn bytes(hexadecimal: &str) -> Vec<u8> {
-    let digits = hexadecimal.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).unwrap());
-    digits.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
+const SCHEMES: [Scheme; 2] =
+    [Scheme::DatasketchAffine32(ElementHash::Sha1), Scheme::DatasketchLegacy(ElementHash::Sha1)];
+
+fn message(bytes: &[u8]) -> String {
+    from_lean(bytes).unwrap_err().to_string()
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn what_is_written_is_read_back(
+        signature in prop::collection::vec(any::<i32>().prop_map(|slot| slot | 1), 2..40),
+        seed in 1..=i64::from(u32::MAX),
+    ) {
+        for scheme in SCHEMES {
+            for order in ["@", "<", "!"] {
+                let bytes = to_lean(&signature, scheme, seed, order.parse().unwrap()).unwrap();
+                let read = Lean { scheme, seed, signature: Some(signature.clone()) };
+                prop_assert_eq!(from_lean(&bytes), Ok(read));
+                for end in 0..bytes.len() {
+                    prop_assert!(from_lean(&bytes[..end]).is_err());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        let _ = from_lean(&bytes);
+    }
+}
+
+#[test]
+fn an_empty_minhash_has_no_signature() {
+    let bytes = to_lean(&[-1; 3], SCHEMES[0], 1, LeanByteOrder::Native).unwrap();
+    assert_eq!(from_lean(&bytes).unwrap().signature, None);
+}
+
+#[test]
+fn refusals_say_what_is_wrong() {
+    let bytes = to_lean(&[7, 8], SCHEMES[0], 1, LeanByteOrder::Native).unwrap();
+    assert_eq!(message(&bytes[..11]), "LeanMinHash must have at least 12 bytes, not 11");
+    assert_eq!(message(&bytes[..20]), "LeanMinHash of count -2 cannot have 20 bytes");
+    let mut wide = bytes.clone();
+    wide[12] = 2;
+    assert_eq!(
+        message(&wide),
+        "LeanMinHash has datasketch's scheme affine64, which is not supported"
+    );
+    wide[12] = 9;
+    assert_eq!(message(&wide), "unknown LeanMinHash scheme code 9");
+    let mut seed = bytes;
+    seed[4] = 1;
+    assert_eq!(message(&seed), "seed must be between 0 and 4294967295, not 4294967297");
+    let refused = to_lean(&[1], Scheme::Fss, 0, LeanByteOrder::Native);
+    assert_eq!(refused, Err(Error::LeanScheme("fss")));
+    let refused = to_lean(&[], SCHEMES[1], 0, LeanByteOrder::Native);
+    assert_eq!(refused, Err(Error::NumPerm(0)));
+    assert!("x".parse::<LeanByteOrder>().is_err());
 }

@@ -1,6 +1,7 @@
 //! The known answers of the specification, on every level of the machine.
 
 use crate::common::{config, signature, sketch};
+use sketch::self_test;
 
 #[test]
 fn signatures_are_the_known_answers() {
@@ -19,6 +20,11 @@ fn signatures_are_the_known_answers() {
         }
     }
     assert_eq!((compared, answers.next()), (48, None));
+}
+
+#[test]
+fn this_machine_gives_the_known_answers() {
+    assert!(self_test().unwrap().iter().all(|answer| answer.passed));
 }
 
 #[test]

@@ -2,21 +2,31 @@
 //! runs those of one. `memory.rs` is another program, as it has an allocator of its own.
 
 mod accuracy;
+mod bands;
 mod clusters;
 mod common;
 mod common_passages;
 mod comparison;
+mod configuration;
 mod corpus;
 mod datasketch;
+mod estimates;
 mod exact;
 mod golden;
+mod hashes;
 mod invariants;
 mod links;
+mod normalization;
 mod options;
 mod packed;
 mod passages;
 mod pipeline;
+mod saturation;
 mod stored;
 mod suggestion;
+mod text_profile;
+mod textbook;
 mod texts;
+mod weighted;
 mod word_diff;
+mod words;

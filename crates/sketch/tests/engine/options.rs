@@ -3,16 +3,14 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::common::{mix64, sketch};
+use crate::common::{G, cases, found_shingles, found_tokens, mix64, sketch};
 use proptest::prelude::*;
 use sketch::{
-    Config, Normalization, ShingleSet, Sketcher, StopWords, Unit, for_each_shingle, normalize_text,
-    shingle_hashes, tokens,
+    Config, ElementHash, Normalization, Scheme, ShingleSet, Sketcher, StopWords, Unit,
+    has_shingles, normalize_text, shingle_hashes,
 };
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64;
-
-const G: u64 = 0x9e37_79b9_7f4a_7c15;
 
 fn config(unit: &str, size: i64, steps: &str) -> Config {
     let config = Config::new("fss", 64, unit, size, 0).unwrap();
@@ -23,7 +21,7 @@ fn config(unit: &str, size: i64, steps: &str) -> Config {
 fn texts() -> impl Strategy<Value = String> {
     let words = "((the|of|a|THE|Of|it|quick|Fox|naïve|cafe\u{301}|ÜBER|漢字かな|한글|3\\.14|don't|e-mail|_|😀\
         |c\u{200b}d|\u{301})[ ,.\n\u{3000}]{0,2}){0,40}";
-    prop_oneof![words, "[ -~\n]{0,200}", "\\PC{0,60}", "[ab .]{0,80}"]
+    prop_oneof![words, "[ -~\n]{0,200}", "\\PC{0,60}", "[ab .]{0,80}", "[ \t\n.,a]{0,9}"]
 }
 
 fn configs() -> impl Strategy<Value = Config> {
@@ -131,18 +129,8 @@ fn expected_hashes(config: &Config, shingles: &[Vec<String>]) -> Vec<u64> {
     if config.bag() { hashes.map(numbered).collect() } else { hashes.collect() }
 }
 
-fn found_tokens(config: &Config, text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    tokens(config, text, &mut || (), &mut |token| {
-        found.push(token.to_owned());
-        Ok(())
-    })
-    .unwrap();
-    found
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn tokens_shingles_hashes_and_signatures_agree(config in configs(), text in texts()) {
@@ -150,13 +138,8 @@ proptest! {
 
         let shingles = expected_shingles(&config, &text);
         let between = if config.unit() == Unit::Char { "" } else { " " };
-        let mut found = Vec::new();
-        for_each_shingle(&config, &text, &mut || (), &mut |shingle| {
-            found.push(shingle.to_owned());
-            Ok(())
-        }).unwrap();
         let joined: Vec<String> = shingles.iter().map(|shingle| shingle.join(between)).collect();
-        prop_assert_eq!(found, joined);
+        prop_assert_eq!(found_shingles(&config, &text), joined);
 
         let mut expected = expected_hashes(&config, &shingles);
         let mut found = Vec::new();
@@ -166,6 +149,11 @@ proptest! {
             found.sort_unstable();
         }
         prop_assert_eq!(&found, &expected);
+        // Whatever hashes them.
+        for scheme in [config.scheme(), Scheme::DatasketchLegacy(ElementHash::Sha1)] {
+            let has = has_shingles(&config.with_scheme(scheme), &text, &mut || ());
+            prop_assert_eq!(has, Ok(!found.is_empty()));
+        }
 
         let mut sketcher = Sketcher::new(config.clone());
         let of_hashes = sketcher.sketch_hashes(&expected, &mut || ()).unwrap().map(<[i32]>::to_vec);
@@ -185,10 +173,7 @@ proptest! {
         let config = config("char", 2, "none").with_bag(true);
         let count = |text: &str| {
             let mut counts = HashMap::<String, usize>::new();
-            for_each_shingle(&config, text, &mut || (), &mut |shingle| {
-                *counts.entry(shingle.to_owned()).or_default() += 1;
-                Ok(())
-            }).unwrap();
+            found_shingles(&config, text).into_iter().for_each(|shingle| *counts.entry(shingle).or_default() += 1);
             counts
         };
         let (x, y) = (count(&a), count(&b));
@@ -206,14 +191,8 @@ fn anchored_shingles_are_those_of_the_book() {
     // Mining of Massive Datasets, section 3.2.4.
     let text = "A spokesperson for the Sudzo Corporation revealed today that studies have shown it \
         is good for people to buy Sudzo products.";
-    let mut found = Vec::new();
-    for_each_shingle(&config("anchored", 3, "casefold"), text, &mut || (), &mut |shingle| {
-        found.push(shingle.to_owned());
-        Ok(())
-    })
-    .unwrap();
     assert_eq!(
-        found,
+        found_shingles(&config("anchored", 3, "casefold"), text),
         [
             "a spokesperson for",
             "for the sudzo",
@@ -242,12 +221,7 @@ fn a_text_without_anchors_resembles_only_its_copies() {
 fn a_list_of_ones_own_makes_anchors() {
     let german = StopWords::new(["Der", "die", "das", "und"]).unwrap();
     let config = config("anchored", 2, "plain").with_stop_words(german).unwrap();
-    let mut found = Vec::new();
-    for_each_shingle(&config, "Der Hund und DIE Katze", &mut || (), &mut |shingle| {
-        found.push(shingle.to_owned());
-        Ok(())
-    })
-    .unwrap();
+    let found = found_shingles(&config, "Der Hund und DIE Katze");
     assert_eq!(found, ["der hund", "und die", "die katze"]);
 }
 

@@ -10,8 +10,6 @@ mod fates;
 mod places;
 mod quick;
 mod steps;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use places::Origins;
 pub(crate) use steps::Dropped;

@@ -6,12 +6,18 @@ pub mod signatures;
 
 use std::collections::HashSet;
 
-use sketch::{Config, Level, Scheme, Sketcher, Unit};
+use proptest::prelude::ProptestConfig;
+use sketch::{Config, Level, Scheme, Sketcher, Unit, for_each_shingle, tokens};
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64;
 
-const G: u64 = 0x9e37_79b9_7f4a_7c15;
+pub const G: u64 = 0x9e37_79b9_7f4a_7c15;
 const S: u64 = 0x6d69_6e6c_7368_3031;
+
+/// So many random cases of a property.
+pub fn cases(count: u32) -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count) }
+}
 
 pub fn config(scheme: &str, num_perm: i64, unit: &str, size: i64, seed: i64) -> Config {
     Config::new(scheme, num_perm, unit, size, seed).unwrap()
@@ -28,6 +34,34 @@ pub fn sketch(config: &Config, text: &str) -> Option<Vec<i32>> {
         assert_eq!(first, other, "{level}, {config}");
     }
     first
+}
+
+/// The tokens that the engine cuts a text into.
+pub fn found_tokens(config: &Config, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut push = |token: &str| {
+        found.push(token.to_owned());
+        Ok(())
+    };
+    tokens(config, text, &mut || (), &mut push).unwrap();
+    found
+}
+
+/// The shingles that the engine cuts a text into.
+pub fn found_shingles(config: &Config, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut push = |shingle: &str| {
+        found.push(shingle.to_owned());
+        Ok(())
+    };
+    for_each_shingle(config, text, &mut || (), &mut push).unwrap();
+    found
+}
+
+/// The bytes that hexadecimal digits stand for.
+pub fn bytes(hexadecimal: &str) -> Vec<u8> {
+    let digits = hexadecimal.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).unwrap());
+    digits.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
 }
 
 /// All shingles, in order.

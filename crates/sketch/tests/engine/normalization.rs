@@ -1,52 +1,107 @@
+//! Texts are normalised as the tables of Unicode say, which are asked plainly here.
+
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
+use crate::common::cases;
+use caseless::Caseless;
 use proptest::prelude::*;
+use sketch::Normalization;
+use unicode_normalization::UnicodeNormalization;
+use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
-use super::definition::settle;
-use super::fates::FateTable;
-use super::quick;
-use super::steps::*;
-
-/// All that the steps on characters can be.
-fn steps() -> impl Strategy<Value = CharacterSteps> {
-    let form = prop::sample::select(vec![NormalForm::AsWritten, NormalForm::Nfc, NormalForm::Nfkc]);
-    let punctuation = prop::sample::select(vec![
-        Punctuation::Kept,
-        Punctuation::Removed,
-        Punctuation::Space,
-        Punctuation::BasicRemoved,
-    ]);
-    (form, punctuation, any::<[bool; 5]>()).prop_map(|(form, punctuation, switches)| {
-        let [casefold, diacritics, invisible, digits, whitespace] = switches;
-        CharacterSteps { form, casefold, diacritics, punctuation, invisible, digits, whitespace }
-    })
+/// The steps on characters, one after the other on the whole text, until nothing changes.
+fn defined(steps: &str, text: &str) -> String {
+    let has = |step: &str| steps.split(' ').any(|written| written == step);
+    let formed = |text: String| -> String {
+        match () {
+            () if has("nfkc") => text.nfkc().collect(),
+            () if has("nfc") => text.nfc().collect(),
+            () => text,
+        }
+    };
+    let mut text = text.to_owned();
+    loop {
+        let mut next = formed(text.clone());
+        if has("casefold") {
+            next = formed(next.chars().default_case_fold().collect());
+        }
+        if has("diacritics") {
+            let kept = |c: &char| c.general_category() != GeneralCategory::NonspacingMark;
+            next = match has("nfkc") {
+                true => next.nfkd().filter(kept).nfkc().collect(),
+                false => next.nfd().filter(kept).nfc().collect(),
+            };
+        }
+        next = next.chars().filter_map(|c| mapped(&has, c)).collect();
+        if next == text {
+            break;
+        }
+        text = next;
+    }
+    if has("whitespace") { text.split_whitespace().collect::<Vec<_>>().join(" ") } else { text }
 }
 
-/// Texts in which neighbours act on each other: marks, jamo, ligatures, signs,
-/// spaces of every kind, and long runs of ASCII between.
+/// What the steps after the normal form make of a character.
+fn mapped(has: &dyn Fn(&str) -> bool, c: char) -> Option<char> {
+    use GeneralCategoryGroup::{Punctuation, Symbol};
+    let punctuation = matches!(c.general_category_group(), Punctuation | Symbol);
+    match c {
+        _ if has("punctuation") && punctuation => None,
+        _ if has("punctuation_space") && punctuation => Some(' '),
+        '.' | ',' | ':' | ';' | '\'' if has("punctuation_basic") => None,
+        // Soft hyphen, tatweel, zero-width characters, controls of direction, variation selectors.
+        '\u{ad}'
+        | '\u{640}'
+        | '\u{61c}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}'
+        | '\u{e0100}'..='\u{e01ef}'
+            if has("invisible") =>
+        {
+            None
+        }
+        _ if has("digits") && c.general_category() == GeneralCategory::DecimalNumber => Some('0'),
+        _ if has("whitespace") && c.is_whitespace() => Some(' '),
+        _ => Some(c),
+    }
+}
+
+/// All that the steps on characters can be.
+fn steps() -> impl Strategy<Value = String> {
+    let form = prop::sample::select(vec!["", "nfc", "nfkc"]);
+    let punctuation = ["", "punctuation", "punctuation_space", "punctuation_basic"];
+    let punctuation = prop::sample::select(punctuation.to_vec());
+    let switches = vec!["casefold", "diacritics", "invisible", "digits", "whitespace"];
+    (form, punctuation, prop::sample::subsequence(switches, 0..=5)).prop_map(
+        |(form, punctuation, switches)| [&[form, punctuation], &switches[..]].concat().join(" "),
+    )
+}
+
+/// Texts in which neighbours act on each other: marks, jamo, ligatures, signs, spaces of every kind, long runs of
+/// ASCII between, and marks of all classes in runs far beyond what people write.
 fn texts() -> impl Strategy<Value = String> {
     let hard = "([aeiouE .!'\u{301}\u{323}\u{345}\u{308}\u{300}éÉßẞİıΐΣςﬁ½²Å\u{212b}가\u{1100}\u{1161}\
         \u{11a8}\u{ffa1}\u{ffc2}がか\u{3099}\u{ff76}\u{ff9e}٣५Ａ１！“”…—€😀\u{fe0f}\u{200d}\u{200b}\u{ad}\u{a0}\u{3000}\
         क\u{93c}\u{94d}\u{95c}न\u{e48}\u{e38}\u{64b}Ⱥ，½…\
         \u{a8}\u{b4}\u{37e}\u{1fee}\u{2000}\u{2029}\u{f900}\u{2f800}\u{1d400}ﷺǆ\u{640}\u{202e}\u{180b}]{0,4}\
         [a-zA-Z0-9 ,.]{0,2}){0,12}";
+    let forms = "[a-cé\u{300}-\u{345}\u{5b0}-\u{5c7}\u{1100}-\u{1112}\u{1161}-\u{1175}\u{11a8}-\u{11c2}가ﬁ㎏]{0,40}";
+    let marks = "[a\u{300}-\u{345}\u{5b0}-\u{5c7}\u{64b}-\u{652}\u{1161}\u{1d165}-\u{1d172}]{1,30}";
     prop_oneof![
-        hard,
-        "\\PC{0,40}",
-        "[ -~\n\r\t]{0,300}",
-        "([A-Za-z ,.]{60,140}[é\u{301}漢。 ]{1,3}){0,4}",
-        prop::collection::vec(any::<char>(), 0..30).prop_map(|chars| chars.into_iter().collect()),
+        2 => hard,
+        1 => forms,
+        1 => "\\PC{0,40}",
+        1 => "[ -~\n\r\t]{0,300}",
+        1 => "([A-Za-z ,.]{60,140}[é\u{301}漢。 ]{1,3}){0,4}",
+        1 => prop::collection::vec(any::<char>(), 0..30).prop_map(|chars| chars.into_iter().collect()),
+        1 => (marks, 1_usize..200).prop_map(|(marks, times)| marks.repeat(times)),
     ]
-}
-
-/// The steps by definition, on the whole text.
-fn defined(steps: CharacterSteps, text: &str) -> String {
-    let settled = settle(steps, text, &mut || ()).unwrap();
-    if !steps.whitespace {
-        return settled;
-    }
-    settled.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn normalized(steps: &str, text: &str) -> String {
@@ -55,42 +110,21 @@ fn normalized(steps: &str, text: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4000) })]
+    #![proptest_config(cases(6000))]
 
     #[test]
-    fn the_quick_paths_give_what_is_defined(steps in steps(), text in texts()) {
-        let found = quick::normalize(steps, &text, None, &mut || ()).unwrap();
-        prop_assert_eq!(&*found, defined(steps, &text));
+    fn texts_are_normalised_as_the_tables_say(steps in steps(), text in texts()) {
+        let parsed: Normalization = steps.parse().unwrap();
+        let found = parsed.normalize(&text, &mut || ()).unwrap();
+        prop_assert_eq!(&*found, defined(&steps, &text));
         prop_assert_eq!(matches!(found, Cow::Borrowed(_)), found == text);
-    }
-
-    #[test]
-    fn normalising_twice_changes_nothing(steps in steps(), text in texts()) {
-        let once = quick::normalize(steps, &text, None, &mut || ()).unwrap();
-        let twice = quick::normalize(steps, &once, None, &mut || ()).unwrap();
-        prop_assert_eq!(&twice, &once);
+        let twice = parsed.normalize(&found, &mut || ()).unwrap();
+        prop_assert_eq!(&twice, &found);
         prop_assert!(matches!(twice, Cow::Borrowed(_)));
     }
 
     #[test]
-    fn the_order_of_writing_does_not_matter(
-        chosen in prop::sample::subsequence(
-            vec!["nfkc", "casefold", "diacritics", "punctuation", "digits", "whitespace",
-                "split_whitespace", "min_length=4", "stop_words=the+of"], 1..=9),
-        shuffle in any::<u64>(),
-        comma in any::<bool>(),
-    ) {
-        let mut shuffled = chosen.clone();
-        shuffled.sort_by_key(|step| crate::hash::xxh3::hash(format!("{step}{shuffle}").as_bytes()));
-        let read: Normalization = shuffled.join(if comma { " ,\t" } else { "  " }).parse().unwrap();
-        let canonical = chosen.join(" ").replace("the+of", "of+the");
-        prop_assert_eq!(read.to_string(), &*canonical);
-        prop_assert_eq!(canonical.parse::<Normalization>(), Ok(read));
-    }
-
-    #[test]
     fn what_a_step_removes_does_not_matter(text in texts()) {
-        use unicode_normalization::UnicodeNormalization;
         prop_assert_eq!(
             normalized("nfc", &text.nfd().collect::<String>()), normalized("nfc", &text));
         prop_assert_eq!(
@@ -112,90 +146,31 @@ proptest! {
 
 #[test]
 fn every_character_between_letters_is_as_defined() {
-    for steps in [
+    // All that have another form than themselves are here.
+    let chars = || ('\u{80}'..'\u{32000}').chain('\u{e0000}'..'\u{e0200}');
+    for written in [
         "nfc",
         "nfkc",
         "nfc casefold",
         "diacritics",
-        "plain",
-        "aggressive",
+        "nfkc casefold whitespace",
+        "nfkc casefold diacritics invisible punctuation_space digits whitespace",
         "nfkc casefold punctuation",
     ] {
-        let steps = steps.parse::<Normalization>().unwrap().characters;
-        let table = FateTable::of(steps).unwrap();
-        for c in
-            ('\u{80}'..=char::MAX).filter(|c| u32::from(*c) < 0x3_2000 || u32::from(*c) >= 0xE_0000)
-        {
-            if u32::from(c) >= 0xE_0200 {
-                break;
-            }
-            // What is looked up must hold next to anything; what is not, is worked out anyway.
-            let entry = table.entry(u32::from(c));
-            let becomes = match entry.in_place() {
-                Some((bytes, length)) => String::from_utf8(bytes[..length].to_vec()).unwrap(),
-                None if entry.is_same() => c.to_string(),
-                None => table.longer(c).to_owned(),
-            };
-            if entry.is_cut() && becomes.chars().count() == 1 {
-                let text = format!("o{c}\u{301}");
-                let alone = format!("{becomes}\u{301}");
-                let alone = settle(steps, &alone, &mut || ()).unwrap();
-                assert_eq!(settle(steps, &text, &mut || ()).unwrap(), format!("o{alone}"), "{c:?}");
-            }
+        let steps: Normalization = written.parse().unwrap();
+        for c in chars() {
             for text in [
                 format!("o{c}"),
+                format!("o{c}\u{301}{c}"),
                 format!("\u{1100}{c}"),
                 format!("か{c}\u{3099}x"),
                 format!("क{c}\u{94d}{c}\u{e48}\u{e38}{c}\u{93c} {c}"),
             ] {
-                let found = quick::normalize(steps, &text, None, &mut || ()).unwrap();
-                assert_eq!(found, defined(steps, &text), "{c:?}");
-                assert_eq!(
-                    quick::normalize(steps, &found, None, &mut || ()).unwrap(),
-                    found,
-                    "{c:?}"
-                );
+                let found = steps.normalize(&text, &mut || ()).unwrap();
+                assert_eq!(found, defined(written, &text), "{c:?}");
+                assert_eq!(steps.normalize(&found, &mut || ()).unwrap(), found, "{c:?}");
             }
         }
-    }
-}
-
-#[test]
-fn presets_are_lists_of_steps() {
-    for (preset, steps) in [
-        ("none", "none"),
-        ("plain", "nfkc casefold whitespace"),
-        ("aggressive", "nfkc casefold diacritics invisible punctuation_space digits whitespace"),
-        ("classic", "casefold punctuation_basic split_whitespace min_length=3 stop_words=the"),
-    ] {
-        let preset: Normalization = preset.parse().unwrap();
-        assert_eq!(preset.to_string(), steps);
-        assert_eq!(steps.parse(), Ok(preset));
-    }
-    assert_eq!("".parse(), Ok(Normalization::none()));
-    assert_eq!("min_length=1".parse(), Ok(Normalization::none()));
-}
-
-#[test]
-fn refusals_name_the_steps() {
-    let refused = |steps: &str| steps.parse::<Normalization>().unwrap_err().to_string();
-    let contradict =
-        |a, b| format!("normalization steps \"{a}\" and \"{b}\" contradict each other");
-    assert_eq!(refused("casefold stem"), "unknown normalization step \"stem\"");
-    assert_eq!(refused("nfc=1"), "unknown normalization step \"nfc=1\"");
-    assert_eq!(refused("stop_words="), "unknown normalization step \"stop_words=\"");
-    assert_eq!(refused("nfc,nfkc"), contradict("nfc", "nfkc"));
-    assert_eq!(
-        refused("punctuation punctuation_space"),
-        contradict("punctuation", "punctuation_space")
-    );
-    assert_eq!(refused("min_length=2 min_length=3"), contradict("min_length=2", "min_length=3"));
-    assert_eq!(refused("classic punctuation"), contradict("punctuation_basic", "punctuation"));
-    assert_eq!(refused("plain nfc"), contradict("nfkc", "nfc"));
-    assert_eq!(refused("nfc nfc"), "normalization step \"nfc\" is specified more than once");
-    for value in ["0", "65", "-1", "x", ""] {
-        let expected = format!("min_length must be between 1 and 64, not \"{value}\"");
-        assert_eq!(refused(&format!("min_length={value}")), expected);
     }
 }
 
@@ -237,9 +212,9 @@ fn a_text_that_changes_nothing_is_borrowed() {
     let text = "plain words, in one line 0\u{e9}\u{6f22}. ".repeat(3000);
     let text = text.trim_end();
     for steps in ["nfc", "nfkc casefold", "plain", "digits", "none", "classic"] {
-        let steps: Normalization = steps.parse().unwrap();
-        let borrowed = matches!(steps.normalize(text, &mut || ()).unwrap(), Cow::Borrowed(_));
-        assert_eq!(borrowed, !steps.drops_tokens(), "{steps}");
+        let parsed: Normalization = steps.parse().unwrap();
+        let borrowed = matches!(parsed.normalize(text, &mut || ()).unwrap(), Cow::Borrowed(_));
+        assert_eq!(borrowed, steps != "classic", "{steps}");
     }
 }
 
@@ -250,7 +225,7 @@ fn long_texts_take_no_longer_than_many_short_ones_and_can_be_cancelled() {
     {
         let text = unit.repeat(10_000_000 / unit.len());
         let mut calls = 0;
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         let found = steps.normalize(&text, &mut || calls += 1).unwrap();
         let short = steps.normalize(unit, &mut || ()).unwrap().len();
         assert!(found.len() <= short * text.len() / unit.len(), "{unit:?}");
@@ -259,7 +234,7 @@ fn long_texts_take_no_longer_than_many_short_ones_and_can_be_cancelled() {
     }
     // A letter with ten million bytes of marks: one step, but not a long one.
     let text = format!("a{}", "\u{301}\u{323}".repeat(2_500_000));
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     assert_eq!(steps.normalize(&text, &mut || ()).unwrap(), "a");
     assert!(Normalization::plain().normalize(&text, &mut || ()).unwrap().len() > 9_000_000);
     println!("marks: {:?}", start.elapsed());
@@ -268,9 +243,6 @@ fn long_texts_take_no_longer_than_many_short_ones_and_can_be_cancelled() {
 /// docs/signatures.md has the number.
 #[test]
 fn the_normal_form_after_case_folding_changes_26_characters() {
-    use caseless::Caseless;
-    use unicode_normalization::UnicodeNormalization;
-
     let changes = |c: &char| {
         let folded: String = c.nfkc().default_case_fold().collect();
         let formed: String = folded.nfkc().collect();
