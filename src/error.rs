@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use pgrx::pg_sys::panic::{ErrorReport, ErrorReportable};
 use pgrx::prelude::*;
 
-/// The result of everything that can fail because of what a user asked for.
-pub type Result<T> = std::result::Result<T, SqlError>;
+/// The result of everything that can fail because of what a user asked for; with `E` that of the engine.
+pub type Result<T, E = SqlError> = std::result::Result<T, E>;
 
 /// A report for PostgreSQL to raise: as an ERROR by [`raise`], or at another level by [`SqlError::report`].
 #[must_use]

@@ -15,6 +15,7 @@ mod lookup;
 mod memory;
 mod options;
 mod pg;
+mod prelude;
 mod row_key;
 mod settings;
 mod side_table;

@@ -4,16 +4,12 @@
 //! aggregate over many groups knows what it takes, and spills. A signature is the union of those of any parts of its
 //! set, so the order of rows does not matter, nor which worker sees them.
 
-use pgrx::pg_sys::Datum;
-use pgrx::prelude::*;
 use sketch::{Config, Scheme, Sketcher, unite};
 
 use super::signatures::{config_of_sets, signature_of, with_sketcher};
-use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::pg::aggregate::{Aggregate, Buffer, state};
-use crate::pg::call::{Call, sql_function};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::{array, bytes, element};
+use crate::pg::element;
+use crate::prelude::*;
 
 sql_function!(minlsh_set_add, add);
 sql_function!(minlsh_set_add_signature, add_signature);
@@ -98,11 +94,7 @@ impl SetState {
     }
 
     /// Adds the elements of a set by its signature; none of an empty one.
-    fn unite(
-        &mut self,
-        other: &[i32],
-        aggregate: Aggregate,
-    ) -> std::result::Result<(), sketch::Error> {
+    fn unite(&mut self, other: &[i32], aggregate: Aggregate) -> Result<(), sketch::Error> {
         if self.signature.as_slice().is_empty() || other.is_empty() {
             self.signature.extend(other, aggregate);
             return Ok(());

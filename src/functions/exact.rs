@@ -1,18 +1,14 @@
 //! Exact measures between sets: Jaccard similarity and containment; and weighted sets, whose elements count more or
 //! less.
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::{Blocks, Config, Element, ElementHash, Overlap, WeightedSet, memory};
+use sketch::{Blocks, Config, Element, ElementHash, Overlap, WeightedSet};
 
-use crate::error::{Result, SqlError, invalid_parameter};
 use crate::memory::of_comparison;
 use crate::options::Options;
-use crate::pg::call::{Call, Strict, float8_datum, sql_function};
-use crate::pg::catalog::{self, base_element_type};
-use crate::pg::interrupts::check_interrupts;
+use crate::pg::catalog::base_element_type;
 use crate::pg::order::Order;
 use crate::pg::temp_file::Spool;
-use crate::pg::{array, bytes, text};
+use crate::prelude::*;
 
 // `jaccard(text, text, shingle_size, unit, normalization, stop_words, bag) → double precision`, and so `containment()`:
 // the share of the first in the second

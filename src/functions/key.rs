@@ -3,10 +3,7 @@
 
 use std::cmp::Ordering;
 
-use pgrx::pg_sys::{self, Datum};
-
-use crate::error::Result;
-use crate::pg::call::{Call, sql_function};
+use crate::prelude::*;
 
 sql_function!(minlsh_key_lt, |call: &Call| is(call, Ordering::is_lt));
 sql_function!(minlsh_key_le, |call: &Call| is(call, Ordering::is_le));

@@ -11,19 +11,14 @@ mod key;
 mod signatures;
 mod texts;
 
-use pgrx::pg_sys::{self, Datum};
 use sketch::{Config, UNICODE_VERSIONS};
 
 pub(crate) use self::exact::overlap;
 pub(crate) use self::signatures::with_sketcher;
-use crate::error::{Result, invalid_parameter};
-use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::relation_kind;
 use crate::pg::names::{literal, regclass_literal};
 use crate::pg::output::Output;
-use crate::pg::result_rows::{ResultRows, result_row};
-use crate::pg::spi::Session;
-use crate::pg::text;
+use crate::prelude::*;
 
 sql_function!(minlsh_version, version);
 sql_function!(minlsh_versions, versions);

@@ -4,15 +4,11 @@
 
 use std::cell::RefCell;
 
-use pgrx::pg_sys::Datum;
-use sketch::{Banding, Config, LinearFunctions, Scheme, Sketcher, SlotBits, memory};
+use sketch::{Banding, Config, LinearFunctions, Scheme, Sketcher, SlotBits};
 
-use crate::error::{Result, invalid_parameter, not_supported};
 use crate::options::{Options, Recent};
-use crate::pg::call::{Call, Strict, float8_datum, sql_function};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::result_rows::{ResultRows, result_row};
-use crate::pg::{array, bytes, element, text};
+use crate::pg::element;
+use crate::prelude::*;
 
 sql_function!(minlsh_minhash, minhash);
 sql_function!(minlsh_minhash_elements, minhash_elements);

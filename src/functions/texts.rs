@@ -4,18 +4,13 @@
 use std::ops::Range;
 
 use ahash::AHashSet;
-use pgrx::pg_sys::{self, Datum};
 use sketch::passage::{
     CharacterOffsets, Characters, Sought, shared_runs, valid_min_match, valid_normalization,
 };
-use sketch::{Config, Element, ElementHash, FoundIn, Normalization, memory, word_diff};
+use sketch::{Config, Element, ElementHash, FoundIn, Normalization, word_diff};
 
-use crate::error::Result;
 use crate::options::Options;
-use crate::pg::call::{Call, Strict, float8_datum, sql_function};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::result_rows::ResultRows;
-use crate::pg::{array, text};
+use crate::prelude::*;
 
 sql_function!(minlsh_normalize_text, normalize_text);
 sql_function!(minlsh_tokens, tokens);

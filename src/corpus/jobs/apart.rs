@@ -1,22 +1,13 @@
 //! Pairs of documents that somebody decided are not copies: they count as not similar.
 
-use pgrx::pg_sys::{Datum, Oid};
-use pgrx::prelude::*;
-use sketch::memory;
-
 use crate::corpus::reading::keys::Members;
 use crate::corpus::source::arguments::{Arguments, raw_text};
 use crate::corpus::source::columns::check_type;
 use crate::corpus::source::named::{is_query, parenthesized, relation_named, select_all};
-use crate::error::{Result, error, invalid_parameter};
 use crate::memory::of_apart;
-use crate::pg::catalog;
 use crate::pg::document_keys::DocumentKeys;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
 use crate::pg::select::{Select, one_statement};
-use crate::pg::spi::Session;
-use crate::pg::sql::Sql;
+use crate::prelude::*;
 use crate::row_key::{KeyValue, from_text};
 
 /// A HINT on what the argument takes.

@@ -1,10 +1,8 @@
 //! `near_duplicate_clusters()`: verified pairs, put together. `near_duplicate_plan()`: which documents to remove so
 //! that no near-duplicates remain. `near_duplicate_bridges()`: the pairs without which a cluster would fall in two.
 
-use pgrx::pg_sys::Datum;
-use pgrx::prelude::*;
+use sketch::Error;
 use sketch::corpus::{ClusterLinks, Hashes, Identical, LeftOut, PairSide, pairs};
-use sketch::{Error, memory};
 
 use crate::corpus::groups::Emit;
 use crate::corpus::groups::group::Group;
@@ -12,10 +10,8 @@ use crate::corpus::jobs::Work;
 use crate::corpus::jobs::linkage::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
 use crate::corpus::reading::keys::Members;
 use crate::corpus::source::arguments::{Arguments, raw_text};
-use crate::error::{Result, invalid_parameter, notice, shortened};
-use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::result_rows::ResultRows;
+use crate::error::shortened;
+use crate::prelude::*;
 
 sql_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
 sql_function!(minlsh_near_duplicate_plan, near_duplicate_plan);
@@ -174,11 +170,7 @@ struct Bridge {
 }
 
 /// The bridges of a group. Copies count as one document, of which the first is shown.
-fn bridges_of(
-    group: &mut Group,
-    ranks: &Ranks,
-    emit: &mut Emit<Bridge>,
-) -> std::result::Result<LeftOut, Error> {
+fn bridges_of(group: &mut Group, ranks: &Ranks, emit: &mut Emit<Bridge>) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let limit = group.limit();
     let mut links = ClusterLinks::new(identical.documents())?;

@@ -1,13 +1,14 @@
 //! From groups to clusters: who belongs together, and which document stands for them.
 
+use sketch::Error;
 use sketch::corpus::{
     Components, Connected, Hashes, Identical, LeftOut, connect, leaders, least_similar,
     weakest_link,
 };
-use sketch::{Error, memory};
 
 use crate::corpus::groups::Emit;
 use crate::corpus::groups::group::Group;
+use crate::prelude::*;
 
 /// The most distinct documents of a cluster of which all pairs, half a million, are compared for its weakest link.
 const COMPARE_ALL: usize = 1000;

@@ -8,8 +8,6 @@ mod window;
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::Datum;
-
 use crate::corpus::groups::{Batches, RowsAgain, VisitDocument};
 use crate::corpus::jobs::apart::{Apart, ApartKeys, KeepsApart};
 use crate::corpus::reading::Documents;
@@ -24,11 +22,9 @@ use crate::corpus::source::criteria::criteria;
 use crate::corpus::source::reader::Criteria;
 use crate::corpus::source::row_spool::{Again, RowSpools};
 use crate::corpus::source::rows::RowFilter;
-use crate::error::Result;
 use crate::memory::JobShares;
 use crate::pg::document_keys::DocumentKeys;
-use crate::pg::row::Row;
-use crate::pg::spi::Session;
+use crate::prelude::*;
 use crate::row_key::Key;
 
 /// The documents that share buckets.

@@ -2,19 +2,16 @@
 
 use std::collections::VecDeque;
 
-use pgrx::pg_sys::Datum;
 use sketch::corpus::{Hashes, Identical, LeftOut, PairSide, pairs};
-use sketch::{Error, memory, sort_by};
+use sketch::{Error, sort_by};
 
 use crate::corpus::groups::group::Group;
 use crate::corpus::groups::{Emit, Taker};
 use crate::corpus::jobs::Work;
 use crate::corpus::reading::keys::Members;
 use crate::corpus::source::arguments::Arguments;
-use crate::error::{Result, out_of_memory};
-use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::result_rows::ResultRows;
+use crate::error::out_of_memory;
+use crate::prelude::*;
 
 sql_function!(minlsh_near_duplicate_pairs, near_duplicate_pairs);
 sql_function!(minlsh_near_duplicates_between, near_duplicates_between);
@@ -146,7 +143,7 @@ fn of_group(
     group: &mut Group,
     second: Option<u32>,
     emit: &mut Emit<FoundPairs>,
-) -> std::result::Result<LeftOut, Error> {
+) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let pair = |emit: &mut Emit<FoundPairs>, a: u32, b: u32, similarity: f64| {
         let is_wanted = second.is_none() || side(a, second) != side(b, second);

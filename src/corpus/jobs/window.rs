@@ -3,9 +3,8 @@
 
 use std::cell::Cell;
 
-use pgrx::pg_sys::{self, Datum};
+use sketch::Error;
 use sketch::corpus::{Connected, Identical, LeftOut, connect};
-use sketch::{Error, memory};
 
 use crate::corpus::groups::group::Group;
 use crate::corpus::groups::{Batches, Emit, RowsAgain, VisitDocument};
@@ -17,14 +16,11 @@ use crate::corpus::source::criteria::criteria_of;
 use crate::corpus::source::reader::{Own, Reader};
 use crate::corpus::source::row_spool::SpooledRow;
 use crate::document::kind::Kind;
-use crate::error::{Result, invalid_parameter, not_supported};
 use crate::memory::JobShares;
-use crate::pg::bytes::{self, MAX_ALLOC_SIZE};
-use crate::pg::call::{Call, sql_function};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
+use crate::pg::bytes::MAX_ALLOC_SIZE;
 use crate::pg::type_storage::TypeStorage;
 use crate::pg::window::Window;
+use crate::prelude::*;
 
 sql_function!(minlsh_near_duplicate_cluster, near_duplicate_cluster);
 
@@ -109,7 +105,7 @@ fn check_options(call: &Call, window: &Window, rows: u32) -> Result<()> {
 }
 
 /// Gives out the rows of a group, each with the first row of its cluster.
-fn join(group: &mut Group, emit: &mut Emit<(u32, u32)>) -> std::result::Result<LeftOut, Error> {
+fn join(group: &mut Group, emit: &mut Emit<(u32, u32)>) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let Connected { mut components, left_out, .. } = connect(group, &identical, group.limit())?;
     for document in 0..identical.documents() {

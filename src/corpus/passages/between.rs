@@ -5,8 +5,6 @@
 //!    source have, which are noted.
 //! 3. The texts of each pair are compared character by character, and what was noted is left out.
 
-use pgrx::pg_sys::Datum;
-use sketch::memory;
 use sketch::passage::CharacterOffsets;
 use sketch::pipeline::{Shared, Sharing, TextBatch};
 
@@ -14,15 +12,9 @@ use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, TextPairs, Texts};
 use crate::corpus::passages::windows::{self, WindowPlace};
 use crate::corpus::reading::keys::Members;
-use crate::error::Result;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
-use crate::pg::call::{Call, sql_function};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
-use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::Session;
-use crate::pg::text;
+use crate::prelude::*;
 
 sql_function!(minlsh_passages_between, passages_between);
 

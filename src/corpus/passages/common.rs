@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use pgrx::PgLogLevel;
-use pgrx::pg_sys::Datum;
+use sketch::counted;
 use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
 use sketch::pipeline::{CountOf, Find, GivenText, PassageCut, Stripping, Test, TextBatch};
-use sketch::{counted, memory};
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, Texts, Visit};
@@ -16,13 +14,7 @@ use crate::corpus::passages::windows::{
 };
 use crate::corpus::reading::keys::Members;
 use crate::corpus::reading::progress::JobPhase;
-use crate::error::{Result, notice};
-use crate::pg::call::{Call, sql_function};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
-use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::Session;
-use crate::pg::text;
+use crate::prelude::*;
 
 sql_function!(minlsh_common_passages, common_passages);
 sql_function!(minlsh_strip_passages, strip_passages);

@@ -9,22 +9,15 @@
 //!    Of many texts that have it, the ones nearest by key are candidates.
 //! 5. Sorted by contained text, candidates are read again and compared. The texts decide.
 
-use pgrx::PgLogLevel;
-use pgrx::pg_sys::Datum;
-use sketch::memory;
 use sketch::pipeline::{Asking, Containing, Find, GivenText, TextBatch};
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{TextForm, TextPairs, Texts};
 use crate::corpus::reading::keys::Members;
 use crate::corpus::reading::progress::JobPhase;
-use crate::error::{Result, warning};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
-use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::Session;
+use crate::prelude::*;
 use crate::settings::bucket_limit;
 
 sql_function!(minlsh_contained_documents, contained_documents);

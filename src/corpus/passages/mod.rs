@@ -24,8 +24,7 @@ use sketch::pipeline::PassageCut;
 use sketch::{DEFAULT_MIN_MATCH, counted};
 
 use crate::corpus::source::arguments::Arguments;
-use crate::error::{Result, invalid_parameter};
-use crate::pg::call::Call;
+use crate::prelude::*;
 
 /// The default of the numbers of documents that boilerplate is told by.
 const DEFAULT_DOCUMENTS: u32 = 100;

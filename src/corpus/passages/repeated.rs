@@ -1,18 +1,12 @@
 //! `repeated_passages()`: what of each document an earlier one has.
 
-use pgrx::pg_sys::Datum;
-
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, Texts};
 use crate::corpus::passages::windows::{self, WindowPlace};
 use crate::corpus::reading::progress::JobPhase;
-use crate::error::Result;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
-use crate::pg::call::{Call, sql_function};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::Session;
+use crate::prelude::*;
 
 sql_function!(minlsh_repeated_passages, repeated_passages);
 

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::AHashMap;
-use sketch::memory;
 use sketch::passage::Characters;
 use sketch::pipeline::{
     Find, Fingerprinting, GivenText, Hands, PassageCut, TextBatch, TextFinder, hands,
@@ -21,17 +20,13 @@ use crate::corpus::source::Source;
 use crate::corpus::source::columns::common;
 use crate::corpus::source::rows::RowFilter;
 use crate::document::kind::Kind;
-use crate::error::{Result, invalid_parameter};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::memory::JobShares;
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
-use crate::pg::memory::Memory;
-use crate::pg::spi::Session;
-use crate::pg::sql::Sql;
 use crate::pg::temp_file::Spool;
 use crate::pg::worker_threads::setting;
+use crate::prelude::*;
 
 /// Bytes of texts in a batch.
 const BATCH: usize = 128 << 10;
@@ -116,7 +111,7 @@ impl TextPairs {
 }
 
 /// A finder, which looks at texts, or the error that there is no memory for it.
-pub type MadeFinder<F> = std::result::Result<F, sketch::Error>;
+pub type MadeFinder<F> = Result<F, sketch::Error>;
 
 /// Takes what is found in texts.
 pub trait Visit<F: Find> {

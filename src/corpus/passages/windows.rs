@@ -3,17 +3,14 @@
 use std::sync::Arc;
 
 use ahash::AHashMap;
-use pgrx::prelude::*;
-use sketch::memory;
 use sketch::pipeline::{Find, GivenText, PassageCut, Test, TextBatch, TextWindow, Windowing};
 
 use crate::corpus::passages::texts::{Frequent, MadeFinder, Texts, Visit};
 use crate::corpus::reading::keys::Members;
 use crate::corpus::reading::progress::JobPhase;
-use crate::error::{Result, SqlError, error};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
-use crate::pg::interrupts::check_interrupts;
+use crate::prelude::*;
 
 /// Bytes that a window takes for each byte of a text: all may be wanted.
 pub const WEIGHT: usize = 1 + size_of::<TextWindow>();

@@ -3,14 +3,11 @@
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::Datum;
 use sketch::Config;
 
-use crate::error::Result;
 use crate::options::{Options, Threshold, Verify};
-use crate::pg::bytes;
-use crate::pg::call::{Call, Extension};
-use crate::pg::text;
+use crate::pg::call::Extension;
+use crate::prelude::*;
 
 /// The arguments of a call by their names, which mean the same in all whole-corpus functions.
 pub struct Arguments {

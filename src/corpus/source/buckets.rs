@@ -7,29 +7,20 @@
 use std::ffi::CString;
 use std::rc::Rc;
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
-use sketch::{ElementHash, memory};
+use sketch::ElementHash;
 
 use crate::corpus::source::reader::Criteria;
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, error};
 use crate::index::descent;
 use crate::index::info::Info;
 use crate::index::keys::NO_BAND;
 use crate::index::layout::{tid_to_u64, u64_to_tid};
 use crate::options::IndexOptions;
-use crate::pg::array;
 use crate::pg::guc::is_serializable;
-use crate::pg::memory::Memory;
-use crate::pg::open::Open;
-use crate::pg::relation::{Lock, Relation};
-use crate::pg::row::Row;
 use crate::pg::select::Select;
-use crate::pg::snapshot::Snapshot;
-use crate::pg::spi::Parameter;
-use crate::pg::sql::{self, Sql};
+use crate::pg::sql;
 use crate::pg::table::RowsAt;
+use crate::prelude::*;
 
 /// Rows that are fetched at a time.
 const BATCH: usize = 1 << 14;

@@ -3,20 +3,16 @@
 
 use std::ffi::CString;
 
-use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
-
 use crate::corpus::source::arguments::{Arguments, label, raw_text};
 use crate::corpus::source::{Source, has_heirs, new_name, place};
 use crate::document::kind::Kind;
-use crate::error::{JOINED, Result, error, invalid_parameter, not_supported};
+use crate::error::JOINED;
 use crate::index::info::Info;
-use crate::pg::catalog;
 use crate::pg::element;
 use crate::pg::names::{quoted, regclass_literal, relation_name, type_label, visible_name};
-use crate::pg::relation::Relation;
 use crate::pg::select::SelectColumn;
 use crate::pg::sql;
+use crate::prelude::*;
 use crate::row_key::Key;
 
 impl Source {

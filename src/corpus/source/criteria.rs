@@ -1,6 +1,5 @@
 //! Decides how the documents of a job are read, signed, banded and compared.
 
-use pgrx::prelude::*;
 use sketch::{Banding, Config, DEFAULT_RECALL};
 
 use crate::corpus::source::Source;
@@ -8,11 +7,10 @@ use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::reader::{Criteria, Own, Reader};
 use crate::corpus::source::rows::RowFilter;
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, invalid_parameter, notice};
 use crate::indexed::Indexed;
 use crate::options::{IndexOptions, Options, Threshold, Verify, same_shingling, shingling};
 use crate::pg::names::{regclass_literal, visible_name};
-use crate::pg::spi::Session;
+use crate::prelude::*;
 
 impl Source {
     /// Decides how its documents are read. Documents with options of their own are looked at, all of them.

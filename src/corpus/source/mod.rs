@@ -16,26 +16,20 @@ pub mod rows;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
-use pgrx::pg_sys::Oid;
-use pgrx::prelude::*;
-
 use crate::corpus::source::arguments::{Arguments, label, raw_text};
 use crate::corpus::source::buckets::{Buckets, from_places, rows};
 use crate::corpus::source::named::{NAME, is_query, parenthesized, relation_named, select_all};
 use crate::corpus::source::row_spool::RowColumns;
 use crate::document::kind::Kind;
-use crate::error::{JOINED, Result, error, invalid_parameter};
+use crate::error::JOINED;
 use crate::index::info::{Info, Part, Text};
 use crate::indexed::{Indexed, of_documents};
 use crate::options::IndexOptions;
 use crate::pg::catching::Complaint;
 use crate::pg::names::regclass_literal;
-use crate::pg::open::Open;
-use crate::pg::relation::{Lock, Relation};
 use crate::pg::rights::{may_read, no_such_relation};
 use crate::pg::select::{Select, SelectColumn, one_statement};
-use crate::pg::spi::Session;
-use crate::pg::sql::Sql;
+use crate::prelude::*;
 use crate::row_key::Key;
 use crate::side_table::SideTable;
 

@@ -2,20 +2,15 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
-
 use crate::corpus::source::arguments::raw_text;
-use crate::error::Result;
-use crate::pg::catalog;
 use crate::pg::catching::{Complaint, catching};
 use crate::pg::index::Index;
 use crate::pg::names::regclass_literal;
-use crate::pg::relation::{self, Lock};
+use crate::pg::relation;
 use crate::pg::rights::{check_before_reading, may_read};
 use crate::pg::select::Select;
-use crate::pg::spi::Session;
-use crate::pg::sql::{self, Sql};
+use crate::pg::sql;
+use crate::prelude::*;
 
 /// A HINT on the names and queries that a source may be.
 pub const NAME: &str = "Pass the name of a table, a view or an index, or a query. A query begins with \
@@ -95,10 +90,7 @@ pub fn parenthesized(query: &CStr) -> Sql {
 }
 
 /// The SELECT of all columns of what stands behind FROM.
-pub fn select_all<'a>(
-    session: &'a Session,
-    from: &Sql,
-) -> std::result::Result<Select<'a>, Complaint> {
+pub fn select_all<'a>(session: &'a Session, from: &Sql) -> Result<Select<'a>, Complaint> {
     let sql = Sql::new("SELECT d.* FROM ").text(from).text(" AS d").build();
     Select::prepare(session, &sql, &[])
 }

@@ -3,20 +3,19 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use pgrx::pg_sys::Datum;
 use sketch::pipeline::SignerBatch;
 use sketch::stored::{self, StoredBytes};
 use sketch::{
-    Banding, Config, ElementHash, Error, Scheme, ShingleSet, Sketcher, hash128, memory,
-    normalize_text, shingle_hashes,
+    Banding, Config, ElementHash, Error, Scheme, ShingleSet, Sketcher, hash128, normalize_text,
+    shingle_hashes,
 };
 
 use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
 use crate::document::value::Value;
-use crate::error::{Result, invalid_parameter};
 use crate::options::{Threshold, Verify, same_shingling, shingling};
 use crate::pg::lossless;
+use crate::prelude::*;
 
 /// A reader of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +101,7 @@ impl Reader {
         config: &Config,
         bytes: &[u8],
         check: &mut dyn FnMut(),
-    ) -> std::result::Result<ShingleSet, Error> {
+    ) -> Result<ShingleSet, Error> {
         let mut hashes = Vec::new();
         self.hashes(&config.with_scheme(Scheme::Fss), bytes, &mut hashes, check)?;
         Ok(ShingleSet::from_hashes(hashes, check))
@@ -116,7 +115,7 @@ impl Reader {
         bytes: &[u8],
         out: &mut Vec<u64>,
         check: &mut dyn FnMut(),
-    ) -> std::result::Result<(), Error> {
+    ) -> Result<(), Error> {
         if self.kind == Kind::Text {
             return shingle_hashes(config, &stored::text(bytes)?, out, check);
         }
@@ -129,7 +128,7 @@ impl Reader {
         config: &Config,
         bytes: &[u8],
         check: &mut dyn FnMut(),
-    ) -> std::result::Result<u128, Error> {
+    ) -> Result<u128, Error> {
         if self.kind == Kind::Text {
             let text = stored::text(bytes)?;
             return Ok(hash128(normalize_text(config, &text, check)?.as_bytes()));
@@ -220,7 +219,7 @@ impl<'a> Unread<'a> {
 }
 
 /// Appends hashes as the bytes by which a set is stored.
-pub fn append_bytes(hashes: &[u64], out: &mut Vec<u8>) -> std::result::Result<(), Error> {
+pub fn append_bytes(hashes: &[u64], out: &mut Vec<u8>) -> Result<(), Error> {
     let start = out.len();
     memory::resize(out, start + size_of_val(hashes), 0)?;
     let places = out[start..].as_chunks_mut().0.iter_mut().zip(hashes);
@@ -229,7 +228,7 @@ pub fn append_bytes(hashes: &[u64], out: &mut Vec<u8>) -> std::result::Result<()
 }
 
 /// Appends the hashes that such bytes are.
-pub fn append_hashes(bytes: &[u8], out: &mut Vec<u64>) -> std::result::Result<(), Error> {
+pub fn append_hashes(bytes: &[u8], out: &mut Vec<u64>) -> Result<(), Error> {
     let hashes = bytes.as_chunks().0;
     memory::reserve(out, hashes.len())?;
     out.extend(hashes.iter().map(|hash| u64::from_ne_bytes(*hash)));

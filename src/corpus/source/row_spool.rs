@@ -3,20 +3,11 @@
 
 use std::iter::Peekable;
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
-use sketch::memory;
-
-use crate::error::{Result, SqlError, error};
 use crate::index::layout::{tid_to_u64, u64_to_tid};
 use crate::pg::guc::cache_pages;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::open::Open;
-use crate::pg::relation::Lock;
-use crate::pg::row::Row;
-use crate::pg::snapshot::Snapshot;
 use crate::pg::tuple_store::TupleStore;
 use crate::pg::type_storage::Datums;
+use crate::prelude::*;
 
 /// The columns of the rows that are read.
 #[derive(Clone)]

@@ -3,28 +3,18 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{self, Datum};
-use pgrx::prelude::*;
-use sketch::memory;
-
 use crate::corpus::source::Source;
 use crate::corpus::source::buckets::{Buckets, PARAMETERS};
 use crate::corpus::source::reader::Criteria;
 use crate::corpus::source::row_spool::{Places, RowColumns, RowPlace, RowSpool, SourceRow};
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, error};
-use crate::pg::catalog;
 use crate::pg::catching::Complaint;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::foreign_code::runs_restricted;
-use crate::pg::memory::Memory;
-use crate::pg::open::Open;
-use crate::pg::relation::{Lock, Relation, has_row_security};
-use crate::pg::row::Row;
+use crate::pg::relation::has_row_security;
 use crate::pg::select::{Select, SelectColumn, Stored, one_statement};
-use crate::pg::spi::Session;
-use crate::pg::sql::Sql;
 use crate::pg::tuple_store::TupleStore;
+use crate::prelude::*;
 use crate::row_key::{Key, KeyValue};
 
 /// Keys that a statement is given at a time.

@@ -12,7 +12,6 @@ mod nearest;
 mod report;
 mod sample;
 
-use pgrx::pg_sys::{self, Datum};
 use sketch::Scheme;
 
 use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling};
@@ -22,14 +21,11 @@ use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::criteria::criteria;
 use crate::document::kind::Kind;
-use crate::error::{Result, invalid_parameter};
 use crate::options::Options;
-use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::relation_kind;
 use crate::pg::guc::LocalSettings;
-use crate::pg::result_rows::ResultRows;
 use crate::pg::rights::may_read;
-use crate::pg::spi::Session;
+use crate::prelude::*;
 use nearest::Neighbors;
 use report::SuggestReport;
 use sample::{Choice, Sample};

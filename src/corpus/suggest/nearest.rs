@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use sketch::{
     Banding, Config, DEFAULT_RECALL, ElementHash, Histogram, Sketcher, WithinOrigin,
-    estimate_jaccard, memory,
+    estimate_jaccard,
 };
 
 use super::sample::{NEAREST, Sample, Taken};
@@ -16,8 +16,7 @@ use crate::corpus::reading::keyed_rows::{KeyedRows, SampleBuckets};
 use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::Reader;
-use crate::error::Result;
-use crate::pg::interrupts::check_interrupts;
+use crate::prelude::*;
 
 /// Pairs that are estimated lower are not looked at: 128 slots are three standard errors off at most.
 const LEAST_ESTIMATE: f64 = 0.37;

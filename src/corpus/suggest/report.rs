@@ -1,6 +1,5 @@
 //! The rows of a suggestion.
 
-use pgrx::pg_sys::{self, Datum};
 use sketch::{Config, DEFAULT_THRESHOLD, Histogram, Suggested, Unit};
 
 use super::nearest::Neighbors;
@@ -9,14 +8,11 @@ use crate::corpus::reading::keyed_rows::Sampling;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::{Arguments, label};
 use crate::document::kind::Kind;
-use crate::error::Result;
 use crate::options::Options;
-use crate::pg::call::float8_datum;
 use crate::pg::catalog::{base_type, is_stored_as, relation_kind};
 use crate::pg::names::{literal, quoted, visible_name};
-use crate::pg::result_rows::ResultRows;
 use crate::pg::select::SelectColumn;
-use crate::pg::text;
+use crate::prelude::*;
 
 /// Of fewer documents, random pairs say nothing about a template.
 const FEW: u64 = 100;

@@ -5,7 +5,7 @@
 
 use std::collections::BinaryHeap;
 
-use sketch::{Config, DEFAULT_THRESHOLD, ShingleSet, Unit, memory, robust_from, saturated};
+use sketch::{Config, DEFAULT_THRESHOLD, ShingleSet, Unit, robust_from, saturated};
 
 use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling, sample_order};
 use crate::corpus::reading::keys::twice_there;
@@ -13,10 +13,10 @@ use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::Reader;
 use crate::document::kind::Kind;
-use crate::error::{Result, out_of_memory, shortened};
+use crate::error::{out_of_memory, shortened};
 use crate::memory::of_suggestion;
 use crate::options::Options;
-use crate::pg::interrupts::check_interrupts;
+use crate::prelude::*;
 
 /// The bytes that the nearest document of a member may take, as a multiple of its own.
 pub const NEAREST: usize = 2;

@@ -1,0 +1,20 @@
+//! What nearly every room uses of those below it. The faces of PostgreSQL (`pg/`) do without it.
+
+pub(crate) use pgrx::pg_sys::{self, Datum, Oid};
+pub(crate) use pgrx::prelude::{PgLogLevel, PgSqlErrorCode};
+pub(crate) use sketch::memory;
+
+pub(crate) use crate::error::{
+    Result, SqlError, error, invalid_parameter, not_supported, notice, warning,
+};
+pub(crate) use crate::pg::call::{Call, Strict, float8_datum, sql_function};
+pub(crate) use crate::pg::interrupts::check_interrupts;
+pub(crate) use crate::pg::memory::Memory;
+pub(crate) use crate::pg::open::Open;
+pub(crate) use crate::pg::relation::{Lock, Relation};
+pub(crate) use crate::pg::result_rows::{ResultRows, result_row};
+pub(crate) use crate::pg::row::Row;
+pub(crate) use crate::pg::snapshot::Snapshot;
+pub(crate) use crate::pg::spi::{Parameter, Session};
+pub(crate) use crate::pg::sql::Sql;
+pub(crate) use crate::pg::{array, bytes, catalog, text};
