@@ -970,6 +970,13 @@ CREATE FUNCTION near_duplicates(key anyelement, threshold double precision DEFAU
 COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text) IS
 	'documents similar to the stored one with that key, most similar first; NULL is the threshold of the index';
 
+-- A "char" could be a text or any element: without this PostgreSQL would not choose.
+CREATE FUNCTION near_duplicates(key "char", threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates("char", double precision, regclass, text) IS
+	'documents similar to the stored one with that key, most similar first; NULL is the threshold of the index';
+
 -- Without these, PostgreSQL would only report that no such function exists.
 CREATE FUNCTION near_duplicates(index text, key bigint, threshold numeric, OUT doc_id minlsh_key,
 		OUT similarity double precision) RETURNS SETOF record
@@ -1011,6 +1018,12 @@ CREATE FUNCTION near_duplicate_cluster_of(key anyelement, threshold double preci
 		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id anyelement) RETURNS SETOF anyelement
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
 COMMENT ON FUNCTION near_duplicate_cluster_of(anyelement, double precision, regclass, integer) IS
+	'all members of the cluster that a row is in now, found by the index, including the row; no rows if it is alone';
+
+CREATE FUNCTION near_duplicate_cluster_of(key "char", threshold double precision DEFAULT NULL,
+		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id "char") RETURNS SETOF "char"
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
+COMMENT ON FUNCTION near_duplicate_cluster_of("char", double precision, regclass, integer) IS
 	'all members of the cluster that a row is in now, found by the index, including the row; no rows if it is alone';
 
 CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
@@ -1082,6 +1095,12 @@ CREATE FUNCTION nearest_documents(key anyelement, k integer DEFAULT 10, index re
 COMMENT ON FUNCTION nearest_documents(anyelement, integer, regclass, text) IS
 	'the k documents most similar to a stored one, among those that reach the threshold of the index';
 
+CREATE FUNCTION nearest_documents(key "char", k integer DEFAULT 10, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION nearest_documents("char", integer, regclass, text) IS
+	'the k documents most similar to a stored one, among those that reach the threshold of the index';
+
 CREATE FUNCTION minlsh_explain(index regclass, a text, b text, threshold double precision DEFAULT NULL,
 		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
 		OUT containment_a double precision, OUT containment_b double precision,
@@ -1101,6 +1120,17 @@ CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible,
 		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_explain' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1;
 COMMENT ON FUNCTION minlsh_explain(regclass, anycompatible, anycompatible, double precision) IS
+	'explains why two stored documents are near-duplicates or not: similarity, shingles, equal bands';
+
+CREATE FUNCTION minlsh_explain(index regclass, a "char", b "char",
+		threshold double precision DEFAULT NULL,
+		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
+		OUT containment_a double precision, OUT containment_b double precision,
+		OUT shingles_a bigint, OUT shingles_b bigint, OUT shared bigint,
+		OUT some_shared text[], OUT some_only_a text[], OUT some_only_b text[],
+		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_explain' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1;
+COMMENT ON FUNCTION minlsh_explain(regclass, "char", "char", double precision) IS
 	'explains why two stored documents are near-duplicates or not: similarity, shingles, equal bands';
 
 CREATE FUNCTION minlsh_explain(a "any", b "any",
