@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use pgrx::pg_sys;
 use pgrx::pg_sys::panic::{ErrorReport, ErrorReportable};
 use pgrx::prelude::*;
 
@@ -121,6 +122,9 @@ pub fn notice(message: impl Into<String>) -> SqlError {
 
 /// Raises it as an ERROR: control goes back to PostgreSQL.
 pub fn raise(error: SqlError) -> ! {
+    // Its texts are copied into the memory that is current, and PostgreSQL has kept some for errors.
+    // SAFETY: the context is there all the time; whoever catches the error has one of their own.
+    unsafe { pg_sys::CurrentMemoryContext = pg_sys::ErrorContext };
     Err::<std::convert::Infallible, _>(*error.0).unwrap_or_report();
     unreachable!("an ERROR does not return")
 }

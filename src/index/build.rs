@@ -23,6 +23,7 @@ use crate::pg::element;
 use crate::pg::names::quoted;
 use crate::pg::open::Open;
 use crate::pg::progress::{self, Phase, Tuples};
+use crate::pg::reserve::with_reserve;
 use crate::pg::text;
 use crate::pg::worker_threads::for_build;
 
@@ -33,43 +34,48 @@ pub unsafe extern "C-unwind" fn ambuild(
     index: Relation,
     info: *mut pg_sys::IndexInfo,
 ) -> *mut pg_sys::IndexBuildResult {
-    // Rows that the index had before may not be where they were.
-    own_rows::forget();
-    // SAFETY: PostgreSQL passes an open table and its open index, whose file is empty, and which `info` describes.
-    let result = unsafe {
-        let (heap, index) = (Open::lent(&heap), Open::lent(&index));
-        MinlshIndex::of(index)
-            .and_then(|index| build(&index, heap, &IndexedRows::of_build(heap, &index, info)))
-    };
-    match result {
-        Ok((rows, entries)) => {
-            // SAFETY: a plain struct, in the current memory context.
-            unsafe {
-                let result = pg_sys::palloc0(size_of::<pg_sys::IndexBuildResult>())
-                    .cast::<pg_sys::IndexBuildResult>();
-                (*result).heap_tuples = rows;
-                (*result).index_tuples = entries as f64;
-                result
+    with_reserve(|| {
+        // Rows that the index had before may not be where they were.
+        own_rows::forget();
+        // SAFETY: PostgreSQL passes an open table and its open index, whose file is empty, and which `info` describes.
+        let result = unsafe {
+            let (heap, index) = (Open::lent(&heap), Open::lent(&index));
+            MinlshIndex::of(index)
+                .and_then(|index| build(&index, heap, &IndexedRows::of_build(heap, &index, info)))
+        };
+        match result {
+            Ok((rows, entries)) => {
+                // SAFETY: a plain struct, in the current memory context.
+                unsafe {
+                    let result = pg_sys::palloc0(size_of::<pg_sys::IndexBuildResult>())
+                        .cast::<pg_sys::IndexBuildResult>();
+                    (*result).heap_tuples = rows;
+                    (*result).index_tuples = entries as f64;
+                    result
+                }
             }
+            Err(report) => raise(report),
         }
-        Err(report) => raise(report),
-    }
+    })
 }
 
 /// `ambuildempty`: the init fork of an unlogged index.
 #[pg_guard]
 pub unsafe extern "C-unwind" fn ambuildempty(index: Relation) {
-    let build_empty = nbtree::routine().ambuildempty;
-    // SAFETY: PostgreSQL passes an open index.
-    let open = unsafe { Open::lent(&index) };
-    let result = MinlshIndex::of(open).and_then(|index| index.wanted()).and_then(|options| {
-        // SAFETY: the B-tree's function for an open index, whose init fork is empty; nothing is dropped in the closure.
-        unsafe { pg_guard_ffi_boundary(|| build_empty.map(|build_empty| build_empty(index))) };
-        stored_options::store(open, pg_sys::ForkNumber::INIT_FORKNUM, &options)
-    });
-    if let Err(report) = result {
-        raise(report);
-    }
+    with_reserve(|| {
+        let build_empty = nbtree::routine().ambuildempty;
+        // SAFETY: PostgreSQL passes an open index.
+        let open = unsafe { Open::lent(&index) };
+        let result = MinlshIndex::of(open).and_then(|index| index.wanted()).and_then(|options| {
+            // SAFETY: the B-tree's function for an open index, whose init fork is empty; nothing is dropped in the
+            // closure.
+            unsafe { pg_guard_ffi_boundary(|| build_empty.map(|build_empty| build_empty(index))) };
+            stored_options::store(open, pg_sys::ForkNumber::INIT_FORKNUM, &options)
+        });
+        if let Err(report) = result {
+            raise(report);
+        }
+    })
 }
 
 /// `ambuildphasename`

@@ -37,6 +37,7 @@ use crate::pg::catalog;
 use crate::pg::open::Open;
 use crate::pg::planner::{Node, Operation, Path, PathCondition, Query, Variable};
 use crate::pg::relation::Lock;
+use crate::pg::reserve::with_reserve;
 use crate::pg::restricted::current_role;
 use crate::pg::rights::may_select;
 use crate::pg::{array, text, versions};
@@ -76,30 +77,32 @@ pub unsafe extern "C-unwind" fn amcostestimate(
     correlation: *mut f64,
     pages: *mut f64,
 ) {
-    // SAFETY: PostgreSQL passes a path of an index that is locked, and places for the results.
-    unsafe {
-        let of_query = Path::of(Query::of(root), path);
-        let (plan, relation) = (plan(of_query), of_query.relation());
-        let mut generic = pg_sys::GenericCosts::default();
-        pg_sys::genericcostestimate(root, path, loops, &mut generic);
-        *selectivity = generic.indexSelectivity;
-        *correlation = 0.0;
-        if let Some(Plan { bands, searches, risk }) = plan {
-            let descent =
-                COMPARISONS * pg_sys::cpu_operator_cost + PAGES_READ * pg_sys::random_page_cost;
-            *startup = bands * descent + risk * cost_of_everything(relation);
-            // Each row found is compared again, which PostgreSQL takes for free.
-            let row = pg_sys::cpu_index_tuple_cost + SIMILAR_COST * pg_sys::cpu_operator_cost;
-            let rows = (*selectivity * relation.tuples).max(1.0);
-            *total = searches * *startup + rows * row;
-            *pages = searches * bands;
-        } else {
-            *startup = PROHIBITIVE;
-            *total = PROHIBITIVE;
-            *pages = generic.numIndexPages;
-            versions::disable(path);
+    with_reserve(|| {
+        // SAFETY: PostgreSQL passes a path of an index that is locked, and places for the results.
+        unsafe {
+            let of_query = Path::of(Query::of(root), path);
+            let (plan, relation) = (plan(of_query), of_query.relation());
+            let mut generic = pg_sys::GenericCosts::default();
+            pg_sys::genericcostestimate(root, path, loops, &mut generic);
+            *selectivity = generic.indexSelectivity;
+            *correlation = 0.0;
+            if let Some(Plan { bands, searches, risk }) = plan {
+                let descent =
+                    COMPARISONS * pg_sys::cpu_operator_cost + PAGES_READ * pg_sys::random_page_cost;
+                *startup = bands * descent + risk * cost_of_everything(relation);
+                // Each row found is compared again, which PostgreSQL takes for free.
+                let row = pg_sys::cpu_index_tuple_cost + SIMILAR_COST * pg_sys::cpu_operator_cost;
+                let rows = (*selectivity * relation.tuples).max(1.0);
+                *total = searches * *startup + rows * row;
+                *pages = searches * bands;
+            } else {
+                *startup = PROHIBITIVE;
+                *total = PROHIBITIVE;
+                *pages = generic.numIndexPages;
+                versions::disable(path);
+            }
         }
-    }
+    })
 }
 
 /// The cost of reading and comparing all rows of a relation.

@@ -15,6 +15,7 @@ use crate::pg::guc;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
+use crate::pg::reserve::with_reserve;
 
 /// `aminsert`. There is nothing to be unique, so it never says that a recheck is due.
 #[pg_guard]
@@ -29,27 +30,29 @@ pub unsafe extern "C-unwind" fn aminsert(
     unchanged: bool,
     info: *mut pg_sys::IndexInfo,
 ) -> bool {
-    // SAFETY: PostgreSQL passes a table and its index, which are open, the place of a row, and its values for the
-    // index, which `info` describes.
-    let result: Result<()> = unsafe {
-        let (index, heap) = (Open::lent(&index), Open::lent(&heap));
-        let mut entries = RowInsertion { heap, tid, unchanged, info };
-        Memory::scratch(c"minlsh row").run(|| {
-            let index = MinlshIndex::of(index)?;
-            let row = index.row(values, nulls);
-            let options = index.options()?;
-            row.keys(&options)?.into_iter().for_each(|key| entries.insert(&index, key));
-            if index.kind() == Kind::Document && !(*info).ii_ExclusionOps.is_null() {
-                let image = row.document().map(|document| bytes::read(document));
-                own_rows::note(&index, heap, tid_to_u64(*tid), image)?;
-            }
-            Ok(())
-        })
-    };
-    if let Err(report) = result {
-        raise(report);
-    }
-    false
+    with_reserve(|| {
+        // SAFETY: PostgreSQL passes a table and its index, which are open, the place of a row, and its values for the
+        // index, which `info` describes.
+        let result: Result<()> = unsafe {
+            let (index, heap) = (Open::lent(&index), Open::lent(&heap));
+            let mut entries = RowInsertion { heap, tid, unchanged, info };
+            Memory::scratch(c"minlsh row").run(|| {
+                let index = MinlshIndex::of(index)?;
+                let row = index.row(values, nulls);
+                let options = index.options()?;
+                row.keys(&options)?.into_iter().for_each(|key| entries.insert(&index, key));
+                if index.kind() == Kind::Document && !(*info).ii_ExclusionOps.is_null() {
+                    let image = row.document().map(|document| bytes::read(document));
+                    own_rows::note(&index, heap, tid_to_u64(*tid), image)?;
+                }
+                Ok(())
+            })
+        };
+        if let Err(report) = result {
+            raise(report);
+        }
+        false
+    })
 }
 
 /// The entries of a row.

@@ -16,6 +16,7 @@ use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, function_of_family};
 use crate::pg::names::type_label;
 use crate::pg::open::Open;
+use crate::pg::reserve::with_reserve;
 
 /// An open index of the access method; a partitioned one has no pages.
 pub struct MinlshIndex<'a> {
@@ -158,14 +159,16 @@ struct ValidatedClass {
 /// `amvalidate`: false, with an INFO for each reason, if the class is incomplete or inconsistent.
 #[pg_guard]
 pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
-    let Some(class) = class(operator_class) else {
-        pgrx::error!("cache lookup failed for operator class {}", operator_class.to_u32());
-    };
-    let problems = problems(&class);
-    for problem in &problems {
-        pgrx::info!("operator class for type {}: {problem}", type_label(class.input));
-    }
-    problems.is_empty()
+    with_reserve(|| {
+        let Some(class) = class(operator_class) else {
+            pgrx::error!("cache lookup failed for operator class {}", operator_class.to_u32());
+        };
+        let problems = problems(&class);
+        for problem in &problems {
+            pgrx::info!("operator class for type {}: {problem}", type_label(class.input));
+        }
+        problems.is_empty()
+    })
 }
 
 fn class(oid: Oid) -> Option<ValidatedClass> {

@@ -17,6 +17,7 @@ use crate::error::{Result, invalid_parameter, raise};
 use crate::index::nbtree::BtOptions;
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::open::Open;
+use crate::pg::reserve::with_reserve;
 
 /// `rd_options` of an index: first what nbtree reads, then ours. Strings are given by their offset
 /// from the start, 0 for none.
@@ -204,53 +205,55 @@ pub fn define() {
 /// `amoptions`: reads and validates storage parameters.
 #[pg_guard]
 pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> *mut pg_sys::bytea {
-    use pg_sys::relopt_type::{
-        RELOPT_TYPE_BOOL, RELOPT_TYPE_INT, RELOPT_TYPE_REAL, RELOPT_TYPE_STRING,
-    };
-    let element = |name: &'static CStr, opttype, offset: usize| {
-        let mut element = pg_sys::relopt_parse_elt::default();
-        (element.optname, element.opttype) = (name.as_ptr(), opttype);
-        element.offset = offset as i32;
-        element
-    };
-    let elements = [
-        element(c"fillfactor", RELOPT_TYPE_INT, offset_of!(Parameters, btree.fillfactor)),
-        element(
-            c"deduplicate_items",
-            RELOPT_TYPE_BOOL,
-            offset_of!(Parameters, btree.deduplicate_items),
-        ),
-        element(c"threshold", RELOPT_TYPE_REAL, offset_of!(Parameters, threshold)),
-        element(c"recall", RELOPT_TYPE_REAL, offset_of!(Parameters, recall)),
-        element(c"num_perm", RELOPT_TYPE_INT, offset_of!(Parameters, num_perm)),
-        element(c"shingle_size", RELOPT_TYPE_INT, offset_of!(Parameters, shingle_size)),
-        element(c"min_match", RELOPT_TYPE_INT, offset_of!(Parameters, min_match)),
-        element(c"scheme", RELOPT_TYPE_STRING, offset_of!(Parameters, scheme)),
-        element(c"seed", RELOPT_TYPE_STRING, offset_of!(Parameters, seed)),
-        element(c"unit", RELOPT_TYPE_STRING, offset_of!(Parameters, unit)),
-        element(c"normalization", RELOPT_TYPE_STRING, offset_of!(Parameters, normalization)),
-        element(c"stop_words", RELOPT_TYPE_STRING, offset_of!(Parameters, stop_words)),
-        element(c"bag", RELOPT_TYPE_BOOL, offset_of!(Parameters, bag)),
-    ];
-    let kind = KIND.get().copied().unwrap_or(pg_sys::relopt_kind::RELOPT_KIND_LOCAL);
-    // SAFETY: the elements describe `Parameters`, which begins with a varlena header.
-    unsafe {
-        let parameters = pg_sys::build_reloptions(
-            reloptions,
-            validate,
-            kind,
-            size_of::<Parameters>(),
-            elements.as_ptr(),
-            elements.len() as i32,
-        );
-        if validate
-            && let Some(made) = parameters.cast::<Parameters>().as_ref()
-            && let Err(report) = StoredParameters(made).options()
-        {
-            raise(report);
+    with_reserve(|| {
+        use pg_sys::relopt_type::{
+            RELOPT_TYPE_BOOL, RELOPT_TYPE_INT, RELOPT_TYPE_REAL, RELOPT_TYPE_STRING,
+        };
+        let element = |name: &'static CStr, opttype, offset: usize| {
+            let mut element = pg_sys::relopt_parse_elt::default();
+            (element.optname, element.opttype) = (name.as_ptr(), opttype);
+            element.offset = offset as i32;
+            element
+        };
+        let elements = [
+            element(c"fillfactor", RELOPT_TYPE_INT, offset_of!(Parameters, btree.fillfactor)),
+            element(
+                c"deduplicate_items",
+                RELOPT_TYPE_BOOL,
+                offset_of!(Parameters, btree.deduplicate_items),
+            ),
+            element(c"threshold", RELOPT_TYPE_REAL, offset_of!(Parameters, threshold)),
+            element(c"recall", RELOPT_TYPE_REAL, offset_of!(Parameters, recall)),
+            element(c"num_perm", RELOPT_TYPE_INT, offset_of!(Parameters, num_perm)),
+            element(c"shingle_size", RELOPT_TYPE_INT, offset_of!(Parameters, shingle_size)),
+            element(c"min_match", RELOPT_TYPE_INT, offset_of!(Parameters, min_match)),
+            element(c"scheme", RELOPT_TYPE_STRING, offset_of!(Parameters, scheme)),
+            element(c"seed", RELOPT_TYPE_STRING, offset_of!(Parameters, seed)),
+            element(c"unit", RELOPT_TYPE_STRING, offset_of!(Parameters, unit)),
+            element(c"normalization", RELOPT_TYPE_STRING, offset_of!(Parameters, normalization)),
+            element(c"stop_words", RELOPT_TYPE_STRING, offset_of!(Parameters, stop_words)),
+            element(c"bag", RELOPT_TYPE_BOOL, offset_of!(Parameters, bag)),
+        ];
+        let kind = KIND.get().copied().unwrap_or(pg_sys::relopt_kind::RELOPT_KIND_LOCAL);
+        // SAFETY: the elements describe `Parameters`, which begins with a varlena header.
+        unsafe {
+            let parameters = pg_sys::build_reloptions(
+                reloptions,
+                validate,
+                kind,
+                size_of::<Parameters>(),
+                elements.as_ptr(),
+                elements.len() as i32,
+            );
+            if validate
+                && let Some(made) = parameters.cast::<Parameters>().as_ref()
+                && let Err(report) = StoredParameters(made).options()
+            {
+                raise(report);
+            }
+            parameters.cast()
         }
-        parameters.cast()
-    }
+    })
 }
 
 /// The options that an index of such documents would be built with now.

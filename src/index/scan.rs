@@ -24,6 +24,7 @@ use crate::pg::bytes;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
+use crate::pg::reserve::with_reserve;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::versions;
 use crate::settings;
@@ -69,26 +70,28 @@ pub unsafe extern "C-unwind" fn ambeginscan(
     keys: i32,
     order_bys: i32,
 ) -> pg_sys::IndexScanDesc {
-    // SAFETY: PostgreSQL passes an open index, and keeps it open until the scan has ended. The state is dropped with
-    // its memory context: by `amendscan`, or after an ERROR with the one that has the scan.
-    unsafe {
-        let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
-        let memory = pg_sys::AllocSetContextCreateInternal(
-            pg_sys::CurrentMemoryContext,
-            c"minlsh scan".as_ptr(),
-            pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
-            pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
-            pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
-        );
-        let index = match MinlshIndex::of(Open::lent(&(*scan).indexRelation)) {
-            Ok(index) => index,
-            Err(report) => raise(report),
-        };
-        let state = ScanState { memory, index, rows: RefCell::new(None), next: Cell::new(0) };
-        let mut context = pgrx::memcxt::PgMemoryContexts::For(memory);
-        (*scan).opaque = context.leak_and_drop_on_delete(state).cast();
-        scan
-    }
+    with_reserve(|| {
+        // SAFETY: PostgreSQL passes an open index, and keeps it open until the scan has ended. The state is dropped
+        // with its memory context: by `amendscan`, or after an ERROR with the one that has the scan.
+        unsafe {
+            let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
+            let memory = pg_sys::AllocSetContextCreateInternal(
+                pg_sys::CurrentMemoryContext,
+                c"minlsh scan".as_ptr(),
+                pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
+                pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
+                pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
+            );
+            let index = match MinlshIndex::of(Open::lent(&(*scan).indexRelation)) {
+                Ok(index) => index,
+                Err(report) => raise(report),
+            };
+            let state = ScanState { memory, index, rows: RefCell::new(None), next: Cell::new(0) };
+            let mut context = pgrx::memcxt::PgMemoryContexts::For(memory);
+            (*scan).opaque = context.leak_and_drop_on_delete(state).cast();
+            scan
+        }
+    })
 }
 
 /// `amrescan`
@@ -115,19 +118,21 @@ pub unsafe extern "C-unwind" fn amgettuple(
     scan: pg_sys::IndexScanDesc,
     _direction: pg_sys::ScanDirection::Type,
 ) -> bool {
-    // SAFETY: a scan of `ambeginscan` that was rescanned.
-    let own = unsafe { IndexScan::of(scan) };
-    let row = match own.next_row() {
-        Ok(Some(row)) => row,
-        Ok(None) => return false,
-        Err(report) => raise(report),
-    };
-    // SAFETY: PostgreSQL passes the scan, in which it looks for the row that was found.
-    unsafe {
-        (*scan).xs_heaptid = u64_to_tid(row);
-        (*scan).xs_recheck = true;
-    }
-    true
+    with_reserve(|| {
+        // SAFETY: a scan of `ambeginscan` that was rescanned.
+        let own = unsafe { IndexScan::of(scan) };
+        let row = match own.next_row() {
+            Ok(Some(row)) => row,
+            Ok(None) => return false,
+            Err(report) => raise(report),
+        };
+        // SAFETY: PostgreSQL passes the scan, in which it looks for the row that was found.
+        unsafe {
+            (*scan).xs_heaptid = u64_to_tid(row);
+            (*scan).xs_recheck = true;
+        }
+        true
+    })
 }
 
 /// `amgetbitmap`
@@ -136,26 +141,28 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
     scan: pg_sys::IndexScanDesc,
     bitmap: *mut pg_sys::TIDBitmap,
 ) -> i64 {
-    let (mut batch, mut count): (Vec<pg_sys::ItemPointerData>, i64) = (Vec::new(), 0);
-    // SAFETY: a scan of `ambeginscan` that was rescanned.
-    let own = unsafe { IndexScan::of(scan) };
-    let result = own.search(&mut |rows| {
-        for rows in rows.chunks(BATCH) {
-            batch.clear();
-            memory::reserve(&mut batch, rows.len())?;
-            batch.extend(rows.iter().map(|row| u64_to_tid(*row)));
-            // SAFETY: the bitmap is being filled; the addresses are copied.
-            unsafe {
-                pg_sys::tbm_add_tuples(bitmap, batch.as_mut_ptr(), batch.len() as i32, true);
+    with_reserve(|| {
+        let (mut batch, mut count): (Vec<pg_sys::ItemPointerData>, i64) = (Vec::new(), 0);
+        // SAFETY: a scan of `ambeginscan` that was rescanned.
+        let own = unsafe { IndexScan::of(scan) };
+        let result = own.search(&mut |rows| {
+            for rows in rows.chunks(BATCH) {
+                batch.clear();
+                memory::reserve(&mut batch, rows.len())?;
+                batch.extend(rows.iter().map(|row| u64_to_tid(*row)));
+                // SAFETY: the bitmap is being filled; the addresses are copied.
+                unsafe {
+                    pg_sys::tbm_add_tuples(bitmap, batch.as_mut_ptr(), batch.len() as i32, true);
+                }
+                count += batch.len() as i64;
             }
-            count += batch.len() as i64;
+            Ok(())
+        });
+        if let Err(report) = result {
+            raise(report);
         }
-        Ok(())
-    });
-    if let Err(report) = result {
-        raise(report);
-    }
-    count
+        count
+    })
 }
 
 /// `amendscan`

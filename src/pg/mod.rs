@@ -12,7 +12,9 @@ mod tables;
 mod types;
 mod values;
 
-pub use backend::{catching, ffi, interrupts, job, list, memory, snapshot, temp_file, versions};
+pub use backend::{
+    catching, ffi, interrupts, job, list, memory, reserve, snapshot, temp_file, versions,
+};
 pub use calls::{aggregate, call, result_rows, window};
 pub use catalogs::{
     catalog, dependency, foreign_code, guc, index, names, open, progress, relation, restricted,

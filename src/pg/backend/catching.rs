@@ -7,6 +7,7 @@ use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
 
 use crate::error::{SqlError, error};
+use crate::pg::memory::unmoved;
 
 /// A complaint about something that a user wrote. It must be raised in the end.
 pub struct Complaint {
@@ -68,8 +69,8 @@ impl Complaint {
 
 /// Does `work`. What PostgreSQL raises meanwhile about what a user wrote becomes a complaint.
 pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T, Complaint> {
-    PgTryBuilder::new(AssertUnwindSafe(|| Ok(work())))
-        .catch_others(|caught| match caught {
+    let attempt =
+        PgTryBuilder::new(AssertUnwindSafe(|| Ok(work()))).catch_others(|caught| match caught {
             CaughtError::PostgresError(report) | CaughtError::ErrorReport(report)
                 if !is_of_server(report.sql_error_code()) =>
             {
@@ -81,8 +82,8 @@ pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T, Complaint> {
                 })
             }
             other => other.rethrow(),
-        })
-        .execute()
+        });
+    unmoved(|| attempt.execute())
 }
 
 /// True if an error says nothing of what a user wrote: it was cancelled, or the server was short of something.

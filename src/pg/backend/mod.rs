@@ -6,6 +6,7 @@ pub mod interrupts;
 pub mod job;
 pub mod list;
 pub mod memory;
+pub mod reserve;
 pub mod snapshot;
 pub mod temp_file;
 pub mod versions;

@@ -34,7 +34,7 @@ macro_rules! sql_function {
             ) -> pgrx::pg_sys::Datum {
                 // SAFETY: PostgreSQL passes a valid call for the duration of the call.
                 let call = unsafe { $crate::pg::call::Call::new(fcinfo) };
-                match ($implementation)(&call) {
+                match $crate::pg::reserve::with_reserve(|| ($implementation)(&call)) {
                     Ok(Some(datum)) => datum,
                     Ok(None) => call.null(),
                     Err(report) => $crate::error::raise(report),
