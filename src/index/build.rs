@@ -85,6 +85,7 @@ pub unsafe extern "C-unwind" fn ambuildphasename(phase: i64) -> *mut c_char {
 }
 
 fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows) -> Result<(f64, u64)> {
+    index.check_classes()?;
     let (open, document) = (index.open(), index.layout().document());
     let options = index.wanted()?;
     let memory = memory::BuildShares::of_index();

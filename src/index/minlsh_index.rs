@@ -17,6 +17,7 @@ use crate::pg::catalog::{CatalogRow, function_of_family};
 use crate::pg::names::type_label;
 use crate::pg::open::Open;
 use crate::pg::reserve::with_reserve;
+use crate::pg::type_storage::TypeStorage;
 
 /// An open index of the access method; a partitioned one has no pages.
 pub struct MinlshIndex<'a> {
@@ -86,6 +87,19 @@ impl<'a> MinlshIndex<'a> {
         reloptions::wanted(self.open, self.kind)
     }
 
+    /// Refuses operator classes of which `amvalidate` says that something is wrong: their functions could be called
+    /// with values of other types.
+    pub fn check_classes(&self) -> Result<()> {
+        for (column, attribute) in self.open.attributes().enumerate() {
+            let ColumnClass { family, input_type: input, .. } = self.class(column);
+            let class = ValidatedClass { family, input, stored: attribute.atttypid };
+            if !problems(&class).is_empty() {
+                return Err(cannot_serve(column));
+            }
+        }
+        Ok(())
+    }
+
     /// Locks a page for reading. An ERROR is raised if there is no such block.
     pub fn page(&self, block: pg_sys::BlockNumber) -> LockedPage {
         LockedPage::of(self.open, block)
@@ -134,14 +148,17 @@ fn layout(open: &Open) -> Result<Layout> {
     for (column, attribute) in open.attributes().enumerate() {
         let stored = if column == document { pg_sys::TIDOID } else { pg_sys::CHAROID };
         if attribute.atttypid != stored {
-            return Err(not_supported(format!(
-                "the operator class of column {} cannot serve a minlsh index",
-                column + 1
-            ))
-            .set_hint("Use amvalidate() to see what is wrong with it."));
+            return Err(cannot_serve(column));
         }
     }
     Ok(Layout::new(count, document))
+}
+
+/// The error of an operator class that is made for something else, that of a column (from 0).
+fn cannot_serve(column: usize) -> SqlError {
+    let column = column + 1;
+    not_supported(format!("the operator class of column {column} cannot serve a minlsh index"))
+        .set_hint("Use amvalidate() to see what is wrong with it.")
 }
 
 /// Support function 1 of a B-tree: comparison.
@@ -197,6 +214,10 @@ fn problems(class: &ValidatedClass) -> Vec<String> {
     if !is(EQUAL_IMAGE, pg_sys::F_BTEQUALIMAGE) {
         problems.push("support function 4 must be btequalimage".to_owned());
     }
+    if is_scope && !takes(function(SCOPE_HASH as i16), class.input) {
+        let label = type_label(class.input);
+        problems.push(format!("support function {SCOPE_HASH} must take values of {label}"));
+    }
     if !is_scope && !is_readable(class.family, class.input) {
         problems.push(
             "it must be for text, anyarray, integer[] (signatures) or minlsh_document".to_owned(),
@@ -206,6 +227,16 @@ fn problems(class: &ValidatedClass) -> Vec<String> {
         problems.push("its family has no operator".to_owned());
     }
     problems
+}
+
+/// True if the first argument of a function is passed as values of that type are: some types are hashed as others.
+fn takes(function: Oid, input: Oid) -> bool {
+    let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(function);
+    // SAFETY: a function has as many types as arguments; this one has one at least.
+    let argument =
+        row.filter(|row| row.pronargs > 0).map(|row| unsafe { *row.proargtypes.values.as_ptr() });
+    let same = |argument| TypeStorage::of(argument) == TypeStorage::of(input);
+    argument.is_some_and(|argument| argument == pg_sys::INTERNALOID || same(argument))
 }
 
 /// True if the family has an operator at all: which types it takes differs from class to class.
