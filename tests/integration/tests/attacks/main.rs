@@ -5,6 +5,7 @@ mod refusals;
 mod resources;
 mod script;
 mod stage;
+mod subscribers;
 
 use std::path::{Path, PathBuf};
 

@@ -39,7 +39,7 @@ const WORK: [&str; 30] = [
 /// The number of limits of memory under which each is done; `MINLSH_REFUSALS` has more tried.
 fn limits() -> u64 {
     let more = std::env::var("MINLSH_REFUSALS").ok();
-    more.and_then(|count| count.parse().ok()).unwrap_or(12)
+    more.and_then(|count| count.parse().ok()).unwrap_or(8)
 }
 
 #[test]
