@@ -12,27 +12,60 @@ pub type Result<T, E = SqlError> = std::result::Result<T, E>;
 
 /// A report for PostgreSQL to raise: as an ERROR by [`raise`], or at another level by [`SqlError::report`].
 #[must_use]
-pub struct SqlError(Box<ErrorReport>);
+pub struct SqlError(Box<(PgSqlErrorCode, ErrorReport)>);
 
 impl SqlError {
     /// The same with a DETAIL.
     pub fn set_detail(self, detail: impl Into<String>) -> Self {
-        Self(Box::new(self.0.set_detail(detail)))
+        let (code, report) = *self.0;
+        Self(Box::new((code, report.set_detail(detail))))
     }
 
     /// The same with a HINT.
     pub fn set_hint(self, hint: impl Into<String>) -> Self {
-        Self(Box::new(self.0.set_hint(hint)))
+        let (code, report) = *self.0;
+        Self(Box::new((code, report.set_hint(hint))))
+    }
+
+    /// The same with that HINT if it has none.
+    pub fn or_hint(self, hint: &str) -> Self {
+        if self.0.1.hint().is_some() { self } else { self.set_hint(hint) }
+    }
+
+    /// The same in the words of the argument that it is about; `hint` says what that should be.
+    #[track_caller]
+    pub fn about(self, argument: &str, hint: &str) -> Self {
+        let (code, report) = *self.0;
+        let hint = match code {
+            PgSqlErrorCode::ERRCODE_UNDEFINED_PARAMETER => {
+                "Write the value into the text, as format() does with %L."
+            }
+            _ => hint,
+        };
+        let hint = match report.hint() {
+            Some(first) => format!("{first} {hint}"),
+            None => hint.to_owned(),
+        };
+        let same = error(code, format!("{argument}: {}", report.message())).set_hint(hint);
+        match report.detail() {
+            Some(detail) => same.set_detail(detail),
+            None => same,
+        }
+    }
+
+    /// True if it has that SQLSTATE.
+    pub fn is(&self, code: PgSqlErrorCode) -> bool {
+        self.0.0 == code
     }
 
     /// The primary message.
     pub fn message(&self) -> &str {
-        self.0.message()
+        self.0.1.message()
     }
 
     /// Reports it; an ERROR does not return.
     pub fn report(self, level: PgLogLevel) {
-        self.0.report(level);
+        self.0.1.report(level);
     }
 }
 
@@ -81,13 +114,19 @@ pub fn error(code: PgSqlErrorCode, message: impl Into<String>) -> SqlError {
         message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
         message.push_str("...");
     }
-    SqlError(Box::new(ErrorReport::new(code, message, "minlsh")))
+    SqlError(Box::new((code, ErrorReport::new(code, message, "minlsh"))))
 }
 
 /// SQLSTATE 22023: an argument outside its range.
 #[track_caller]
 pub fn invalid_parameter(message: impl Into<String>) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+}
+
+/// SQLSTATE XX000: what must not happen.
+#[track_caller]
+pub fn internal(message: impl Into<String>) -> SqlError {
+    error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message)
 }
 
 /// SQLSTATE 55000: the object is not in a state in which this can be done.
@@ -125,7 +164,7 @@ pub fn raise(error: SqlError) -> ! {
     // Its texts are copied into the memory that is current, and PostgreSQL has kept some for errors.
     // SAFETY: the context is there all the time; whoever catches the error has one of their own.
     unsafe { pg_sys::CurrentMemoryContext = pg_sys::ErrorContext };
-    Err::<std::convert::Infallible, _>(*error.0).unwrap_or_report();
+    Err::<std::convert::Infallible, _>(error.0.1).unwrap_or_report();
     unreachable!("an ERROR does not return")
 }
 

@@ -68,11 +68,6 @@ pub fn of_suggestion() -> usize {
     work()
 }
 
-/// The bytes of the rows that a query is asked for at a time.
-pub fn of_fetch() -> usize {
-    work() / 4
-}
-
 /// The bytes of what is kept of the rows that a transaction inserts under exclusion constraints.
 pub fn of_own_rows() -> usize {
     hash()

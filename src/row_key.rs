@@ -10,9 +10,9 @@ use crate::pg::catching::catching;
 use crate::pg::foreign_code;
 use crate::pg::index::Index;
 use crate::pg::names::type_label;
-use crate::pg::output::Output;
 use crate::pg::spi::Parameter;
 use crate::pg::sql::Sql;
+use crate::pg::value_type::Output;
 
 /// A column whose value names a row, by the unique index that sees to it.
 #[derive(Clone, Copy, Debug)]
@@ -317,5 +317,5 @@ pub unsafe fn from_text(given: Datum, base_type: Oid, hint: &str) -> Result<Datu
             pg_sys::OidInputFunctionCall(input, string, parameter, -1)
         }
     })
-    .map_err(|complaint| complaint.or_hint(hint))
+    .map_err(|cause| cause.or_hint(hint))
 }

@@ -7,12 +7,12 @@ use pgrx::prelude::*;
 
 use crate::clusters::tables::{CAPTURE, ChangeQueue};
 use crate::clusters::tracked::members_beside;
-use crate::error::{Result, SqlError, error, warning};
+use crate::error::{Result, SqlError, warning};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock};
-use crate::pg::trigger::{Event, Fired, Record, Trigger};
+use crate::pg::trigger::{self, Event, Fired, Record, Trigger};
 use crate::settings;
 
 sql_function!(minlsh_capture, capture);
@@ -40,9 +40,7 @@ fn capture(call: &Call) -> Result<Option<Datum>> {
 }
 
 fn misused(problem: &str) -> SqlError {
-    let message = format!("trigger function minlsh_capture {problem}");
-    error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message)
-        .set_hint("Use minlsh_track_clusters(), which creates the triggers.")
+    trigger::misused(CAPTURE, problem, "minlsh_track_clusters()")
 }
 
 /// All documents are gone: a row without a key says so.
@@ -55,7 +53,6 @@ fn truncated(fired: &Fired, documents: &Open) -> Result<()> {
     Ok(())
 }
 
-/// The state that the rows of one statement share.
 struct Statement {
     record: Record,
     key: Column,
@@ -69,12 +66,8 @@ impl Statement {
                 "needs a queue in its condition, and the columns that matter in UPDATE OF",
             ));
         };
-        let column = |number: i16| {
-            let mut attributes = documents.attributes();
-            attributes.find(|a| a.attnum == number && !a.attisdropped).map(Column::of)
-        };
-        let key =
-            column(record.key()).filter(|_| record.columns.iter().all(|c| column(*c).is_some()));
+        let is_there = |column: &i16| documents.column(*column).is_some();
+        let key = documents.column(record.key()).filter(|_| record.columns.iter().all(is_there));
         let key = key.ok_or_else(|| misused("is fired for columns that do not exist"))?;
         if trigger.oid == record.trigger {
             warn_of_length(record.beside);

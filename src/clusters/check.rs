@@ -6,20 +6,20 @@ use pgrx::pg_sys::{Datum, Oid};
 use sketch::clusters::ClusterEvent;
 
 use crate::clusters::refresh::Refresh;
-use crate::clusters::tables::{AT_A_TIME, Tables};
+use crate::clusters::tables::AT_A_TIME;
 use crate::clusters::tracked::Tracked;
 use crate::clusters::write::listed;
 use crate::error::Result;
 use crate::pg::guc::LocalSettings;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::open::Open;
-use crate::pg::output::Output;
 use crate::pg::relation::Lock;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::row::Continue;
 use crate::pg::spi::Parameter;
 use crate::pg::text;
 use crate::pg::trigger::{Trigger, triggers};
+use crate::pg::value_type::Output;
 
 /// Finds what contradicts the list and the log, whose last row has the number `$1`.
 ///
@@ -82,8 +82,8 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
         return Ok(false);
     }
     let tracked = Tracked::find(name, Lock::Read)?;
-    let key = tracked.key.base_type;
-    let tables = Tables::open(tracked.oids, key, tracked.documents.owner, Lock::Read)?;
+    let tables = tracked.open_tables(Lock::Read)?;
+    let key = tables.key.base_type;
     let settings = LocalSettings::open();
     settings.set("row_security", "off");
     let output = Output::of(key);
@@ -93,15 +93,13 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
         result.push(&[key, Some(text::write(problem))]);
     };
     let refresh = Refresh::begin(&tracked, &tables)?;
-    refresh.faults().iter().for_each(|fault| report(None, &fault.replacen('T', "t", 1)));
+    refresh.faults().iter().for_each(|fault| report(None, fault));
     // A refresh sees without this trigger that a table has lost its rows, so its fault is no reason to look at all.
     let documents = Open::relation(tracked.documents.oid, Lock::Held);
     let mut noting = documents.iter().flat_map(triggers).filter(|t| tracked.is_noting(t));
     let truncate = noting.find(Trigger::is_truncate);
-    let fault = truncate.as_ref().and_then(|trigger| Some((trigger, trigger.fault(true)?)));
-    if let Some((trigger, fault)) = fault {
-        let (name, table) = (trigger.name.to_string_lossy(), &tracked.documents.name);
-        report(None, &format!("trigger \"{name}\" of table \"{table}\" {fault}"));
+    if let Some(fault) = truncate.and_then(|of| of.fault(&tracked.documents.name, true)) {
+        report(None, &fault);
     }
     if refresh.is_behind()? {
         report(None, "rows were written since the last refresh; refresh before you check");
@@ -134,14 +132,14 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
     let listed = listed(&tables)?;
     let least = refresh.corpus().least_similar(&listed)?;
     for some in listed.chunks(AT_A_TIME) {
-        tables.each(LEAST, &least.of(some), |rows, row| {
-            report(None, rows.text(row, 1)?.unwrap_or_default());
+        tables.each(LEAST, &least.of(some), |row| {
+            report(None, row.text(1)?.unwrap_or_default());
             Ok(Continue::Yes)
         })?;
     }
-    tables.each(AUDIT, &[Parameter::int8(refresh.last_seq())], |rows, row| {
-        let problem = rows.text(row, 2)?.unwrap_or_default();
-        report(rows.value(row, 1, key)?, problem);
+    tables.each(AUDIT, &[Parameter::int8(refresh.last_seq())], |row| {
+        let problem = row.text(2)?.unwrap_or_default();
+        report(row.typed(1, key)?, problem);
         Ok(Continue::Yes)
     })?;
     Ok(true)

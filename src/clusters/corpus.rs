@@ -52,18 +52,18 @@ impl TrackedCorpus<'_> {
                 .set_hint("Create it again, and track the clusters again."));
         }
         // There is no column of the empty name.
-        let key = tracked.documents.column(tracked.key.column);
+        let key = tracked.documents.column(tables.key.column);
         let key = key.map(|column| names::quoted(&column.name)).unwrap_or_default();
         let arguments = Arguments::new(&[
             ("source", text::write(&names::qualified(index))),
             ("threshold", float8_datum(threshold)),
             ("key_column", text::write(&key)),
         ]);
-        let mut apart = DocumentKeys::new(tables.key, tracked.key.collation())?;
-        tables.each("SELECT a, b FROM {apart}", &[], |rows, row| {
+        let mut apart = DocumentKeys::new(tables.key.base_type, tables.key.collation())?;
+        tables.each("SELECT a, b FROM {apart}", &[], |row| {
             for column in [1, 2] {
-                if let Some(key) = rows.value(row, column, tables.key)? {
-                    // SAFETY: `apart` was made for keys of `tables.key`, which `value` has found this one to be of.
+                if let Some(key) = row.typed(column, tables.key.base_type)? {
+                    // SAFETY: `apart` was made for keys of the type that `typed` has found this one to be of.
                     unsafe { apart.push(key)? };
                 }
             }
@@ -76,7 +76,7 @@ impl TrackedCorpus<'_> {
     /// Compares the members of some clusters, as they have just been written, with the member of the least key. Of
     /// equal texts one is compared.
     pub fn least_similar(&self, clusters: &[ClusterId]) -> Result<LeastOfEach> {
-        let (tables, key) = (self.tables, &self.tracked.key);
+        let (tables, key) = (self.tables, &self.tables.key);
         let mut keys = DocumentKeys::new(key.base_type, key.collation())?;
         let mut cluster_of = Vec::new();
         {
@@ -90,10 +90,10 @@ impl TrackedCorpus<'_> {
                              WHERE cluster_id = ANY ($1) ORDER BY cluster_id, fingerprint, doc_id) AS d) AS t
                      WHERE texts > 1",
                     &[some],
-                    |rows, row| {
-                        let stored = (rows.int8(row, 1)?, rows.value(row, 2, tables.key)?);
+                    |row| {
+                        let stored = (row.int8(1)?, row.typed(2, key.base_type)?);
                         if let (Some(cluster), Some(key)) = stored {
-                            // SAFETY: `keys` was made for `tables.key`, which `value` has found this one to be of.
+                            // SAFETY: `keys` was made for keys of the type that `typed` has found.
                             unsafe { keys.push(key)? };
                             memory::push(&mut cluster_of, cluster)?;
                         }
@@ -115,8 +115,7 @@ impl TrackedCorpus<'_> {
             ranks[*at as usize] = rank;
         }
         let places = (0..work.members.len()).map(|name| {
-            // SAFETY: `question` names the key column of the documents, whose base type `tables.key` is, and `keys` was
-            // made for.
+            // SAFETY: `question` names the key column of the documents, for whose base type `keys` was made.
             let at = unsafe { keys.find(&sorted, work.members.stored(name)) };
             at.map(|at| (cluster_of[at as usize], ranks[at as usize]))
         });
@@ -171,7 +170,6 @@ fn least_of(
     Ok(LeftOut::default())
 }
 
-/// Documents in components of two or more.
 pub struct FoundComponents {
     members: Members,
     /// Of each its name among the members, its component, and its fingerprint.

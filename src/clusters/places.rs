@@ -14,8 +14,8 @@ use crate::error::{Result, SqlError, error, wrong_state};
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
-use crate::pg::row::Continue;
-use crate::pg::spi::{Parameter, Rows};
+use crate::pg::row::{Continue, Row};
+use crate::pg::spi::Parameter;
 
 /// The cluster and the fingerprint that are stored of a document.
 pub type StoredMembership = (ClusterId, Option<Fingerprint>);
@@ -24,7 +24,6 @@ pub type StoredMembership = (ClusterId, Option<Fingerprint>);
 #[derive(Clone, Copy)]
 pub struct UpdatePlace {
     pub key: Datum,
-    /// The stored state before the update.
     pub old: Option<StoredMembership>,
     /// The fingerprint now, if it is in a component.
     pub print: Option<Fingerprint>,
@@ -102,7 +101,6 @@ impl ClusterPlaces {
         unsafe { self.keys.find(&self.ranks, key).is_some() }
     }
 
-    /// The documents by rank.
     pub fn list(&self) -> Result<Vec<UpdatePlace>> {
         let all = self.merged.iter().map(|&(first, last)| UpdatePlace {
             key: self.keys.datum(first),
@@ -138,17 +136,17 @@ impl<'a> Known<'a> {
                 let some = some.map(|at| Some(keys.datum(at as u32)));
                 // SAFETY: callers gather keys of the documents, whose type `Tables::open` was given as that of its
                 // columns.
-                let some = unsafe { Parameter::array(some, self.tables.key) };
+                let some = unsafe { Parameter::array(some, self.tables.key.base_type) };
                 self.tables.each(
                     "SELECT n.at, m.cluster_id, m.fingerprint, l.size
                      FROM unnest($1) WITH ORDINALITY AS n (doc_id, at)
                      JOIN {members} AS m ON m.doc_id {=} n.doc_id
                      LEFT JOIN {list} AS l ON l.cluster_id = m.cluster_id",
                     &[some],
-                    |rows, row| {
-                        let at = rows.int8(row, 1)?.unwrap_or_default() as usize - 1;
-                        let membership = stored_of(rows, (row, 2), self.next)?;
-                        let size = rows.int8(row, 4)?.and_then(|size| u32::try_from(size).ok());
+                    |row| {
+                        let at = row.int8(1)?.unwrap_or_default() as usize - 1;
+                        let membership = stored_of(row, 2, self.next)?;
+                        let size = row.int8(4)?.and_then(|size| u32::try_from(size).ok());
                         if let (Some((cluster, _)), Some(size)) = (membership, size) {
                             // Documents are counted by 32 bits: a greater number is not a size.
                             memory::insert_at(&mut self.sizes, cluster, size.into())?;
@@ -177,8 +175,8 @@ pub fn each_of(
     tables.each(
         "SELECT doc_id, fingerprint FROM {members} WHERE cluster_id = $1",
         &[Parameter::int8(cluster)],
-        |rows, row| match rows.value(row, 1, tables.key)? {
-            Some(key) => visit(key, print_of(rows, (row, 2))?),
+        |row| match row.typed(1, tables.key.base_type)? {
+            Some(key) => visit(key, print_of(row, 2)?),
             None => Ok(Continue::Yes),
         },
     )
@@ -186,24 +184,19 @@ pub fn each_of(
 
 /// Reads the cluster of a member, and its fingerprint in the next column. Ids that were never given, from `next` on,
 /// would be given twice.
-pub fn stored_of(
-    rows: &Rows,
-    (row, column): (usize, i32),
-    next: ClusterId,
-) -> Result<Option<StoredMembership>> {
-    let Some(cluster) = rows.int8(row, column)? else { return Ok(None) };
+pub fn stored_of(row: &Row, column: i16, next: ClusterId) -> Result<Option<StoredMembership>> {
+    let Some(cluster) = row.int8(column)? else { return Ok(None) };
     if (1..next).contains(&cluster) {
-        return Ok(Some((cluster, print_of(rows, (row, column + 1))?)));
+        return Ok(Some((cluster, print_of(row, column + 1)?)));
     }
     Err(wrong_state(format!("the table of members has cluster {cluster}, which never existed"))
         .set_detail("Somebody has changed the table.")
         .set_hint("Delete its rows from the table of members, and refresh with full => true."))
 }
 
-/// Reads a fingerprint.
-fn print_of(rows: &Rows, (row, column): (usize, i32)) -> Result<Option<Fingerprint>> {
-    let print = rows.value(row, column, pg_sys::UUIDOID)?;
-    // SAFETY: a uuid is 16 bytes, in rows that are held.
+fn print_of(row: &Row, column: i16) -> Result<Option<Fingerprint>> {
+    let print = row.typed(column, pg_sys::UUIDOID)?;
+    // SAFETY: a uuid is 16 bytes, in a row that is held.
     Ok(print.map(|print| unsafe { *print.cast_mut_ptr::<Fingerprint>() }))
 }
 

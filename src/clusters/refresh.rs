@@ -5,6 +5,8 @@
 //! read before the one snapshot is taken, and again behind it: the next refresh, too, looks for what happened in
 //! between.
 
+use std::ffi::CString;
+
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 use sketch::clusters::{Block, Outcome, update};
@@ -21,14 +23,13 @@ use crate::index::info::Info;
 use crate::memory::of_queue;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::document_keys::DocumentKeys;
-use crate::pg::ffi;
 use crate::pg::guc::LocalSettings;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::names::{qualified, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
-use crate::pg::restricted::{Restricted, restricted_to};
 use crate::pg::result_rows::result_row;
+use crate::pg::rights::{Restricted, restricted_to};
 use crate::pg::row::Continue;
 use crate::pg::snapshot::{ActiveSnapshot, Snapshot};
 use crate::pg::spi::Session;
@@ -47,8 +48,7 @@ fn refresh_clusters(call: &Call) -> Result<Option<Datum>> {
     };
     let asked = if call.bool(1).unwrap_or(false) { Extent::Full } else { Extent::Changes };
     let tracked = Tracked::find(members, Lock::Read)?;
-    let tables =
-        Tables::open(tracked.oids, tracked.key.base_type, tracked.documents.owner, Lock::Write)?;
+    let tables = tracked.open_tables(Lock::Write)?;
     let settings = LocalSettings::open();
     settings.set("row_security", "off");
     let done = Refresh::begin(&tracked, &tables)?.run(asked)?;
@@ -67,16 +67,12 @@ fn refresh_clusters(call: &Call) -> Result<Option<Datum>> {
     result_row(call, row).map(Some)
 }
 
-/// The extent of a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
-    /// The changed documents.
     Changes,
-    /// All documents.
     Full,
 }
 
-/// The result of a refresh.
 struct RefreshDone {
     /// Keys that were in the queue.
     changed: i64,
@@ -90,7 +86,6 @@ struct Queued {
     /// The keys, each once, ascending; `None` if they are so many that to look at all documents costs less, or takes
     /// less memory.
     keys: Option<DocumentKeys>,
-    /// The number of keys.
     count: i64,
     truncated: bool,
 }
@@ -217,14 +212,13 @@ impl<'a> Refresh<'a> {
         Ok(count > 0 || truncated || !self.nothing_went_by)
     }
 
-    /// Reads the queue.
     fn queued(&self) -> Result<Queued> {
-        let key = &self.tracked.key;
+        let key = &self.tables.key;
         let mut keys = Some(DocumentKeys::new(key.base_type, key.collation())?);
         let (mut count, mut truncated, most) = (0, false, most_changed(self.state.whole));
         let sql = "SELECT DISTINCT doc_id FROM {queue} WHERE state IS NULL ORDER BY doc_id";
-        self.tables.each(sql, &[], |rows, row| {
-            let Some(value) = rows.value(row, 1, key.base_type)? else {
+        self.tables.each(sql, &[], |row| {
+            let Some(value) = row.typed(1, key.base_type)? else {
                 truncated = true;
                 return Ok(Continue::Yes);
             };
@@ -232,7 +226,7 @@ impl<'a> Refresh<'a> {
             // Those of too many are only counted.
             keys = keys.take().filter(|keys| keys.len() < most && keys.bytes() < of_queue());
             if let Some(keys) = &mut keys {
-                // SAFETY: `value` has found a key of the type that `keys` was made for.
+                // SAFETY: `typed` has found a key of the type that `keys` was made for.
                 unsafe { keys.push(value)? };
             }
             Ok(Continue::Yes)
@@ -242,14 +236,14 @@ impl<'a> Refresh<'a> {
 
     /// The update that looks at all documents.
     pub fn full(&self) -> Result<Difference> {
-        let key = &self.tracked.key;
+        let key = &self.tables.key;
         let mut places = ClusterPlaces::new(key.base_type, key.collation())?;
         let whole = self.find(&mut places)?;
         let sql = "SELECT doc_id, cluster_id, fingerprint FROM {members}";
-        self.tables.each(sql, &[], |rows, row| {
-            let stored = stored_of(rows, (row, 2), self.state.next_id)?;
-            if let (Some(key), Some(stored)) = (rows.value(row, 1, key.base_type)?, stored) {
-                // SAFETY: `value` has found a key of the type that `places` was made for.
+        self.tables.each(sql, &[], |row| {
+            let stored = stored_of(row, 2, self.state.next_id)?;
+            if let (Some(key), Some(stored)) = (row.typed(1, key.base_type)?, stored) {
+                // SAFETY: `typed` has found a key of the type that `places` was made for.
                 unsafe { places.push(key, Some(stored), None)? };
             }
             Ok(Continue::Yes)
@@ -259,7 +253,7 @@ impl<'a> Refresh<'a> {
 
     /// The update that looks at what may have changed; `None` if to look at all documents costs less.
     fn of_changes(&self, changed: &DocumentKeys) -> Result<Option<Difference>> {
-        let key = &self.tracked.key;
+        let key = &self.tables.key;
         let mut places = ClusterPlaces::new(key.base_type, key.collation())?;
         let seeded = Seeded {
             corpus: self.corpus(),
@@ -340,7 +334,9 @@ impl<'a> Refresh<'a> {
         if self.state.last_seq > seq_before {
             let payload =
                 format!("{}:{}", qualified(self.tracked.oids.members), self.state.last_seq);
-            ffi::notify(c"minlsh_clusters", text::encode(&payload));
+            let payload = CString::new(text::encode(&payload)).unwrap_or_default();
+            // SAFETY: NUL-terminated strings, which are copied; two names and a number are below 8,000 bytes.
+            unsafe { pg_sys::Async_Notify(c"minlsh_clusters".as_ptr(), payload.as_ptr()) };
         }
         Ok(())
     }
@@ -352,6 +348,7 @@ fn warn_of(tracked: &Tracked, faults: &[String]) {
         return;
     }
     let documents = &tracked.documents;
+    let faults: Vec<String> = faults.iter().map(|fault| fault.replacen('t', "T", 1)).collect();
     warning(format!("triggers of table \"{}\" do not see every write", documents.name))
         .set_detail(format!("The refresh looks at all documents. {}.", faults.join(". ")))
         .set_hint(format!(
@@ -384,8 +381,8 @@ fn digest_of_apart(tables: &Tables) -> Result<String> {
     settings.write_exact_text();
     let mut digest = String::new();
     let sql = "SELECT format('%s %s', count(*), sum(hashtextextended(format('%L %L', a, b), 0))) FROM {apart}";
-    tables.each(sql, &[], |rows, row| {
-        digest = rows.text(row, 1)?.unwrap_or_default().to_owned();
+    tables.each(sql, &[], |row| {
+        digest = row.text(1)?.unwrap_or_default().to_owned();
         Ok(Continue::No)
     })?;
     Ok(digest)

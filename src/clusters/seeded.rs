@@ -37,12 +37,11 @@ use crate::index::layout::u64_to_tid;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::pg::catalog;
 use crate::pg::document_keys::DocumentKeys;
-use crate::pg::ffi;
 use crate::pg::index::Index;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
-use crate::pg::relation::{Lock, Relation};
+use crate::pg::relation::{Lock, Relation, inheritors};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::Session;
@@ -93,7 +92,7 @@ struct Leaf {
 
 /// An index, or those below a partitioned one.
 fn leaves_of(index: Oid) -> Vec<Leaf> {
-    let all = ffi::inheritors(index, Lock::Read.mode());
+    let all = inheritors(index, Lock::Read);
     let opened = all.into_iter().filter_map(|oid| {
         let open = Open::relation(oid, Lock::Held)?;
         let is_leaf = open.class().relkind as u8 == b'i';
@@ -212,7 +211,7 @@ impl Seeded<'_> {
         let index = Open::relation(self.index.index.oid, Lock::Held);
         let (Some(documents), Some(index)) = (documents, index) else { return Ok(None) };
         let session = Session::open();
-        let key = &self.corpus.tracked.key;
+        let key = &self.corpus.tables.key;
         let key_type = key.base_type;
         let question = self.corpus.question(&session)?;
         if !leaves.iter().all(|leaf| is_usable(leaf.open.oid()))
@@ -274,7 +273,7 @@ impl Seeded<'_> {
         let (mut bytes, mut bands, mut buckets) = (Vec::new(), Vec::new(), Vec::new());
         let scopes = question.source().scopes.len();
         let index = MinlshIndex::of(index)?;
-        question.each(&self.corpus.tracked.key, changed, &mut |row: &Row| {
+        question.each(&self.corpus.tables.key, changed, &mut |row: &Row| {
             check_interrupts();
             let Some(key) = row.value(1) else { return Ok(()) };
             // SAFETY: `question.each` gives the tracked key, whose base type `changed` was made for, in the first
@@ -403,8 +402,8 @@ impl Seeded<'_> {
         budget: &mut Budget,
         (blocks, job): (&mut KnownBlocks, &mut SeededJob),
     ) -> Result<bool> {
-        let key_type = self.corpus.tracked.key.base_type;
-        let Some(column) = self.corpus.tracked.documents.column(self.corpus.tracked.key.column)
+        let key_type = self.corpus.tables.key.base_type;
+        let Some(column) = self.corpus.tracked.documents.column(self.corpus.tables.key.column)
         else {
             return Ok(false);
         };
@@ -425,7 +424,7 @@ impl Seeded<'_> {
             let Some(rows) = self.rows(leaf, buckets, budget)? else { return Ok(false) };
             let Some(mut found) = RowsAt::of(&open, self.snapshot) else { return Ok(false) };
             for some in rows.chunks(AT_A_TIME) {
-                let mut mates = DocumentKeys::new(key_type, self.corpus.tracked.key.collation())?;
+                let mut mates = DocumentKeys::new(key_type, self.corpus.tables.key.collation())?;
                 for row in some {
                     let key = found.at(u64_to_tid(*row)).and_then(|row| row.value(own.number));
                     if let Some(key) = key.filter(|key| !written(*key)) {

@@ -15,21 +15,20 @@ use crate::clusters::tracked::Tracked;
 use crate::error::Result;
 use crate::index::info::Info;
 use crate::pg::catalog::CatalogRow;
+use crate::pg::dependency;
 use crate::pg::index::Index;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::open::Open;
-use crate::pg::relation::{Lock, is_owned_by};
-use crate::pg::restricted::current_role;
+use crate::pg::relation::{Lock, inheritors, is_owned_by};
+use crate::pg::rights::current_role;
 use crate::pg::snapshot::next_command;
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
 use crate::pg::trigger::triggers;
-use crate::pg::{dependency, ffi};
 
 /// A stamp of what a refresh has seen.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The digest.
     pub digest: String,
     /// The reasons why triggers do not see every row that is written, also by replication.
     pub faults: Vec<String>,
@@ -53,18 +52,13 @@ pub fn of(tracked: &Tracked, index: &Index) -> Stamp {
             let written = dependency::writer_of_trigger(trigger.oid).unwrap_or_default();
             parts.extend([trigger.oid.to_u32(), written, trigger.enabled.into()]);
             if !trigger.is_truncate() {
-                let name = trigger.name.to_string_lossy();
-                let fault = trigger.fault(true);
-                let table = &leaf.name;
-                faults.extend(
-                    fault.map(|fault| format!("Trigger \"{name}\" of table \"{table}\" {fault}")),
-                );
+                faults.extend(trigger.fault(&leaf.name, true));
                 watching += 1;
             }
         }
         // The record, and the one for what other triggers change.
         if watching < 2 {
-            faults.push(format!("Table \"{}\" lacks a trigger", leaf.name));
+            faults.push(format!("table \"{}\" lacks a trigger", leaf.name));
         }
     }
     let bytes: Vec<u8> = parts.iter().flat_map(|part| part.to_le_bytes()).collect();
@@ -85,7 +79,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Has the triggers fire always again that `ALTER TABLE ... ENABLE TRIGGER` has left to fire for this server's sessions
 /// alone, and not for replication. Returns true if nothing else has happened since `stamp`.
 pub fn enable_triggers(tracked: &Tracked, index: &Info, stamp: &Stamp) -> Result<bool> {
-    let tables = ffi::inheritors(tracked.documents.oid, Lock::Held.mode());
+    let tables = inheritors(tracked.documents.oid, Lock::Held);
     if tables.iter().all(|table| half_enabled(tracked, *table).is_empty()) {
         return Ok(false);
     }
@@ -101,8 +95,8 @@ pub fn enable_triggers(tracked: &Tracked, index: &Info, stamp: &Stamp) -> Result
     next_command();
     // Before the lock was there, replication may have brought rows.
     let session = Session::open();
-    let rows = session.query("SELECT FROM pg_catalog.pg_subscription_rel LIMIT 1", &[])?;
-    Ok(rows.is_empty())
+    let row = session.query("SELECT FROM pg_catalog.pg_subscription_rel LIMIT 1", &[])?;
+    Ok(row.is_none())
 }
 
 /// The names of the triggers of a table that do not fire for what replication brings.

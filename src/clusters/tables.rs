@@ -17,14 +17,17 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Result, SqlError, wrong_state};
 use crate::pg::catalog::{base_type, equality_of};
 use crate::pg::companion::{Companion, is_of_owner};
-use crate::pg::ffi;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
 use crate::pg::open::Open;
-use crate::pg::relation::{Column, Lock, owner_of};
+use crate::pg::plan::PreparedPlan;
+use crate::pg::relation::{Column, Lock, inheritors, owner_of};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::spi::{Parameter, PreparedPlan, Rows, Session};
+use crate::pg::spi::{Parameter, Session};
 use crate::pg::sql::Sql;
 use crate::pg::text;
+use crate::row_key::Key;
 
 /// The endings of the names of the tables, behind that of the members.
 pub const LIST: &str = "_list";
@@ -35,7 +38,6 @@ pub const APART: &str = "_apart";
 /// The name of the function of the triggers that write the queue.
 pub const CAPTURE: &CStr = c"minlsh_capture";
 
-/// Columns of the queue by number.
 const STATE: i16 = 2;
 const SINCE: i16 = 3;
 
@@ -81,7 +83,7 @@ fn open(oid: Oid, lock: Lock, columns: &[(&CStr, Oid)], owner: Oid) -> Result<Co
 fn checked(open: Open, lock: Lock, columns: &[Oid]) -> Result<Companion> {
     let name = open.name();
     // The catalog keeps the mark of children that are gone until the next ANALYZE.
-    let has_children = || ffi::inheritors(open.oid(), Lock::Held.mode()).len() > 1;
+    let has_children = || inheritors(open.oid(), Lock::Held).len() > 1;
     if open.class().relispartition || open.class().relhassubclass && has_children() {
         return Err(altered(&name, "It has inheritance children, or is a partition."));
     }
@@ -150,7 +152,6 @@ impl ChangeQueue {
         unsafe { self.0.insert(&[key, None, Some(now())]) };
     }
 
-    /// Puts the state there.
     pub fn put_state(&self, state: &str) {
         // SAFETY: values of the columns' types.
         unsafe { self.0.insert(&[None, Some(text::write(state)), Some(now())]) };
@@ -170,7 +171,6 @@ impl ChangeQueue {
         })
     }
 
-    /// Deletes one of its rows.
     pub fn delete(&self, row: &Row) {
         self.0.table.delete(row);
     }
@@ -179,7 +179,6 @@ impl ChangeQueue {
 /// The state of tracked clusters beside their tables.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct RefreshState {
-    /// The layout of this.
     pub version: u32,
     /// The name of the index, for when a dump has not carried the link to it.
     pub index: String,
@@ -238,7 +237,6 @@ impl RefreshState {
         })
     }
 
-    /// As text.
     pub fn write(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -250,7 +248,6 @@ fn now() -> Datum {
     Datum::from(unsafe { pg_sys::GetCurrentTransactionStartTimestamp() })
 }
 
-/// The relations of the tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Oids {
     pub members: Oid,
@@ -263,23 +260,23 @@ pub struct Oids {
 /// All tables, for a refresh.
 pub struct Tables {
     pub queue: ChangeQueue,
-    /// The type of the keys.
-    pub key: Oid,
+    /// The key of the documents.
+    pub key: Key,
     oids: Oids,
-    /// Plans by their text.
     plans: RefCell<HashMap<&'static str, Rc<PreparedPlan>>>,
     /// The other tables stay open, so that what was found of them stays true.
     _others: [Companion; 4],
 }
 
 impl Tables {
-    /// Opens them; a refresh, which writes, waits for another one. `key` is the type of the documents' keys.
-    pub fn open(oids: Oids, key: Oid, owner: Oid, lock: Lock) -> Result<Self> {
+    /// Opens them; a refresh, which writes, waits for another one. `owner` is the one of the documents.
+    pub fn open(oids: Oids, key: Key, owner: Oid, lock: Lock) -> Result<Self> {
         const INT8: Oid = pg_sys::INT8OID;
         const TIME: Oid = pg_sys::TIMESTAMPTZOID;
         let read = lock == Lock::Read;
         let (alone, write) = if read { (lock, lock) } else { (Lock::Alone, Lock::Write) };
-        let (doc_id, cluster_id, size) = ((c"doc_id", key), (c"cluster_id", INT8), (c"size", INT8));
+        let (doc_id, cluster_id, size) =
+            ((c"doc_id", key.base_type), (c"cluster_id", INT8), (c"size", INT8));
         let (since, least) = ((c"since", TIME), (c"least_similar", pg_sys::FLOAT8OID));
         let columns = [cluster_id, size, since, (c"changed", INT8), least];
         let list = open(oids.list, alone, &columns, owner)?;
@@ -296,7 +293,8 @@ impl Tables {
         let log = open(oids.log, write, &columns, owner)?;
         let columns = [doc_id, (c"state", pg_sys::TEXTOID), since];
         let queue = ChangeQueue(open(oids.queue, write, &columns, owner)?);
-        let apart = open(oids.apart, Lock::Read, &[(c"a", key), (c"b", key)], owner)?;
+        let apart =
+            open(oids.apart, Lock::Read, &[(c"a", key.base_type), (c"b", key.base_type)], owner)?;
         let others = [list, members, log, apart];
         Ok(Self { queue, key, oids, plans: RefCell::default(), _others: others })
     }
@@ -307,11 +305,15 @@ impl Tables {
         &self,
         sql: &'static str,
         values: &[Parameter],
-        visit: impl FnMut(&Rows, usize) -> Result<Continue>,
+        mut visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
         let session = Session::open();
         let plan = self.plan(&session, sql, values)?;
-        session.cursor(&plan, values)?.each(visit)
+        let mut memory = Memory::scratch(c"minlsh row");
+        session.each(&plan, values, None, &mut |row| {
+            check_interrupts();
+            memory.run_and_reset(|| visit(row))
+        })
     }
 
     /// Runs a statement that writes, in which names stand for others as in [`Self::each`]. Returns the number of rows.
@@ -343,11 +345,11 @@ impl Tables {
                 "log" => text.relation(log),
                 "queue" => text.relation(queue),
                 "apart" => text.relation(apart),
-                _ => text.operator(equality_of(self.key)),
+                _ => text.operator(equality_of(self.key.base_type)),
             };
         }
         let types: Vec<Oid> = values.iter().map(Parameter::type_oid).collect();
-        let plan = Rc::new(session.kept_plan(&text, &types)?);
+        let plan = Rc::new(session.plan(&text, &types, 0)?.keep());
         if !is_sound(&plan) {
             return Err(wrong_state("the tables of the tracked clusters were replaced")
                 .set_hint("Retry the statement."));

@@ -6,8 +6,8 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::clusters::tables::{APART, CAPTURE, LIST, LOG, QUEUE, RefreshState, Tables};
-use crate::clusters::tracked::{Located, Tracked, with_suffix};
+use crate::clusters::tables::{APART, CAPTURE, LIST, LOG, QUEUE, RefreshState};
+use crate::clusters::tracked::{Tracked, with_suffix};
 use crate::document::kind::Kind;
 use crate::error::{Result, error, not_supported, shortened};
 use crate::index::info::Info;
@@ -18,8 +18,7 @@ use crate::pg::companion::{create_triggers, revoke_all};
 use crate::pg::dependency::{self, Object};
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::relation::{Lock, Relation};
-use crate::pg::restricted::restricted_to;
-use crate::pg::rights::{check_owner, check_owner_before};
+use crate::pg::rights::{check_owner, check_owner_before, restricted_to};
 use crate::pg::sql::{Sql, object_name, relation_name as raw_name};
 use crate::row_key::Key;
 use crate::side_table::arguments::{no_key, open_table};
@@ -52,7 +51,7 @@ fn track_clusters(call: &Call) -> Result<Option<Datum>> {
     let members = relation(&name);
     let tracked = Tracked::find(members, Lock::Read)?;
     tracked.link(info.index.oid);
-    let tables = Tables::open(tracked.oids, key.base_type, documents.owner, Lock::Write)?;
+    let tables = tracked.open_tables(Lock::Write)?;
     tables.queue.put_state(&RefreshState::new(info.index.name.clone(), threshold.get()).write());
     Ok(Some(Datum::from(members)))
 }
@@ -204,7 +203,7 @@ fn watched(info: &Info, key: &Key, documents: &Relation) -> Vec<CString> {
 fn untrack_clusters(call: &Call) -> Result<Option<Datum>> {
     let Some(members) = call.oid(0) else { return Ok(None) };
     // The documents first, as a refresh locks them: no deadlock.
-    let tracked = Located::find(members, Lock::Exclusive)?;
+    let tracked = Tracked::find(members, Lock::Exclusive)?;
     let oids = tracked.oids;
     for table in [oids.members, oids.list, oids.log, oids.queue, oids.apart] {
         check_owner(table)?;

@@ -2,12 +2,13 @@
 //! rows wait for their refresh.
 
 use std::ffi::{CStr, CString};
-use std::ops::Deref;
 
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 
-use crate::clusters::tables::{APART, CAPTURE, ChangeQueue, LIST, LOG, Oids, QUEUE, RefreshState};
+use crate::clusters::tables::{
+    APART, CAPTURE, ChangeQueue, LIST, LOG, Oids, QUEUE, RefreshState, Tables,
+};
 use crate::error::{Result, SqlError, error, wrong_state};
 use crate::index::info::Info;
 use crate::pg::catalog::{self, AttributeRow};
@@ -15,15 +16,14 @@ use crate::pg::dependency::{self, Object};
 use crate::pg::names::{quoted, regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, is_owned_by, leaves};
-use crate::pg::restricted::current_role;
-use crate::pg::rights::check_owner;
+use crate::pg::rights::{check_owner, current_role};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::sql;
 use crate::pg::trigger::{Record, Trigger};
 use crate::row_key::Key;
 
-/// Tracked clusters, and what they are of, as far as it takes to drop them.
-pub struct Located {
+/// Tracked clusters, and what they are of.
+pub struct Tracked {
     pub oids: Oids,
     pub documents: Relation,
     /// The tables that have their rows: themselves, or the leaves below.
@@ -31,22 +31,12 @@ pub struct Located {
     record: Record,
 }
 
-/// Tracked clusters, and what they are of.
-pub struct Tracked {
-    located: Located,
-    /// The column that names a document.
-    pub key: Key,
-}
-
-impl Deref for Tracked {
-    type Target = Located;
-
-    fn deref(&self) -> &Located {
-        &self.located
+impl Tracked {
+    /// True if a relation is the table of members of something.
+    pub fn is_one(relation: Oid) -> bool {
+        tables_of(relation).is_ok_and(|oids| !dependency::tables_tied_to(oids.queue).is_empty())
     }
-}
 
-impl Located {
     /// Finds what `members` is the table of members of, for its owner, and locks the documents.
     pub fn find(members: Oid, lock: Lock) -> Result<Self> {
         let oids = tables_of(members)?;
@@ -116,19 +106,10 @@ impl Located {
             }
         }
     }
-}
 
-impl Tracked {
-    /// True if a relation is the table of members of something.
-    pub fn is_one(relation: Oid) -> bool {
-        tables_of(relation).is_ok_and(|oids| !dependency::tables_tied_to(oids.queue).is_empty())
-    }
-
-    /// Finds what `members` is the table of members of, for its owner, and locks the documents.
-    pub fn find(members: Oid, lock: Lock) -> Result<Self> {
-        let located = Located::find(members, lock)?;
-        let key = located.key()?;
-        Ok(Self { located, key })
+    /// Opens the tables; a refresh, which writes, waits for another one.
+    pub fn open_tables(&self, lock: Lock) -> Result<Tables> {
+        Tables::open(self.oids, self.key()?, self.documents.owner, lock)
     }
 
     /// The index; by its name of old if a dump has not carried the link to it.

@@ -17,7 +17,6 @@ use crate::pg::text;
 
 /// The difference that an update makes.
 pub struct Difference {
-    /// Its documents.
     pub places: ClusterPlaces,
     /// The update of their ids and log.
     pub update: Update,
@@ -91,13 +90,13 @@ pub fn write(
         tables.write(sql, &least.of(some))
     })?;
     each_part(&update.events, |some| {
-        // SAFETY: texts that were just made, and keys of places, which were merged from keys of `tables.key`.
+        // SAFETY: texts that were just made, and keys of places, which were merged from keys of that type.
         let (names, keys) = unsafe {
             let name = |event: &ClusterEvent| Some(text::write(event.name()));
             let key = |event: &ClusterEvent| Some(places[event.document()? as usize].key);
             (
                 Parameter::array(some.iter().map(name), pg_sys::TEXTOID),
-                Parameter::array(some.iter().map(key), tables.key),
+                Parameter::array(some.iter().map(key), tables.key.base_type),
             )
         };
         let others = Parameter::int8s(some.iter().map(|event| event.other()));
@@ -138,7 +137,7 @@ fn members(
 ) -> Result<(WrittenCounts, Vec<ClusterId>)> {
     // SAFETY: keys of that type, for which `ClusterPlaces` was made.
     let keys = |some: &mut dyn Iterator<Item = &UpdatePlace>| unsafe {
-        Parameter::array(some.map(|place| Some(place.key)), tables.key)
+        Parameter::array(some.map(|place| Some(place.key)), tables.key.base_type)
     };
     let prints = |some: &mut dyn Iterator<Item = &UpdatePlace>| {
         let prints = some.map(|place| Some(Datum::from(place.print.as_ref()?.as_ptr())));
@@ -212,8 +211,8 @@ fn members(
 pub fn listed(tables: &Tables) -> Result<Vec<ClusterId>> {
     let _as_written = ActiveSnapshot::of_transaction();
     let mut clusters = Vec::new();
-    tables.each("SELECT cluster_id FROM {list} ORDER BY cluster_id", &[], |rows, row| {
-        if let Some(cluster) = rows.int8(row, 1)? {
+    tables.each("SELECT cluster_id FROM {list} ORDER BY cluster_id", &[], |row| {
+        if let Some(cluster) = row.int8(1)? {
             memory::push(&mut clusters, cluster)?;
         }
         Ok(Continue::Yes)
@@ -233,8 +232,8 @@ fn mend(tables: &Tables, changed: &mut Vec<ClusterId>) -> Result<()> {
     let sql = "SELECT cluster_id
          FROM (SELECT cluster_id, count(*) AS members FROM {members} GROUP BY cluster_id) AS m
              LEFT JOIN {list} AS l USING (cluster_id) WHERE l.size IS DISTINCT FROM members";
-    tables.each(sql, &[], |rows, row| {
-        if let Some(cluster) = rows.int8(row, 1)? {
+    tables.each(sql, &[], |row| {
+        if let Some(cluster) = row.int8(1)? {
             memory::push(changed, cluster)?;
         }
         Ok(Continue::Yes)

@@ -271,7 +271,7 @@ fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
     append(text, &config, min_match, &mut hashes)?;
     sort_by(&mut hashes, Ord::cmp, &mut check_interrupts);
     hashes.dedup();
-    Ok(Some(array::write_int8(&hashes)))
+    Ok(Some(array::write(&hashes)))
 }
 
 /// The search for a passage in an index with these options. The operator decides about a value of a foreign type.

@@ -96,7 +96,7 @@ impl Kind {
             match self {
                 Self::Text | Self::Passage => Value::Text(bytes::read(value)),
                 Self::Set => Value::Set(element::hashes(value, hash)?),
-                Self::Signature => Value::Signature(array::read_int4(value)?.into()),
+                Self::Signature => Value::Signature(array::read(value)?.into()),
                 Self::Document => {
                     let document = Document::read(value)?;
                     return Ok((document.value()?, Some(document)));

@@ -217,7 +217,7 @@ fn signature(call: &Call) -> Result<Option<Datum>> {
     // The set remains what it is: a window aggregate may go on.
     set.flush(aggregate)?;
     let signature = set.signature.as_slice();
-    Ok((!signature.is_empty()).then(|| array::write_int4(signature)))
+    Ok((!signature.is_empty()).then(|| array::write(signature)))
 }
 
 /// Bytes of a serialised state before its values: the scheme's place in `Scheme::ALL`, the slots,

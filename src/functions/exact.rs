@@ -6,8 +6,8 @@ use sketch::{Blocks, Config, Element, ElementHash, Overlap, WeightedSet};
 use crate::memory::of_comparison;
 use crate::options::Options;
 use crate::pg::catalog::base_element_type;
-use crate::pg::order::Order;
 use crate::pg::temp_file::Spool;
+use crate::pg::value_type::Order;
 use crate::prelude::*;
 
 // `jaccard(text, text, shingle_size, unit, normalization, stop_words, bag) → double precision`, and so `containment()`:
@@ -86,7 +86,7 @@ fn is_deterministic(collation: Oid) -> bool {
 fn minhash_weighted(call: &Call) -> Result<Option<Datum>> {
     let (num_perm, seed) = (call.int4(2).given()?.into(), call.int8(3).given()?);
     let signature = weighted_set(call, 0)?.signature(num_perm, seed, &mut check_interrupts)?;
-    Ok(signature.map(|signature| array::write_int4(&signature)))
+    Ok(signature.map(|signature| array::write(&signature)))
 }
 
 /// `weighted_jaccard(text[], double precision[], text[], double precision[]) → double precision`

@@ -17,7 +17,7 @@ pub(crate) use self::exact::overlap;
 pub(crate) use self::signatures::with_sketcher;
 use crate::pg::catalog::relation_kind;
 use crate::pg::names::{literal, regclass_literal};
-use crate::pg::output::Output;
+use crate::pg::value_type::Output;
 use crate::prelude::*;
 
 sql_function!(minlsh_version, version);
@@ -39,8 +39,10 @@ fn versions(call: &Call) -> Result<Option<Datum>> {
         "SELECT extversion FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'minlsh'",
         &[],
     )?;
-    let extension =
-        if installed.is_empty() { None } else { installed.text(0, 1)?.map(text::write) };
+    let extension = match &installed {
+        Some(row) => row.text(1)?.map(text::write),
+        None => None,
+    };
     let row = [
         Some(text::write(env!("CARGO_PKG_VERSION"))),
         extension,

@@ -53,7 +53,7 @@ fn minhash(call: &Call) -> Result<Option<Datum>> {
     let body = call.text(0).given()?;
     with_sketcher(&options.config()?, |sketcher| {
         let signature = sketcher.sketch(body, &mut check_interrupts)?;
-        Ok(signature.map(array::write_int4))
+        Ok(signature.map(array::write))
     })
 }
 
@@ -85,7 +85,7 @@ fn minhash_hashes(call: &Call) -> Result<Option<Datum>> {
 fn sign_hashes(config: &Config, hashes: &[u64]) -> Result<Option<Datum>> {
     with_sketcher(config, |sketcher| {
         let signature = sketcher.sketch_hashes(hashes, &mut check_interrupts)?;
-        Ok(signature.map(array::write_int4))
+        Ok(signature.map(array::write))
     })
 }
 
@@ -95,7 +95,7 @@ fn minhash_pack(call: &Call) -> Result<Option<Datum>> {
     let slot_bits = SlotBits::new(call.int4(1).given()?.into(), signature.len() as i64)?;
     let mut packed = Vec::new();
     slot_bits.pack(signature, &mut packed)?;
-    Ok(Some(array::write_int4(&packed)))
+    Ok(Some(array::write(&packed)))
 }
 
 /// `minhash_with(elements bigint[], a bigint[], b bigint[], p bigint) → integer[]`
@@ -103,7 +103,7 @@ fn minhash_with(call: &Call) -> Result<Option<Datum>> {
     let (a, b) = (call.int8_array(1).given()?, call.int8_array(2).given()?);
     let functions = LinearFunctions::new(a, b, call.int8(3).given()?)?;
     let signature = functions.minhash(&call.bigints(0).given()?, &mut check_interrupts)?;
-    Ok(signature.map(|signature| array::write_int4(&signature)))
+    Ok(signature.map(|signature| array::write(&signature)))
 }
 
 /// `minhash_from_lean(bytea) → (signature, seed, scheme)`
@@ -115,7 +115,7 @@ fn minhash_from_lean(call: &Call) -> Result<Option<Datum>> {
             "Use another seed in Python. In SQL, seed 0 stands for the scheme's own seed, which is 1.",
         ));
     }
-    let signature = lean.signature.map(|signature| array::write_int4(&signature));
+    let signature = lean.signature.map(|signature| array::write(&signature));
     let row = [signature, Some(Datum::from(lean.seed)), Some(text::write(lean.scheme.as_str()))];
     result_row(call, row).map(Some)
 }
@@ -150,7 +150,7 @@ fn minhash_union(call: &Call) -> Result<Option<Datum>> {
         return Ok(call.text(2)?.and_then(|_| call.datum(0).or(call.datum(1))));
     }
     let (a, b, scheme) = two_signatures(call)?;
-    Ok(Some(array::write_int4(&sketch::union(a, b, scheme)?)))
+    Ok(Some(array::write(&sketch::union(a, b, scheme)?)))
 }
 
 /// `minhash_cardinality(integer[], scheme) → (cardinality, error)`
@@ -202,7 +202,7 @@ fn minhash_error(call: &Call) -> Result<Option<Datum>> {
 fn band_hashes(call: &Call) -> Result<Option<Datum>> {
     let mut hashes = Vec::new();
     banding(call, 1)?.hashes(call.int4_array(0).given()?, &mut hashes)?;
-    Ok(Some(array::write_int8(&hashes)))
+    Ok(Some(array::write(&hashes)))
 }
 
 /// `lsh_probability(jaccard, bands, rows) → double precision`

@@ -78,7 +78,7 @@ fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
             }
         }
     }
-    Ok(Some(array::write_int8(&distinct)))
+    Ok(Some(array::write(&distinct)))
 }
 
 /// The text that is the first argument, and how it is cut.

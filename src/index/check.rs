@@ -21,11 +21,11 @@ use crate::memory;
 use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, access_method, table_of_index};
 use crate::pg::open::Open;
-use crate::pg::relation::Lock;
+use crate::pg::relation::{Lock, partition_ancestors};
 use crate::pg::rights::no_such_relation;
 use crate::pg::snapshot::Snapshot;
+use crate::pg::versions;
 use crate::pg::worker_threads::for_build;
-use crate::pg::{ffi, versions};
 
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.
 pub type CheckReport<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;
@@ -105,7 +105,7 @@ fn differs_from_parent(index: &Open, options: &IndexOptions) -> Result<bool> {
     if !index.class().relispartition {
         return Ok(false);
     }
-    let Some(&parent) = ffi::partition_ancestors(index.oid()).first() else { return Ok(false) };
+    let Some(&parent) = partition_ancestors(index.oid()).first() else { return Ok(false) };
     Ok(stored_options::wanted(parent)? != *options)
 }
 

@@ -38,8 +38,7 @@ use crate::pg::open::Open;
 use crate::pg::planner::{Node, Operation, Path, PathCondition, Query, Variable};
 use crate::pg::relation::Lock;
 use crate::pg::reserve::with_reserve;
-use crate::pg::restricted::current_role;
-use crate::pg::rights::may_select;
+use crate::pg::rights::{current_role, may_select};
 use crate::pg::{array, text, versions};
 
 sql_function!(minlsh_similar_sel, restriction);
@@ -410,7 +409,7 @@ fn mean(index: &MinlshIndex, keys: &[u64]) -> Result<f64> {
 fn may_read(variable: &Variable) -> bool {
     let (user, columns) = variable.columns();
     let user = user.unwrap_or_else(current_role);
-    columns.into_iter().all(|(table, column)| may_select(table, column, user))
+    columns.into_iter().all(|(table, column)| may_select(table, &[column], user))
 }
 
 /// The share of the rows of a variable's relation that so many are.

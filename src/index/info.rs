@@ -232,9 +232,9 @@ impl Info {
     /// Its columns as SQL over its table, with names as the search path finds them.
     pub fn text(&self, session: &Session) -> Result<Text> {
         let written = |sql: &str, values: &[Parameter]| -> Result<Vec<u8>> {
-            let rows = session.query(sql, values)?;
-            let sql = rows.value(0, 1, pg_sys::TEXTOID)?;
-            // SAFETY: `value` has found a text, which lives as long as the rows.
+            let row = session.query(sql, values)?;
+            let sql = row.as_ref().map_or(Ok(None), |row| row.value(1, pg_sys::TEXTOID))?;
+            // SAFETY: `value` has found a text, which lives as long as the row.
             Ok(sql.map(|sql| unsafe { bytes::read(sql) }.to_vec()).unwrap_or_default())
         };
         let part = |place: usize| match self.index.columns[place].attribute {

@@ -11,7 +11,7 @@ use pgrx::pg_sys::{self, BlockNumber, Buffer};
 use crate::index::nbtree::{self, NO_BLOCK, Opaque};
 use crate::pg::open::Open;
 use crate::pg::snapshot::Snapshot;
-use crate::pg::{ffi, versions};
+use crate::pg::versions;
 
 const PAGE: usize = pg_sys::BLCKSZ as usize;
 const PAGE_HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
@@ -103,7 +103,8 @@ impl BufferedPage {
         // SAFETY: the relation is open; the buffer is pinned when it is locked.
         unsafe {
             let buffer = pg_sys::ReadBufferExtended(index.raw(), fork, block, mode, strategy);
-            ffi::lock_page(buffer, true);
+            let exclusive = pg_sys::BUFFER_LOCK_EXCLUSIVE as i32;
+            pg_guard_ffi_boundary(|| versions::LockBuffer(buffer, exclusive));
             Self { buffer, page: pg_sys::BufferGetPage(buffer).cast() }
         }
     }

@@ -13,10 +13,11 @@ use crate::pg::catalog;
 use crate::pg::index::Index;
 use crate::pg::names::relation_name;
 use crate::pg::open::Open;
-use crate::pg::relation::{self, Lock, Relation, is_owned_by, leaves, owner_of};
-use crate::pg::restricted::{current_role, restricted_to};
+use crate::pg::relation::{self, Lock, Relation, inheritors, is_owned_by, leaves, owner_of};
 use crate::pg::result_rows::ResultRows;
-use crate::pg::rights::{check_owner, check_owner_before, no_such_relation};
+use crate::pg::rights::{
+    check_owner, check_owner_before, current_role, no_such_relation, restricted_to,
+};
 use crate::pg::text;
 use crate::side_table;
 
@@ -110,7 +111,7 @@ fn native_indexes(name: Oid) -> Vec<Oid> {
 
 /// The indexes with pages below a partitioned one.
 fn leaves_of_index(index: Oid) -> Vec<Oid> {
-    let all = crate::pg::ffi::inheritors(index, Lock::Held.mode());
+    let all = inheritors(index, Lock::Held);
     all.into_iter().filter(|index| index::check::table_of(*index).is_some()).collect()
 }
 

@@ -18,9 +18,9 @@ use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::call::{Call, Strict, float8_datum, sql_function};
 use crate::pg::catalog::base_element_type;
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::output::Output;
 use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::{Rows, Session};
+use crate::pg::spi::{FirstRow, Session};
+use crate::pg::value_type::Output;
 use crate::pg::{array, element, lossless, text};
 use crate::row_key;
 use crate::side_table::StoredSketch;
@@ -49,13 +49,13 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     let read = |argument| row_key::argument(call, argument, of_key.base_type, target.name());
     let (Some(a), Some(b)) = (read(A)?, read(B)?) else { return Ok(None) };
     let session = Session::open();
-    let (rows_a, rows_b) = (target.stored(&session, a)?, target.stored(&session, b)?);
-    for (key, rows) in [(a, &rows_a), (b, &rows_b)] {
-        if rows.is_empty() {
+    let (row_a, row_b) = (target.stored(&session, a)?, target.stored(&session, b)?);
+    for (key, row) in [(a, &row_a), (b, &row_b)] {
+        let Some(row) = row else {
             pgrx::notice!("no document that you can see has the key {}", key.shown());
             return Ok(None);
-        }
-        if target.info.index.partial && rows.bool(0, 2)? != Some(true) {
+        };
+        if target.info.index.partial && row.bool(2)? != Some(true) {
             let index = target.name();
             pgrx::notice!(
                 "partial index \"{index}\" does not have the document of key {}",
@@ -64,8 +64,9 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
             return Ok(None);
         }
     }
+    let (Some(a), Some(b)) = (&row_a, &row_b) else { return Ok(None) };
     let kind = target.info.kind;
-    let (a, b) = (Operand::of_row(kind, &rows_a)?, Operand::of_row(kind, &rows_b)?);
+    let (a, b) = (Operand::of_row(kind, a)?, Operand::of_row(kind, b)?);
     show(&result, settings, threshold, &a, &b)?;
     Ok(None)
 }
@@ -100,12 +101,12 @@ impl<'a> Operand<'a> {
     }
 
     /// Reads the document of an index from its row, which has it in the first column.
-    fn of_row(kind: Kind, rows: &'a Rows) -> Result<Self> {
-        let (value_type, Some(value)) = (rows.type_of(1), rows.datum(0, 1)?) else {
+    fn of_row(kind: Kind, row: &'a FirstRow) -> Result<Self> {
+        let (value_type, Some(value)) = (row.type_of(1), row.datum(1)?) else {
             return Ok(Self::of_text(b""));
         };
         let array = (kind == Kind::Set).then(|| (value, base_element_type(value_type)));
-        // SAFETY: `datum` gives a value of that column, whose type `type_of` gives; it lives as long as the rows.
+        // SAFETY: `datum` gives a value of that column, whose type `type_of` gives; it lives as long as the row.
         let value = unsafe { TypedValue::new(value, value_type) };
         let read = if kind == Kind::Signature { value.signature()? } else { value.read()? };
         let other =
@@ -202,7 +203,7 @@ fn show(
         some(examples.map(|[shared, ..]| shared)),
         some(examples.map(|[_, only_a, _]| only_a)),
         some(examples.map(|[.., only_b]| only_b)),
-        Some(array::write_int4(&shared)),
+        Some(array::write(&shared)),
         share(similarity.map(|similarity| probed.probability(similarity))),
     ]);
     Ok(())

@@ -12,9 +12,8 @@ use crate::lookup::find;
 use crate::options::Versions;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog;
-use crate::pg::ffi::inheritors;
 use crate::pg::names::{cstring, regclass_literal, visible_name};
-use crate::pg::relation::{self, Lock};
+use crate::pg::relation::{self, Lock, inheritors};
 use crate::pg::result_rows::result_row;
 use crate::pg::rights;
 use crate::pg::text;
@@ -163,7 +162,7 @@ impl Described {
 /// The reason why the loaded library does not use the entries of an index, or of a part of it.
 fn outdated(info: &Info) -> Option<String> {
     if catalog::relation_kind(info.index.oid) == b'I' {
-        let parts = inheritors(info.index.oid, Lock::Read.mode()).into_iter();
+        let parts = inheritors(info.index.oid, Lock::Read).into_iter();
         let mut parts = parts.filter(|part| *part != info.index.oid).filter_map(Info::open);
         return parts.find_map(|part| {
             let reason = outdated(&part)?;

@@ -15,7 +15,7 @@ use crate::options::Threshold;
 use crate::pg::catalog;
 use crate::pg::names::{search_path, type_label, visible_name};
 use crate::pg::relation::has_row_security;
-use crate::pg::spi::{Parameter, Rows, Session};
+use crate::pg::spi::{FirstRow, Parameter, Session};
 use crate::pg::sql::Sql;
 use crate::pg::table_query::{Parts, TableQuery};
 use crate::pg::type_storage::TypeStorage;
@@ -54,23 +54,21 @@ impl Indexed {
     ) -> Result<Option<Wanted>> {
         let key = self.key()?.parameter(key);
         let values = [key, Parameter::float8(threshold.get())];
-        let rows = self.of_key(session, Purpose::Document, &values, |columns| {
+        let row = self.of_key(session, Purpose::Document, &values, |columns| {
             let document = self.document(columns.document, "$2");
             std::iter::once(document).chain(columns.predicate).chain(columns.scopes).collect()
         })?;
-        if rows.is_empty() {
-            return Ok(None);
-        }
-        let document = rows.parameter(0, 1, self.extension.document)?;
+        let Some(row) = row else { return Ok(None) };
+        let document = row.parameter(1, self.extension.document)?;
         if document.is_null() {
             return Ok(None);
         }
-        if self.info.index.partial && rows.bool(0, 2)? != Some(true) {
+        if self.info.index.partial && row.bool(2)? != Some(true) {
             return Ok(None);
         }
         let first = if self.info.index.partial { 3 } else { 2 };
         let scope: Result<Vec<Parameter>> = (self.scopes.iter().zip(first..))
-            .map(|(&type_oid, column)| rows.parameter(0, column, type_oid))
+            .map(|(&type_oid, column)| row.parameter(column, type_oid))
             .collect();
         let row = Some((key, scope?));
         Ok(Some(Wanted { document, threshold, limit, row, among: None }))
@@ -78,7 +76,7 @@ impl Indexed {
 
     /// The row of a key as it is indexed; none if the caller cannot see it. Its first column is the document. The
     /// second one is the predicate, if the index is partial.
-    pub fn stored<'s>(&self, session: &'s Session, key: KeyValue) -> Result<Rows<'s>> {
+    pub fn stored<'s>(&self, session: &'s Session, key: KeyValue) -> Result<Option<FirstRow<'s>>> {
         let key = self.key()?.parameter(key);
         // With the scopes it is refused, as all queries of the index are, if they have code of strangers.
         self.of_key(session, Purpose::Stored, &[key], |Columns { document, scopes, predicate }| {
@@ -91,10 +89,10 @@ impl Indexed {
     pub fn stored_key(&self, session: &Session, key: KeyValue) -> Result<Option<KeyValue>> {
         let of_key = self.key()?;
         let values = [of_key.parameter(key)];
-        let rows = self.of_key(session, Purpose::StoredKey, &values, |_| vec![of_key.name()])?;
-        let is_seen = !rows.is_empty() && catalog::base_type(rows.type_of(1)) == of_key.base_type;
-        let key = if is_seen { rows.datum(0, 1)? } else { None };
-        // SAFETY: copied as a value of the type that the rows have, as just checked.
+        let row = self.of_key(session, Purpose::StoredKey, &values, |_| vec![of_key.name()])?;
+        let row = row.filter(|row| catalog::base_type(row.type_of(1)) == of_key.base_type);
+        let key = row.as_ref().map_or(Ok(None), |row| row.datum(1))?;
+        // SAFETY: copied as a value of the type that the row has, as just checked.
         let copied = |key| unsafe {
             let copy = TypeStorage::of(of_key.base_type).copy(key);
             KeyValue::new(copy, of_key.base_type)
@@ -102,14 +100,14 @@ impl Indexed {
         Ok(key.map(copied))
     }
 
-    /// The rows of a key, the first of the values, that the caller sees.
+    /// The row of a key, the first of the values, if the caller sees it.
     fn of_key<'s>(
         &self,
         session: &'s Session,
         purpose: Purpose,
         values: &[Parameter],
         columns: impl FnOnce(Columns) -> Vec<Sql>,
-    ) -> Result<Rows<'s>> {
+    ) -> Result<Option<FirstRow<'s>>> {
         let key = self.key()?;
         let query = self.query(purpose, Oid::INVALID, || {
             let parts = Parts {
@@ -120,7 +118,7 @@ impl Indexed {
             };
             TableQuery::prepare(session, &parts)
         })?;
-        query.rows(session, values)
+        query.first(session, values)
     }
 
     /// Refuses to look for what has no values of scope columns.
@@ -153,8 +151,9 @@ impl Indexed {
                 },
             )
         })?;
-        let rows = query.rows(session, &[argument, Parameter::float8(threshold.get())])?;
-        let document = rows.parameter(0, 1, self.extension.document)?;
+        let row = query.first(session, &[argument, Parameter::float8(threshold.get())])?;
+        let Some(row) = row else { return Ok(None) };
+        let document = row.parameter(1, self.extension.document)?;
         if document.is_null() {
             return Ok(None);
         }

@@ -15,8 +15,8 @@ use crate::indexed::Indexed;
 use crate::pg::call::Extension;
 use crate::pg::names::search_path;
 use crate::pg::relation::{self, Lock};
-use crate::pg::restricted::current_role;
 use crate::pg::rights;
+use crate::pg::rights::current_role;
 use crate::pg::table_query::TableQuery;
 
 /// The purpose of a query of a table.

@@ -14,9 +14,9 @@ use crate::options::{Threshold, Verify};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::names::{regclass_literal, relation_name};
-use crate::pg::order::Order;
 use crate::pg::rights::{self, Visibility};
 use crate::pg::spi::Session;
+use crate::pg::value_type::Order;
 use crate::row_key::{Key, KeyValue};
 use crate::side_table::SideTable;
 

@@ -13,14 +13,13 @@ mod types;
 mod values;
 
 pub use backend::{
-    catching, ffi, interrupts, job, list, memory, reserve, snapshot, temp_file, versions,
+    catching, interrupts, list, memory, progress, reserve, snapshot, temp_file, versions,
 };
 pub use calls::{aggregate, call, result_rows, window};
 pub use catalogs::{
-    catalog, dependency, foreign_code, guc, index, names, open, progress, relation, restricted,
-    rights, sql,
+    catalog, dependency, foreign_code, guc, index, names, open, relation, rights, sql,
 };
-pub use queries::{planner, receiver, select, spi, statement, table_query};
-pub use tables::{companion, open_index, row, table, trigger, tuple_store, worker_threads};
-pub use types::{document_keys, element, order, output, parameter};
+pub use queries::{plan, planner, select, spi, table_query};
+pub use tables::{companion, open_index, row, table, trigger, worker_threads};
+pub use types::{document_keys, element, parameter, value_type};
 pub use values::{array, bytes, lossless, text, type_storage};

@@ -10,12 +10,11 @@ use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::call::Call;
 use crate::pg::catalog;
 use crate::pg::open::Open;
-use crate::pg::relation::{Column, Lock, Relation};
+use crate::pg::relation::{Column, Lock, Relation, inheritors};
 use crate::pg::rights::{check_owner, no_such_relation};
 use crate::row_key::{Key, NoKey};
 use crate::side_table::sign::{check_body, check_stored};
 
-/// The side table that is to be built.
 pub struct Blueprint {
     /// The name of the side table; `None` lets PostgreSQL's rules choose.
     pub name: Option<CString>,
@@ -58,8 +57,7 @@ pub fn open_table(table: Oid) -> Result<Relation> {
 
 /// Refuses a table whose rows are spread over inheritance children.
 fn refuse_children(relation: &Relation) -> Result<()> {
-    let children = || crate::pg::ffi::inheritors(relation.oid, Lock::Held.mode());
-    if !relation.is_partitioned() && children().len() > 1 {
+    if !relation.is_partitioned() && inheritors(relation.oid, Lock::Held).len() > 1 {
         let message = format!("table \"{}\" has inheritance children", relation.name);
         return Err(
             not_supported(message).set_hint("Index the children, or use declarative partitioning.")
@@ -68,7 +66,6 @@ fn refuse_children(relation: &Relation) -> Result<()> {
     Ok(())
 }
 
-/// Reads the arguments.
 pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
     if relation.is_temporary() {
         let message = format!("table \"{}\" is temporary", relation.name);

@@ -8,7 +8,6 @@ use crate::index::table_scan::Share;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
-use crate::pg::output::Output;
 use crate::pg::relation::{Lock, leaves};
 use crate::pg::result_rows::ResultRows;
 use crate::pg::rights::check_owner;
@@ -16,6 +15,7 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::text;
 use crate::pg::trigger::{Record, triggers};
+use crate::pg::value_type::Output;
 use crate::side_table::commands::own_triggers;
 use crate::side_table::sign::{each_document, sign};
 use crate::side_table::storage::{DOC_ID, stored};
@@ -67,10 +67,8 @@ fn structure(side: &SideTable, record: &Record, report: &mut ReportProblem) {
         let ours = triggers(table).into_iter();
         for trigger in ours.filter(|t| record.is_followed_by(t) || is_storage && t.calls(SYNC)) {
             // TRUNCATE of the side table is not replicated beside that of the table.
-            if let Some(fault) = trigger.fault(!(is_storage && trigger.is_truncate())) {
-                let (name, table) = (trigger.name.to_string_lossy(), table.name());
-                report(None, &format!("trigger \"{name}\" of table \"{table}\" {fault}"));
-            }
+            let fault = trigger.fault(&table.name(), !(is_storage && trigger.is_truncate()));
+            fault.iter().for_each(|fault| report(None, fault));
         }
     }
     // Three of the documents, and two of the side table.

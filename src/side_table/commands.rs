@@ -19,8 +19,7 @@ use crate::pg::dependency::{self, Object};
 use crate::pg::names::{self, regclass_literal, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, owner_of};
-use crate::pg::restricted::restricted_to;
-use crate::pg::rights::check_owner;
+use crate::pg::rights::{check_owner, restricted_to};
 use crate::pg::snapshot::next_command;
 use crate::pg::sql::{Sql, free_relation_name, object_name, relation_name};
 use crate::pg::trigger::{Record, Trigger, triggers};
@@ -281,12 +280,14 @@ fn drop_index(call: &Call) -> Result<Option<Datum>> {
         link(storage);
     }
     let dropped = catching(|| dependency::drop_restricted(Object::Relation(storage)));
-    dropped.map_err(|complaint| {
-        if !complaint.is(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST) {
-            return complaint.report();
+    dropped.map_err(|cause| {
+        match cause.is(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST) {
+            true => {
+                let name = visible_name(storage);
+                cause.set_hint(format!("Use DROP TABLE {name} CASCADE to drop these too."))
+            }
+            false => cause,
         }
-        let name = visible_name(storage);
-        complaint.with_hint(format!("Use DROP TABLE {name} CASCADE to drop these too.")).report()
     })?;
     Ok(Some(Datum::from(0)))
 }

@@ -34,7 +34,6 @@ pub fn documents_of(storage: Oid, lock: Lock) -> Option<(Open, Record)> {
 
 /// A side table that may be unsound.
 pub struct FoundSideTable {
-    /// The table of the documents.
     pub documents: Oid,
     pub record: Record,
     pub side: Result<SideTable>,

@@ -43,9 +43,7 @@ const SYNC: &CStr = c"minlsh_sync";
 /// A side table that was opened under lock and found to be sound.
 #[derive(Clone, Debug)]
 pub struct SideTable {
-    /// The user's table.
     pub table: Relation,
-    /// The side table.
     pub storage: Oid,
     /// The index of its signatures, which has the options.
     pub index: Oid,

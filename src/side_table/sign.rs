@@ -60,7 +60,9 @@ pub fn fill(
     let mut memory = Memory::scratch(c"minlsh document");
     let (mut count, mut saturated) = (0, Saturated::default());
     let snapshot = Snapshot::latest();
-    let (_shown, mut tuples) = Build::of(documents.oid);
+    let open = Open::relation(documents.oid, Lock::Held);
+    let rows = open.map_or(0.0, |open| open.class().reltuples);
+    let (_shown, mut tuples) = Build::of(documents.oid, rows);
     each_document(documents, columns, &snapshot, &mut |key, body| {
         tuples.count(1);
         memory.run_and_reset(|| {

@@ -12,22 +12,19 @@ use crate::pg::array;
 use crate::pg::catalog::base_type;
 use crate::pg::companion::{Companion, is_of_owner, revoke_all};
 use crate::pg::dependency::{self, Object};
-use crate::pg::ffi;
 use crate::pg::index::SearchOperator;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
-use crate::pg::relation::{Lock, owner_of};
-use crate::pg::restricted::restricted_to;
+use crate::pg::relation::{Lock, owner_of, partition_ancestors};
+use crate::pg::rights::restricted_to;
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::{Snapshot, next_command};
 
-/// The columns of a side table, by number.
 pub const DOC_ID: i16 = 1;
 pub const SIGNATURE: i16 = 2;
 pub const BANDS: i16 = 3;
 
-/// An open side table.
 pub struct Storage {
     pub rows: Companion,
     /// The place among its indexes of the one by key.
@@ -72,7 +69,6 @@ impl Storage {
         &self.rows.indexes[self.key]
     }
 
-    /// The index of the signatures.
     pub fn signature_index(&self) -> &OpenIndex {
         &self.rows.indexes[self.signatures]
     }
@@ -117,13 +113,12 @@ fn is_of_signatures(index: &OpenIndex) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredSketch {
     pub signature: Vec<i32>,
-    /// Band hashes.
     pub bands: Vec<i64>,
 }
 
 /// A row as it is stored, in the current memory context.
 pub fn row_of(key: Datum, signed: &StoredSketch) -> [Option<Datum>; 3] {
-    [key, array::write_int4(&signed.signature), array::write_int8(&signed.bands)].map(Some)
+    [key, array::write(&signed.signature), array::write(&signed.bands)].map(Some)
 }
 
 /// The key of a document, its signature and its bands.
@@ -137,7 +132,7 @@ pub fn stored(row: &Row) -> Result<Option<StoredRow<'_>>> {
     let values = (row.value(DOC_ID), row.value(SIGNATURE), row.value(BANDS));
     let (Some(key), Some(signature), Some(bands)) = values else { return Ok(None) };
     // SAFETY: `Companion::checked` has found arrays of these types; they are read while the row lasts.
-    unsafe { Ok(Some((key, array::read_int4(signature)?, array::read_int8(bands)?))) }
+    unsafe { Ok(Some((key, array::read(signature)?, array::read(bands)?))) }
 }
 
 fn altered(side_table: Oid, detail: &str) -> SqlError {
@@ -199,7 +194,7 @@ fn check_owner(table: &Open, documents: &Open, lock: Lock) -> Result<()> {
 fn linked(storage: Oid, documents: &Open) -> Option<Oid> {
     match dependency::relations_needed_by(Object::Relation(storage))[..] {
         [table] if table == documents.oid() => Some(table),
-        [table] if ffi::partition_ancestors(documents.oid()).contains(&table) => Some(table),
+        [table] if partition_ancestors(documents.oid()).contains(&table) => Some(table),
         _ => None,
     }
 }

@@ -10,9 +10,8 @@
 //! too.
 
 use pgrx::pg_sys::Datum;
-use pgrx::prelude::*;
 
-use crate::error::{Result, SqlError, error, wrong_state};
+use crate::error::{Result, SqlError, wrong_state};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::companion;
 use crate::pg::names::{regclass_literal, visible_name};
@@ -49,9 +48,7 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
 }
 
 fn misused(problem: &str) -> SqlError {
-    let code = PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED;
-    error(code, format!("trigger function minlsh_sync {problem}"))
-        .set_hint("Use minlsh_create_index(), which creates the triggers.")
+    trigger::misused(SYNC, problem, "minlsh_create_index()")
 }
 
 /// Empties the side table of a table that has been emptied; refuses a side table that has been
@@ -166,13 +163,10 @@ fn record_of(fired: &Fired, documents: &Open) -> Result<Record> {
 
 /// The columns of a record; a text may be its own key.
 fn key_and_body(documents: &Open, record: &Record) -> Result<(Column, Column)> {
-    let column = |number: i16| {
-        let mut attributes = documents.attributes();
-        attributes.find(|attribute| attribute.attnum == number && !attribute.attisdropped)
-    };
-    let (Some(key), Some(body)) = (column(record.key()), column(record.last())) else {
+    let columns = (documents.column(record.key()), documents.column(record.last()));
+    let (Some(key), Some(body)) = columns else {
         return Err(misused("is fired for columns that do not exist"));
     };
-    check_body(&Column::of(body))?;
-    Ok((Column::of(key), Column::of(body)))
+    check_body(&body)?;
+    Ok((key, body))
 }

@@ -10,9 +10,9 @@ use crate::corpus::source::rows::{RowFilter, SourceRows};
 use crate::error::{Result, invalid_parameter};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
-use crate::pg::output::Output;
 use crate::pg::spi::Session;
 use crate::pg::text;
+use crate::pg::value_type::Output;
 
 /// The rows of a source.
 pub struct KeyedRows<'a> {

@@ -11,9 +11,9 @@ use crate::corpus::source::Source;
 use crate::error::{Result, SqlError, error, invalid_parameter, shortened};
 use crate::pg::catalog;
 use crate::pg::document_keys::DocumentKeys;
-use crate::pg::output::Output;
 use crate::pg::text;
 use crate::pg::type_storage::TypeStorage;
+use crate::pg::value_type::Output;
 
 /// A check of the keys of a source.
 pub struct KeyCheck {

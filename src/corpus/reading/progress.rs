@@ -1,6 +1,6 @@
 //! The progress of whole-corpus jobs, of all sessions that the caller may see: the view `minlsh_progress`.
 //!
-//! A job counts what it has done in the slot that [`job`](crate::pg::job) gives it. It also knows who may help it.
+//! A job counts what it has done in the slot that [`Job`] gives it. It also knows who may help it.
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::pipeline::Crew;
@@ -8,8 +8,8 @@ use sketch::pipeline::Crew;
 use crate::error::Result;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::CatalogRow;
-use crate::pg::job::{Counter, Job, running};
 use crate::pg::open::Open;
+use crate::pg::progress::{Counter, Job, running};
 use crate::pg::relation::Lock;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::text;

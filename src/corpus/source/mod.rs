@@ -25,7 +25,6 @@ use crate::error::JOINED;
 use crate::index::info::{Info, Part, Text};
 use crate::indexed::{Indexed, of_documents};
 use crate::options::IndexOptions;
-use crate::pg::catching::Complaint;
 use crate::pg::names::regclass_literal;
 use crate::pg::rights::{may_read, no_such_relation};
 use crate::pg::select::{Select, SelectColumn, one_statement};
@@ -145,7 +144,7 @@ impl Source {
         argument: &'static str,
         has_order: bool,
     ) -> Result<Self> {
-        let wrong = |cause: Complaint| cause.about(argument, &query_hint());
+        let wrong = |cause: SqlError| cause.about(argument, &query_hint());
         if arguments.raw("key_column").is_some() {
             let message =
                 format!("key_column can only be used with a table, and {argument} is a query");

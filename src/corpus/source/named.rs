@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 
 use crate::corpus::source::arguments::raw_text;
-use crate::pg::catching::{Complaint, catching};
+use crate::pg::catching::catching;
 use crate::pg::index::Index;
 use crate::pg::names::regclass_literal;
 use crate::pg::relation;
@@ -90,7 +90,7 @@ pub fn parenthesized(query: &CStr) -> Sql {
 }
 
 /// The SELECT of all columns of what stands behind FROM.
-pub fn select_all<'a>(session: &'a Session, from: &Sql) -> Result<Select<'a>, Complaint> {
+pub fn select_all<'a>(session: &'a Session, from: &Sql) -> Result<Select<'a>> {
     let sql = Sql::new("SELECT d.* FROM ").text(from).text(" AS d").build();
     Select::prepare(session, &sql, &[])
 }

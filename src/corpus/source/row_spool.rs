@@ -5,7 +5,7 @@ use std::iter::Peekable;
 
 use crate::index::layout::{tid_to_u64, u64_to_tid};
 use crate::pg::guc::cache_pages;
-use crate::pg::tuple_store::TupleStore;
+use crate::pg::row::TupleStore;
 use crate::pg::type_storage::Datums;
 use crate::prelude::*;
 

@@ -8,12 +8,11 @@ use crate::corpus::source::buckets::{Buckets, PARAMETERS};
 use crate::corpus::source::reader::Criteria;
 use crate::corpus::source::row_spool::{Places, RowColumns, RowPlace, RowSpool, SourceRow};
 use crate::document::kind::Kind;
-use crate::pg::catching::Complaint;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::foreign_code::runs_restricted;
 use crate::pg::relation::has_row_security;
+use crate::pg::row::TupleStore;
 use crate::pg::select::{Select, SelectColumn, Stored, one_statement};
-use crate::pg::tuple_store::TupleStore;
 use crate::prelude::*;
 use crate::row_key::{Key, KeyValue};
 
@@ -212,7 +211,7 @@ fn order(keep: &CStr) -> Result<CString> {
             && select.lockingClause.is_null()
     };
     if !only_sorts {
-        let cause = Complaint::new(
+        let cause = error(
             PgSqlErrorCode::ERRCODE_SYNTAX_ERROR,
             "it must be an ORDER BY list and nothing else",
         );
@@ -222,7 +221,7 @@ fn order(keep: &CStr) -> Result<CString> {
 }
 
 /// The error about `keep`.
-fn wrong_order(cause: Complaint) -> SqlError {
+fn wrong_order(cause: SqlError) -> SqlError {
     cause.about(
         "keep",
         "Pass an ORDER BY list over the columns of the source, such as 'published_at DESC, length(body) \

@@ -27,7 +27,6 @@ impl Memory {
         })
     }
 
-    /// The bytes that it has.
     pub fn bytes(&self) -> usize {
         // SAFETY: the context is alive.
         unsafe { pg_sys::MemoryContextMemAllocated(self.0, true) }

@@ -1,11 +1,10 @@
 //! The backend that runs us: its memory, snapshots, temporary files, errors and progress.
 
 pub mod catching;
-pub mod ffi;
 pub mod interrupts;
-pub mod job;
 pub mod list;
 pub mod memory;
+pub mod progress;
 pub mod reserve;
 pub mod snapshot;
 pub mod temp_file;

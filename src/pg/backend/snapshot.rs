@@ -7,7 +7,6 @@ use pgrx::pg_sys;
 pub struct ActiveSnapshot(());
 
 impl ActiveSnapshot {
-    /// Takes it.
     pub fn of_transaction() -> Self {
         // SAFETY: within a transaction; the copy is on the stack of snapshots until `Drop`.
         unsafe {

@@ -6,8 +6,8 @@ use pgrx::prelude::*;
 use sketch::memory;
 
 use crate::error::{Result, error};
-use crate::pg::job::spilled;
 use crate::pg::memory::with_files;
+use crate::pg::progress::spilled;
 
 /// Plain numbers, written as they lie in memory.
 pub trait PlainNumbers: Copy {}
@@ -23,7 +23,6 @@ pub struct TempFile {
 }
 
 impl TempFile {
-    /// An empty file.
     pub fn create() -> Self {
         // SAFETY: BufFileCreateTemp needs the tablespaces to be prepared. The file and its owner are the transaction's,
         // which outlives the value.
@@ -34,7 +33,6 @@ impl TempFile {
         Self { file, written: 0 }
     }
 
-    /// The number of its bytes.
     pub fn len(&self) -> u64 {
         self.written
     }

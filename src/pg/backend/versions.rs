@@ -14,7 +14,6 @@ unsafe extern "C-unwind" {
 /// The entries that an update needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Entries {
-    /// Those of all indexes.
     All,
     /// Those of indexes that summarize pages, as BRIN: PostgreSQL 15 does not ask for them alone.
     #[cfg(not(feature = "pg15"))]
@@ -238,7 +237,6 @@ pub unsafe fn set_new_file(relation: Relation) {
     }
 }
 
-/// The place of a relation's file.
 #[cfg(feature = "pg15")]
 pub type Locator = pg_sys::RelFileNode;
 #[cfg(not(feature = "pg15"))]
@@ -290,6 +288,20 @@ pub unsafe fn attribute<'a>(
     }
 }
 
+/// The type of a column of a row type, from 1; invalid if there is no such column.
+///
+/// # Safety
+/// `descriptor` is a valid descriptor.
+pub unsafe fn type_of_column(descriptor: pg_sys::TupleDesc, column: i16) -> Oid {
+    // SAFETY: the caller has a descriptor, of which the number of the column is one.
+    unsafe {
+        match (1..=(*descriptor).natts).contains(&column.into()) {
+            true => attribute(descriptor, column as usize - 1).atttypid,
+            false => Oid::INVALID,
+        }
+    }
+}
+
 /// Completes a descriptor that was made attribute by attribute, as PostgreSQL 19 wants.
 ///
 /// # Safety
@@ -304,7 +316,6 @@ pub unsafe fn finalize(descriptor: pg_sys::TupleDesc) {
     let _ = descriptor;
 }
 
-/// True if a role may use a schema.
 pub fn may_use_schema(schema: Oid, role: Oid) -> bool {
     let usage = pg_sys::ACL_USAGE as pg_sys::AclMode;
     // SAFETY: a lookup in the system caches.

@@ -11,7 +11,6 @@ use crate::error::{Result, error};
 use crate::pg::bytes::allocatable;
 use crate::pg::call::Call;
 
-/// An aggregate in progress.
 #[derive(Clone, Copy)]
 pub struct Aggregate(pg_sys::MemoryContext);
 
@@ -79,7 +78,6 @@ impl<T: Copy> Buffer<T> {
         Self { data: std::ptr::null_mut(), len: 0, capacity: 0, owns: PhantomData }
     }
 
-    /// Returns its elements.
     pub fn as_slice(&self) -> &[T] {
         if self.data.is_null() {
             return &[];
@@ -88,7 +86,6 @@ impl<T: Copy> Buffer<T> {
         unsafe { std::slice::from_raw_parts(self.data, self.len) }
     }
 
-    /// Returns its elements, to be changed.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         if self.data.is_null() {
             return &mut [];

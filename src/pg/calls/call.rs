@@ -91,13 +91,11 @@ impl Call {
         self.fcinfo
     }
 
-    /// Returns SQL NULL.
     pub fn null(&self) -> Datum {
         // SAFETY: `new` promises a valid call.
         unsafe { pgrx::fcinfo::pg_return_null(self.fcinfo) }
     }
 
-    /// The number of arguments.
     pub fn count(&self) -> usize {
         // SAFETY: `new` promises a valid call.
         unsafe { (*self.fcinfo).nargs as usize }
@@ -115,22 +113,18 @@ impl Call {
         }
     }
 
-    /// An `integer` argument.
     pub fn int4(&self, index: usize) -> Option<i32> {
         self.datum(index).map(|datum| datum.value() as i32)
     }
 
-    /// A `bigint` argument.
     pub fn int8(&self, index: usize) -> Option<i64> {
         self.datum(index).map(|datum| datum.value() as i64)
     }
 
-    /// A `boolean` argument.
     pub fn bool(&self, index: usize) -> Option<bool> {
         self.datum(index).map(|datum| datum.value() as u8 != 0)
     }
 
-    /// A `double precision` argument.
     pub fn float8(&self, index: usize) -> Option<f64> {
         self.datum(index).map(|datum| f64::from_bits(datum.value() as u64))
     }
@@ -162,19 +156,19 @@ impl Call {
     /// An `integer[]` argument, which must not hold NULLs.
     pub fn int4_array(&self, index: usize) -> Result<Option<&[i32]>> {
         // SAFETY: the argument is declared `integer[]`, and lives as long as the call.
-        self.datum(index).map(|datum| unsafe { array::read_int4(datum) }).transpose()
+        self.datum(index).map(|datum| unsafe { array::read(datum) }).transpose()
     }
 
     /// A `bigint[]` argument, which must not hold NULLs.
     pub fn int8_array(&self, index: usize) -> Result<Option<&[i64]>> {
         // SAFETY: the argument is declared `bigint[]`, and lives as long as the call.
-        self.datum(index).map(|datum| unsafe { array::read_int8(datum) }).transpose()
+        self.datum(index).map(|datum| unsafe { array::read(datum) }).transpose()
     }
 
     /// A `double precision[]` argument, which must not hold NULLs.
     pub fn float8_array(&self, index: usize) -> Result<Option<&[f64]>> {
         // SAFETY: the argument is declared `double precision[]`, and lives as long as the call.
-        self.datum(index).map(|datum| unsafe { array::read_float8(datum) }).transpose()
+        self.datum(index).map(|datum| unsafe { array::read(datum) }).transpose()
     }
 
     /// The elements of a `bigint[]` argument but its NULLs.

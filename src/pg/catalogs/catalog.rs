@@ -67,6 +67,12 @@ look_ups! {
     );
     /// The trigger of that name.
     trigger_called(table: Oid, name: &CStr) -> Oid = pg_sys::get_trigger_oid(table, name.as_ptr(), true);
+    /// True if a table has a constraint of that name.
+    has_constraint_called(table: Oid, name: &CStr) -> bool = pg_sys::ConstraintNameIsUsed(
+        pg_sys::ConstraintCategory::CONSTRAINT_RELATION,
+        table,
+        name.as_ptr()
+    );
     /// The schema of a function.
     function_schema(function: Oid) -> Oid = pg_sys::get_func_namespace(function);
     /// The access method of the extension; invalid if there is none. Only a superuser can make one.
@@ -86,45 +92,43 @@ look_ups! {
 /// The fixed columns of a catalog.
 ///
 /// # Safety
-/// `CACHE` must have rows that begin like this, by the OID alone.
+/// `CACHE` must have rows that begin like this.
 pub unsafe trait CatalogForm {
-    /// The cache by OID.
+    /// A cache of its rows.
     const CACHE: pg_sys::SysCacheIdentifier::Type;
 }
 
-// SAFETY: `pg_class` by its OID.
-unsafe impl CatalogForm for pg_sys::FormData_pg_class {
-    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::RELOID;
+/// A catalog whose cache has the rows by their OID alone.
+///
+/// # Safety
+/// So it must be.
+pub unsafe trait ByOid: CatalogForm {}
+
+/// The catalogs that are read, each with its cache by OID.
+macro_rules! catalogs {
+    ($($form:ident: $cache:ident;)*) => {
+        $(// SAFETY: the cache of that catalog by OID (syscache.c), whose rows have the type that its header declares.
+        unsafe impl CatalogForm for pg_sys::$form {
+            const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::$cache;
+        }
+        // SAFETY: the same.
+        unsafe impl ByOid for pg_sys::$form {})*
+    };
 }
 
-// SAFETY: `pg_index` by the OID of the index.
-unsafe impl CatalogForm for pg_sys::FormData_pg_index {
-    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::INDEXRELID;
+catalogs! {
+    FormData_pg_class: RELOID;
+    FormData_pg_index: INDEXRELID;
+    FormData_pg_opclass: CLAOID;
+    FormData_pg_collation: COLLOID;
+    FormData_pg_operator: OPEROID;
+    FormData_pg_proc: PROCOID;
+    FormData_pg_type: TYPEOID;
 }
 
-// SAFETY: `pg_opclass` by its OID.
-unsafe impl CatalogForm for pg_sys::FormData_pg_opclass {
-    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::CLAOID;
-}
-
-// SAFETY: `pg_collation` by its OID.
-unsafe impl CatalogForm for pg_sys::FormData_pg_collation {
-    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::COLLOID;
-}
-
-// SAFETY: `pg_operator` by its OID.
-unsafe impl CatalogForm for pg_sys::FormData_pg_operator {
-    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::OPEROID;
-}
-
-// SAFETY: `pg_proc` by its OID.
-unsafe impl CatalogForm for pg_sys::FormData_pg_proc {
-    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::PROCOID;
-}
-
-// SAFETY: `pg_type` by its OID.
-unsafe impl CatalogForm for pg_sys::FormData_pg_type {
-    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::TYPEOID;
+// SAFETY: the cache of `pg_attribute` by relation and number.
+unsafe impl CatalogForm for pg_sys::FormData_pg_attribute {
+    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::ATTNUM;
 }
 
 /// A row of a catalog, held while this lives.
@@ -133,11 +137,30 @@ pub struct CatalogRow<F: CatalogForm> {
     form: PhantomData<F>,
 }
 
-impl<F: CatalogForm> CatalogRow<F> {
+pub type AttributeRow = CatalogRow<pg_sys::FormData_pg_attribute>;
+
+impl AttributeRow {
+    /// The column of that number, if there is one.
+    pub fn find(relation: Oid, number: i16) -> Option<Self> {
+        let cache = pg_sys::SysCacheIdentifier::ATTNUM as i32;
+        // SAFETY: a look-up in the cache of that key.
+        Self::held(unsafe {
+            pg_sys::SearchSysCache2(cache, Datum::from(relation), Datum::from(number))
+        })
+    }
+}
+
+impl<F: ByOid> CatalogRow<F> {
     /// The row of that OID, if there is one.
     pub fn find(oid: Oid) -> Option<Self> {
-        // SAFETY: a lookup in a cache by OID; `Drop` gives the row back.
-        let tuple = unsafe { pg_sys::SearchSysCache1(F::CACHE as i32, Datum::from(oid)) };
+        // SAFETY: a look-up in a cache by OID, as `ByOid` promises.
+        Self::held(unsafe { pg_sys::SearchSysCache1(F::CACHE as i32, Datum::from(oid)) })
+    }
+}
+
+impl<F: CatalogForm> CatalogRow<F> {
+    /// A row that was found in the cache, or null; `Drop` gives it back.
+    fn held(tuple: pg_sys::HeapTuple) -> Option<Self> {
         // Lazily: one that is null must not come to be, since dropping it gives it back.
         (!tuple.is_null()).then(|| Self { tuple, form: PhantomData })
     }
@@ -172,7 +195,7 @@ impl<F: CatalogForm> Deref for CatalogRow<F> {
 impl<F: CatalogForm> Drop for CatalogRow<F> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: found by `find`, given back once; after an ERROR the abort does it.
+            // SAFETY: found in the cache, given back once; after an ERROR the abort does it.
             unsafe { pg_sys::ReleaseSysCache(self.tuple) };
         }
     }
@@ -192,64 +215,33 @@ pub fn c_function(function: Oid) -> Option<Vec<u8>> {
     Some(unsafe { bytes::read(name) }.to_vec())
 }
 
-/// A column of a relation, held while this lives.
-pub struct AttributeRow(pg_sys::HeapTuple);
-
-impl AttributeRow {
-    /// The column of that number, if there is one.
-    pub fn find(relation: Oid, number: i16) -> Option<Self> {
-        let cache = pg_sys::SysCacheIdentifier::ATTNUM as i32;
-        let (relation, number) = (Datum::from(relation), Datum::from(number));
-        // SAFETY: a look-up in the cache of that key; `Drop` gives the row back.
-        let tuple = unsafe { pg_sys::SearchSysCache2(cache, relation, number) };
-        (!tuple.is_null()).then(|| Self(tuple))
-    }
-
-    /// The rights that were granted on the column, an array of aclitem; `None` for NULL. It is valid as long as the row
-    /// is held.
-    pub fn rights(&self) -> Option<Datum> {
-        let (cache, number) =
-            (pg_sys::SysCacheIdentifier::ATTNUM, pg_sys::Anum_pg_attribute_attacl);
-        let mut is_null = false;
-        // SAFETY: a row of that cache, which is held; the catalog has such a column.
-        let value =
-            unsafe { pg_sys::SysCacheGetAttr(cache as i32, self.0, number as i16, &mut is_null) };
-        (!is_null).then_some(value)
-    }
-}
-
-impl Deref for AttributeRow {
-    type Target = pg_sys::FormData_pg_attribute;
-
-    fn deref(&self) -> &Self::Target {
-        // SAFETY: a row of that cache, which is held.
-        unsafe { &*pg_sys::GETSTRUCT(self.0).cast::<pg_sys::FormData_pg_attribute>() }
-    }
-}
-
-impl Drop for AttributeRow {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: found by `find`, given back once; after an ERROR the abort does it.
-            unsafe { pg_sys::ReleaseSysCache(self.0) };
-        }
+/// Calls `read` with all rows that a cache of several keys has for the first one.
+///
+/// # Safety
+/// The cache has rows that begin like an `F`, and a first key of the type of `key`.
+pub unsafe fn listed<F, T>(
+    cache: pg_sys::SysCacheIdentifier::Type,
+    key: Datum,
+    read: impl Fn(&F) -> T,
+) -> Vec<T> {
+    let none = Datum::from(0);
+    // SAFETY: the caller promises the key and the rows; the list is given back after its members were read.
+    unsafe {
+        let list = pg_sys::SearchSysCacheList(cache as i32, 1, key, none, none);
+        let members = (*list).members.as_slice((*list).n_members as usize);
+        let form = |member: &*mut pg_sys::CatCTup| {
+            read(&*pg_sys::GETSTRUCT(&raw mut (**member).tuple).cast::<F>())
+        };
+        let found = members.iter().map(form).collect();
+        pg_sys::ReleaseCatCacheList(list);
+        found
     }
 }
 
 /// The relations of that name in all schemas.
 pub fn relations_called(name: &CStr) -> Vec<Oid> {
-    let cache = pg_sys::SysCacheIdentifier::RELNAMENSP as i32;
-    let none = Datum::from(0);
-    // SAFETY: a list of the system cache by its first key, given back after its members were read.
-    unsafe {
-        let list = pg_sys::SearchSysCacheList(cache, 1, Datum::from(name.as_ptr()), none, none);
-        let members = (*list).members.as_slice((*list).n_members as usize);
-        let relation = |member: &*mut pg_sys::CatCTup| {
-            let form = pg_sys::GETSTRUCT(&raw mut (**member).tuple);
-            (*form.cast::<pg_sys::FormData_pg_class>()).oid
-        };
-        let relations = members.iter().map(relation).collect();
-        pg_sys::ReleaseCatCacheList(list);
-        relations
-    }
+    let cache = pg_sys::SysCacheIdentifier::RELNAMENSP;
+    let oid = |class: &pg_sys::FormData_pg_class| class.oid;
+    // SAFETY: `pg_class` by name and schema.
+    unsafe { listed(cache, Datum::from(name.as_ptr()), oid) }
 }

@@ -11,20 +11,15 @@ const DEPEND_BY_DEPENDENT: u32 = 2673;
 /// `pg_constraint`
 const CONSTRAINT: u32 = 2606;
 
-/// A catalog object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Object {
     /// A table or index as a whole.
     Relation(Oid),
     /// One column of a table.
     Column(Oid, i16),
-    /// A trigger.
     Trigger(Oid),
-    /// A function.
     Function(Oid),
-    /// A constraint.
     Constraint(Oid),
-    /// An operator class.
     OperatorClass(Oid),
 }
 
@@ -75,26 +70,20 @@ fn record(dependent: Object, referenced: Object, kind: pg_sys::DependencyType::T
     unsafe { pg_sys::recordDependencyOn(&dependent.address(), &referenced.address(), kind) };
 }
 
-/// The triggers that depend on a relation.
-fn triggers_of(relation: Oid) -> Vec<Oid> {
-    let mut triggers = Vec::new();
-    each(DEPEND_BY_REFERENCE, Object::Relation(relation), |form| {
-        if form.dependent_class == pg_sys::TriggerRelationId {
-            triggers.push(form.dependent);
+/// The objects of a class that depend on something.
+fn dependents(referenced: Object, class: Oid) -> Vec<Oid> {
+    let mut dependents = Vec::new();
+    each(DEPEND_BY_REFERENCE, referenced, |form| {
+        if form.dependent_class == class {
+            dependents.push(form.dependent);
         }
     });
-    triggers
+    dependents
 }
 
 /// The relations that depend on an operator class: the indexes that use it.
 pub fn indexes_of_class(class: Oid) -> Vec<Oid> {
-    let mut indexes = Vec::new();
-    each(DEPEND_BY_REFERENCE, Object::OperatorClass(class), |form| {
-        if form.dependent_class == pg_sys::RelationRelationId {
-            indexes.push(form.dependent);
-        }
-    });
-    indexes
+    dependents(Object::OperatorClass(class), pg_sys::RelationRelationId)
 }
 
 /// The relations that something is recorded to need, as a whole or by a column, each once.
@@ -136,7 +125,7 @@ fn is_recorded(
 pub fn tables_tied_to(relation: Oid) -> Vec<Oid> {
     let owner = owner_of(relation);
     let linked = relations_needed_by(Object::Relation(relation));
-    let triggers = triggers_of(relation).into_iter();
+    let triggers = dependents(Object::Relation(relation), pg_sys::TriggerRelationId).into_iter();
     let mut tables: Vec<Oid> = triggers.filter_map(table_of_trigger).collect();
     tables.retain(|table| owner_of(*table) == owner || linked.contains(table));
     tables.sort_unstable_by_key(|table| table.to_u32());
@@ -148,36 +137,35 @@ pub fn tables_tied_to(relation: Oid) -> Vec<Oid> {
 fn each(index: u32, object: Object, mut visit: impl FnMut(&DependencyRow)) {
     let address = object.address();
     let first = if index == DEPEND_BY_DEPENDENT { 1 } else { 4 };
-    let mut keys = [pg_sys::ScanKeyData::default(); 2];
+    let keys = [(first, address.classId), (first + 1, address.objectId)];
+    scan(Oid::from(DEPEND), Oid::from(index), &keys, |tuple| {
+        // SAFETY: a row of `pg_depend` begins with these columns.
+        visit(unsafe { &*pg_sys::GETSTRUCT(tuple).cast::<DependencyRow>() });
+    });
+}
+
+/// Calls `visit` with the rows of a catalog that have these OIDs in these columns, by an index that begins with them.
+/// Each is valid until the next one.
+fn scan(catalog: Oid, index: Oid, keys: &[(i16, Oid)], mut visit: impl FnMut(pg_sys::HeapTuple)) {
     let lock = pg_sys::AccessShareLock as i32;
-    // SAFETY: a scan of a catalog under the catalog's own snapshot, by two oid columns; each tuple
-    // is valid until the next one, and begins with the fixed columns.
+    let mut conditions = vec![pg_sys::ScanKeyData::default(); keys.len()];
+    // SAFETY: a scan of a catalog of this module by one of its indexes, under the catalog's own snapshot.
     unsafe {
-        for (offset, value) in [address.classId, address.objectId].into_iter().enumerate() {
-            pg_sys::ScanKeyInit(
-                &mut keys[offset],
-                first + offset as i16,
-                pg_sys::BTEqualStrategyNumber as u16,
-                Oid::from(pg_sys::F_OIDEQ),
-                Datum::from(value),
-            );
+        for (condition, (column, value)) in conditions.iter_mut().zip(keys) {
+            let (equal, function) =
+                (pg_sys::BTEqualStrategyNumber as u16, Oid::from(pg_sys::F_OIDEQ));
+            pg_sys::ScanKeyInit(condition, *column, equal, function, Datum::from(*value));
         }
-        let catalog = pg_sys::table_open(Oid::from(DEPEND), lock);
+        let catalog = pg_sys::table_open(catalog, lock);
+        let (count, keys) = (keys.len() as i32, conditions.as_mut_ptr());
         let snapshot = std::ptr::null_mut();
-        let scan = pg_sys::systable_beginscan(
-            catalog,
-            Oid::from(index),
-            true,
-            snapshot,
-            2,
-            keys.as_mut_ptr(),
-        );
+        let scan = pg_sys::systable_beginscan(catalog, index, true, snapshot, count, keys);
         loop {
             let tuple = pg_sys::systable_getnext(scan);
             if tuple.is_null() {
                 break;
             }
-            visit(&*pg_sys::GETSTRUCT(tuple).cast::<DependencyRow>());
+            visit(tuple);
         }
         pg_sys::systable_endscan(scan);
         pg_sys::table_close(catalog, lock);
@@ -185,11 +173,11 @@ fn each(index: u32, object: Object, mut visit: impl FnMut(&DependencyRow)) {
 }
 
 /// The table of a trigger; `None` if there is no such trigger, or if it is a partition's copy.
-pub fn table_of_trigger(trigger: Oid) -> Option<Oid> {
-    let table = |form: &pg_sys::FormData_pg_trigger| {
+fn table_of_trigger(trigger: Oid) -> Option<Oid> {
+    let table = |form: &pg_sys::FormData_pg_trigger, _: &pg_sys::HeapTupleHeaderData| {
         (form.tgparentid == Oid::INVALID).then_some(form.tgrelid)
     };
-    with_trigger(trigger, |form, _| table(form)).flatten()
+    with_trigger(trigger, table).flatten()
 }
 
 /// The transaction that has written the row of a trigger.
@@ -201,34 +189,16 @@ pub fn writer_of_trigger(trigger: Oid) -> Option<u32> {
 /// Calls `look` with the row of a trigger, if there is one.
 fn with_trigger<T>(
     trigger: Oid,
-    look: impl FnOnce(&pg_sys::FormData_pg_trigger, &pg_sys::HeapTupleHeaderData) -> T,
+    look: impl Fn(&pg_sys::FormData_pg_trigger, &pg_sys::HeapTupleHeaderData) -> T,
 ) -> Option<T> {
-    let mut key = pg_sys::ScanKeyData::default();
-    let lock = pg_sys::AccessShareLock as i32;
-    // SAFETY: a scan of a catalog by OID under the catalog's own snapshot; the tuple is valid until
-    // the scan ends.
-    unsafe {
-        pg_sys::ScanKeyInit(
-            &mut key,
-            pg_sys::Anum_pg_trigger_oid as i16,
-            pg_sys::BTEqualStrategyNumber as u16,
-            Oid::from(pg_sys::F_OIDEQ),
-            Datum::from(trigger),
-        );
-        let catalog = pg_sys::table_open(pg_sys::TriggerRelationId, lock);
-        let (index, snapshot) = (Oid::from(pg_sys::TriggerOidIndexId), std::ptr::null_mut());
-        let scan = pg_sys::systable_beginscan(catalog, index, true, snapshot, 1, &mut key);
-        let tuple = pg_sys::systable_getnext(scan);
-        let found = (!tuple.is_null()).then(|| {
-            look(
-                &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_trigger>(),
-                &*(*tuple).t_data,
-            )
-        });
-        pg_sys::systable_endscan(scan);
-        pg_sys::table_close(catalog, lock);
-        found
-    }
+    let (index, mut found) = (Oid::from(pg_sys::TriggerOidIndexId), None);
+    let key = (pg_sys::Anum_pg_trigger_oid as i16, trigger);
+    scan(pg_sys::TriggerRelationId, index, &[key], |tuple| {
+        // SAFETY: a row of `pg_trigger`, and its header.
+        let (form, header) = unsafe { (&*pg_sys::GETSTRUCT(tuple).cast(), &*(*tuple).t_data) };
+        found = Some(look(form, header));
+    });
+    found
 }
 
 /// Drops something as DROP ... RESTRICT does: what depends on it and is not part of it is named in an error.

@@ -13,7 +13,7 @@ use crate::error::{Result, SqlError, not_allowed};
 use crate::pg::catalog::{self, CatalogRow};
 use crate::pg::names::type_label;
 use crate::pg::relation::owner_of;
-use crate::pg::restricted::current_role;
+use crate::pg::rights::current_role;
 use crate::pg::{text, versions};
 
 /// A function, or a type with functions of its own, that belongs to somebody without the caller's rights.

@@ -14,7 +14,6 @@ pub struct LocalSettings {
 }
 
 impl LocalSettings {
-    /// Opens a level of settings.
     pub fn open() -> Self {
         // SAFETY: opens a nest level that `Drop` (or the transaction's abort) closes.
         Self { level: unsafe { pg_sys::NewGUCNestLevel() } }

@@ -11,13 +11,10 @@ use crate::pg::relation::{self, Lock};
 /// An index, as it is while we hold a lock on its table.
 #[derive(Clone, Debug)]
 pub struct Index {
-    /// `pg_class.oid`
     pub oid: Oid,
     /// The name, unquoted.
     pub name: String,
-    /// The table it is of.
     pub table: Oid,
-    /// The access method.
     pub method: Oid,
     /// True if it has all rows: its building is finished.
     pub valid: bool,
@@ -27,46 +24,33 @@ pub struct Index {
     pub unique: bool,
     /// True if it has some rows only.
     pub partial: bool,
-    /// Its key columns.
     pub columns: Vec<IndexColumn>,
 }
 
-/// An operator class.
 #[derive(Clone, Copy, Debug)]
 pub struct OperatorClass {
-    /// `pg_opclass.oid`
     pub oid: Oid,
-    /// The operator family.
     pub family: Oid,
-    /// The input type.
     pub input_type: Oid,
 }
 
 impl OperatorClass {
     /// The operator classes of an access method.
     pub fn of_method(method: Oid) -> Vec<Self> {
-        let cache = pg_sys::SysCacheIdentifier::CLAAMNAMENSP as i32;
-        let none = Datum::from(0);
-        // SAFETY: a list of the system cache, given back after its members were read.
-        unsafe {
-            let list = pg_sys::SearchSysCacheList(cache, 1, Datum::from(method), none, none);
-            let members = (*list).members.as_slice((*list).n_members as usize);
-            let class = |member: &*mut pg_sys::CatCTup| {
-                let form = pg_sys::GETSTRUCT(&raw mut (**member).tuple);
-                let form = &*form.cast::<pg_sys::FormData_pg_opclass>();
-                Self { oid: form.oid, family: form.opcfamily, input_type: form.opcintype }
-            };
-            let classes = members.iter().map(class).collect();
-            pg_sys::ReleaseCatCacheList(list);
-            classes
-        }
+        let cache = pg_sys::SysCacheIdentifier::CLAAMNAMENSP;
+        let class = |form: &pg_sys::FormData_pg_opclass| Self {
+            oid: form.oid,
+            family: form.opcfamily,
+            input_type: form.opcintype,
+        };
+        // SAFETY: `pg_opclass` by access method, name and schema.
+        unsafe { catalog::listed(cache, Datum::from(method), class) }
     }
 }
 
 /// An operator of a family that an index is searched by.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchOperator {
-    /// Its strategy.
     pub strategy: u16,
     /// The type of its right side; invalid for that of the column.
     pub right: Oid,
@@ -77,24 +61,16 @@ pub struct SearchOperator {
 impl SearchOperator {
     /// The operator of a family that has just one.
     pub fn only_of(family: Oid) -> Option<Self> {
-        let cache = pg_sys::SysCacheIdentifier::AMOPSTRATEGY as i32;
-        let none = Datum::from(0);
-        // SAFETY: a list of the system cache, given back after its members were read.
-        unsafe {
-            let list = pg_sys::SearchSysCacheList(cache, 1, Datum::from(family), none, none);
-            let members = (*list).members.as_slice((*list).n_members as usize);
-            let operator = match members {
-                [member] => {
-                    let form = pg_sys::GETSTRUCT(&raw mut (**member).tuple);
-                    let form = &*form.cast::<pg_sys::FormData_pg_amop>();
-                    Some((form.amopstrategy, form.amoprighttype, form.amopopr))
-                }
-                _ => None,
-            };
-            pg_sys::ReleaseCatCacheList(list);
-            let (strategy, right, operator) = operator?;
-            let function = catalog::function_of_operator(operator);
-            Some(Self { strategy: strategy as u16, right, function })
+        let cache = pg_sys::SysCacheIdentifier::AMOPSTRATEGY;
+        let operator = |form: &pg_sys::FormData_pg_amop| Self {
+            strategy: form.amopstrategy as u16,
+            right: form.amoprighttype,
+            function: catalog::function_of_operator(form.amopopr),
+        };
+        // SAFETY: `pg_amop` by family, types and strategy.
+        match unsafe { catalog::listed(cache, Datum::from(family), operator) }[..] {
+            [operator] => Some(operator),
+            _ => None,
         }
     }
 }
@@ -104,7 +80,6 @@ impl SearchOperator {
 pub struct IndexColumn {
     /// The column of the table; 0 for an expression.
     pub attribute: i16,
-    /// The operator family.
     pub family: Oid,
     /// The input type of the operator class.
     pub input_type: Oid,

@@ -7,8 +7,6 @@ pub mod guc;
 pub mod index;
 pub mod names;
 pub mod open;
-pub mod progress;
 pub mod relation;
-pub mod restricted;
 pub mod rights;
 pub mod sql;

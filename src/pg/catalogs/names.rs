@@ -12,7 +12,6 @@ pub fn quoted(name: &str) -> String {
     pgrx::spi::quote_identifier(name)
 }
 
-/// A string literal.
 pub fn literal(value: &str) -> String {
     pgrx::spi::quote_literal(value)
 }

@@ -7,7 +7,12 @@ use pgrx::pg_sys::{self, Oid};
 
 use crate::pg::catalog::CatalogRow;
 use crate::pg::snapshot::Snapshot;
-use crate::pg::{ffi, text, versions};
+use crate::pg::{text, versions};
+
+unsafe extern "C-unwind" {
+    /// storage/bufmgr.h, the same since PostgreSQL 8: pgrx has it with a guard around each call.
+    fn ReadBuffer(relation: pg_sys::Relation, block: pg_sys::BlockNumber) -> pg_sys::Buffer;
+}
 
 /// The locks that are taken on a relation, until the end of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +79,6 @@ impl Open {
         unsafe { &*self.0 }
     }
 
-    /// `pg_class.oid`
     pub fn oid(&self) -> Oid {
         self.entry().rd_id
     }
@@ -136,10 +140,8 @@ impl Open {
 
     /// Has a SERIALIZABLE transaction conflict with whoever writes to it. Does nothing in others.
     pub fn predicate_lock(&self, snapshot: &Snapshot) {
-        // SAFETY: an open relation and a snapshot that is held; no destructor is in the closure.
-        unsafe {
-            pg_guard_ffi_boundary(|| ffi::raw::PredicateLockRelation(self.0, snapshot.raw()));
-        }
+        // SAFETY: an open relation and a snapshot that is held.
+        unsafe { pg_sys::PredicateLockRelation(self.0, snapshot.raw()) }
     }
 
     /// Pins a page, and locks it for reading. The caller unlocks it; who has it locked for writing would wait for
@@ -148,14 +150,13 @@ impl Open {
         // SAFETY: an open relation; no destructor is in the closure.
         unsafe {
             pg_guard_ffi_boundary(|| {
-                let buffer = ffi::raw::ReadBuffer(self.0, block);
+                let buffer = ReadBuffer(self.0, block);
                 versions::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as c_int);
                 buffer
             })
         }
     }
 
-    /// The number of its pages.
     pub fn pages(&self) -> u32 {
         // SAFETY: an open relation with storage.
         unsafe { pg_sys::RelationGetNumberOfBlocksInFork(self.0, pg_sys::ForkNumber::MAIN_FORKNUM) }

@@ -8,7 +8,7 @@ use crate::pg::catalog::{AttributeRow, CatalogRow};
 pub use crate::pg::open::Lock;
 use crate::pg::open::Open;
 use crate::pg::type_storage::TypeStorage;
-use crate::pg::{array, ffi, text, versions};
+use crate::pg::{array, list, text, versions};
 
 /// A relation as it is while we hold a lock on it, until the end of the transaction.
 ///
@@ -16,17 +16,12 @@ use crate::pg::{array, ffi, text, versions};
 /// TABLE that we run.
 #[derive(Clone, Debug)]
 pub struct Relation {
-    /// `pg_class.oid`
     pub oid: Oid,
     /// The name, unquoted.
     pub name: String,
-    /// `pg_class.relnamespace`
     pub schema: Oid,
-    /// `pg_class.relowner`
     pub owner: Oid,
-    /// `pg_class.relkind`
     pub kind: u8,
-    /// `pg_class.relpersistence`
     pub persistence: u8,
     /// The live columns.
     pub columns: Vec<Column>,
@@ -78,12 +73,10 @@ impl Relation {
         })
     }
 
-    /// True if it is a partitioned table.
     pub fn is_partitioned(&self) -> bool {
         self.kind == b'p'
     }
 
-    /// True if it is a temporary table.
     pub fn is_temporary(&self) -> bool {
         self.persistence == b't'
     }
@@ -99,7 +92,6 @@ impl Relation {
     }
 }
 
-/// A column of a relation.
 #[derive(Clone, Debug)]
 pub struct Column {
     /// Unquoted, as messages show it.
@@ -108,13 +100,10 @@ pub struct Column {
     pub raw_name: CString,
     /// `attnum`, from 1.
     pub number: i16,
-    /// Its type.
     pub type_oid: Oid,
     /// The way its values are passed.
     pub storage: TypeStorage,
-    /// Its collation, invalid for a type that has none.
     pub collation: Oid,
-    /// Declared NOT NULL.
     pub not_null: bool,
     /// `attgenerated`: 0, `s` (stored) or `v` (virtual).
     pub generated: u8,
@@ -135,6 +124,14 @@ impl Column {
             not_null: attribute.attnotnull,
             generated: attribute.attgenerated as u8,
         }
+    }
+}
+
+impl Open {
+    /// The live column of that number, if there is one.
+    pub fn column(&self, number: i16) -> Option<Column> {
+        let mut live = self.attributes().filter(|attribute| !attribute.attisdropped);
+        live.find(|attribute| attribute.attnum == number).map(Column::of)
     }
 }
 
@@ -161,9 +158,21 @@ pub fn leaves(table: &Relation, lock: Lock) -> Vec<Relation> {
     if !table.is_partitioned() {
         return vec![table.clone()];
     }
-    let all = ffi::inheritors(table.oid, lock.mode());
+    let all = inheritors(table.oid, lock);
     let opened = all.into_iter().filter_map(|oid| Relation::open(oid, Lock::Held));
     opened.filter(|relation| relation.kind == b'r').collect()
+}
+
+/// A table or index and all that inherit from it, locked.
+pub fn inheritors(parent: Oid, lock: Lock) -> Vec<Oid> {
+    // SAFETY: catalog lookups; the list is made for us.
+    unsafe { list::oids(pg_sys::find_all_inheritors(parent, lock.mode(), std::ptr::null_mut())) }
+}
+
+/// The partitioned tables above a partition, from its parent to the root; none of any other relation.
+pub fn partition_ancestors(relation: Oid) -> Vec<Oid> {
+    // SAFETY: catalog lookups; the list is made for us.
+    unsafe { list::oids(pg_sys::get_partition_ancestors(relation)) }
 }
 
 /// The roles that have rights on a relation, besides its owner; `None` is PUBLIC.
@@ -174,7 +183,7 @@ pub fn grantees(relation: Oid) -> Vec<Option<CString>> {
     let owner = row.relowner;
     let columns = (1..=row.relnatts).filter_map(|number| AttributeRow::find(relation, number));
     let columns: Vec<AttributeRow> = columns.collect();
-    let of_columns = columns.iter().filter_map(AttributeRow::rights);
+    let of_columns = columns.iter().filter_map(|row| row.column(pg_sys::Anum_pg_attribute_attacl));
     let rights = row.column(pg_sys::Anum_pg_class_relacl).into_iter().chain(of_columns);
     // SAFETY: the lists of rights are arrays of aclitem, read while the rows are held.
     let items = rights.map(|rights| unsafe { array::each_element(rights) });

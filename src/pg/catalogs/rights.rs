@@ -1,4 +1,4 @@
-//! Rights to see relations and rows.
+//! Rights to see relations and rows, and acting as another role.
 //!
 //! An index of the access method is asked by a query of its table, whose rights the executor
 //! checks. A side table is not a table of the caller's: here the caller's rights to the user's table
@@ -11,11 +11,49 @@ use pgrx::prelude::*;
 use crate::error::{Result, SqlError, error, not_allowed};
 use crate::pg::catalog::{self, relation_schema};
 use crate::pg::dependency;
+use crate::pg::guc::LocalSettings;
 use crate::pg::index::Index;
 use crate::pg::names::relation_name;
 use crate::pg::relation::{self, Relation};
-use crate::pg::restricted::current_role;
 use crate::pg::{text, versions};
+
+/// While it lives, the rights are those of another role, in a security-restricted operation with a search path of its
+/// own, as when PostgreSQL builds an index: what runs meanwhile can neither change the session nor queue something that
+/// would run as somebody else. Drop brings the caller's rights and settings back, and so does an ERROR.
+pub struct Restricted {
+    role: Oid,
+    context: i32,
+    /// Dropped before the role comes back, as in core.
+    settings: Option<LocalSettings>,
+}
+
+/// Acts as `role`.
+pub fn restricted_to(role: Oid) -> Restricted {
+    let (mut previous, mut context) = (Oid::INVALID, 0);
+    // SAFETY: plain reads and writes of backend-local state; `Drop` undoes them.
+    unsafe {
+        pg_sys::GetUserIdAndSecContext(&mut previous, &mut context);
+        let context = context | pg_sys::SECURITY_RESTRICTED_OPERATION as i32;
+        pg_sys::SetUserIdAndSecContext(role, context);
+    }
+    let settings = LocalSettings::open();
+    settings.set("search_path", "pg_catalog, pg_temp");
+    Restricted { role: previous, context, settings: Some(settings) }
+}
+
+impl Drop for Restricted {
+    fn drop(&mut self) {
+        self.settings = None;
+        // SAFETY: restores what `restricted_to` read.
+        unsafe { pg_sys::SetUserIdAndSecContext(self.role, self.context) }
+    }
+}
+
+/// The role whose rights apply now.
+pub fn current_role() -> Oid {
+    // SAFETY: reads backend-local state.
+    unsafe { pg_sys::GetUserId() }
+}
 
 /// The source of the rows of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,37 +68,24 @@ pub enum Visibility {
 
 /// True if the caller may read those columns of a table; 0 stands for the whole row.
 pub fn may_read(table: Oid, columns: &[i16]) -> bool {
-    // SAFETY: lookups in the system caches.
-    unsafe {
-        let user = current_role();
-        let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
-        let ok = pg_sys::AclResult::ACLCHECK_OK;
-        let all = pg_sys::AclMaskHow::ACLMASK_ALL;
-        let may_read = |column: &i16| match column {
-            0 => pg_sys::pg_attribute_aclcheck_all(table, user, select, all) == ok,
-            &column => pg_sys::pg_attribute_aclcheck(table, column, user, select) == ok,
-        };
-        versions::may_use_schema(relation_schema(table), user)
-            && (pg_sys::pg_class_aclcheck(table, user, select) == ok
-                || (!columns.is_empty() && columns.iter().all(may_read)))
-    }
+    let user = current_role();
+    versions::may_use_schema(relation_schema(table), user) && may_select(table, columns, user)
 }
 
-/// True if a role may read a column of a table; 0 stands for the whole row.
-pub fn may_select(table: Oid, column: i16, role: Oid) -> bool {
+/// True if a role may read those columns of a table, all of it if there are none; 0 stands for the whole row.
+pub fn may_select(table: Oid, columns: &[i16], role: Oid) -> bool {
     let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
-    let ok = pg_sys::AclResult::ACLCHECK_OK;
-    // SAFETY: look-ups in the system caches.
-    unsafe {
-        pg_sys::pg_class_aclcheck(table, role, select) == ok
-            || match column {
-                0 => {
-                    let all = pg_sys::AclMaskHow::ACLMASK_ALL;
-                    pg_sys::pg_attribute_aclcheck_all(table, role, select, all) == ok
-                }
-                _ => pg_sys::pg_attribute_aclcheck(table, column, role, select) == ok,
-            }
-    }
+    let (ok, all) = (pg_sys::AclResult::ACLCHECK_OK, pg_sys::AclMaskHow::ACLMASK_ALL);
+    // SAFETY: lookups in the system caches.
+    let may_select_column = |column: &i16| unsafe {
+        match column {
+            0 => pg_sys::pg_attribute_aclcheck_all(table, role, select, all) == ok,
+            column => pg_sys::pg_attribute_aclcheck(table, *column, role, select) == ok,
+        }
+    };
+    // SAFETY: a lookup in the system caches.
+    let may_select_all = unsafe { pg_sys::pg_class_aclcheck(table, role, select) == ok };
+    may_select_all || !columns.is_empty() && columns.iter().all(may_select_column)
 }
 
 /// Checks that the caller may read those columns of a table whose side table is to be read.

@@ -10,7 +10,6 @@ use crate::error::{Result, error};
 use crate::pg::catalog::{AttributeRow, CatalogRow, relation_schema};
 use crate::pg::text;
 
-/// A piece of SQL.
 #[derive(Clone, Default)]
 pub struct Sql(Vec<u8>);
 
@@ -33,7 +32,6 @@ impl Sql {
         self.text(quoted.to_bytes())
     }
 
-    /// Adds a schema.
     pub fn schema(self, schema: Oid) -> Self {
         // SAFETY: a lookup in the system caches.
         self.name(&unsafe { owned(pg_sys::get_namespace_name(schema)) })

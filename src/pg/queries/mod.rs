@@ -1,8 +1,7 @@
-//! Queries: planned and run by SPI, written by users, and as the planner sees them.
+//! Queries: SQL through SPI, a user's SELECT, and what the planner passes to estimators.
 
+pub mod plan;
 pub mod planner;
-pub mod receiver;
 pub mod select;
 pub mod spi;
-pub mod statement;
 pub mod table_query;

@@ -86,7 +86,6 @@ impl<'a> Node<'a> {
         unsafe { list::pointers(nodes) }.map(move |raw| Node { raw, ..self })
     }
 
-    /// The type of its value.
     pub fn type_oid(self) -> Oid {
         // SAFETY: an expression.
         unsafe { pg_sys::exprType(self.raw) }
@@ -151,18 +150,15 @@ impl<'a> Path<'a> {
         Self { query, path: unsafe { &*path } }
     }
 
-    /// The query.
     pub fn query(self) -> Query<'a> {
         self.query
     }
 
-    /// The index.
     pub fn index(self) -> Oid {
         // SAFETY: a path of an index has its description.
         unsafe { (*self.path.indexinfo).indexoid }
     }
 
-    /// The table.
     pub fn relation(self) -> &'a pg_sys::RelOptInfo {
         // SAFETY: a path is of a relation of its query.
         unsafe { &*self.path.path.parent }

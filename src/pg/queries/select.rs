@@ -8,13 +8,12 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error, raise};
-use crate::pg::catching::{Complaint, catching};
+use crate::pg::catching::catching;
 use crate::pg::list;
 use crate::pg::parameter::Parameter;
-use crate::pg::receiver::Receiver;
-use crate::pg::row::Row;
-use crate::pg::spi::{PreparedPlan, Session};
-use crate::pg::statement::Statement;
+use crate::pg::plan::{PreparedPlan, Statement};
+use crate::pg::row::{Continue, Row};
+use crate::pg::spi::Session;
 
 /// A checked SELECT, planned when it is run.
 pub struct Select<'a> {
@@ -40,9 +39,7 @@ pub struct Stored {
 pub struct SelectColumn {
     /// Unquoted, in the database's encoding.
     pub name: CString,
-    /// Its type.
     pub type_oid: Oid,
-    /// Its collation, invalid for a type that has none.
     pub collation: Oid,
 }
 
@@ -51,16 +48,12 @@ impl<'a> Select<'a> {
     ///
     /// # Errors
     /// What PostgreSQL says of it; SQLSTATE 25006 if it is not a SELECT, or would write.
-    pub fn prepare(
-        session: &'a Session,
-        sql: &CStr,
-        types: &[Oid],
-    ) -> std::result::Result<Self, Complaint> {
-        let options = pg_sys::CURSOR_OPT_PARALLEL_OK as i32;
-        let plan = catching(|| session.plan_with(sql.to_bytes(), types, options))?;
+    pub fn prepare(session: &'a Session, sql: &CStr, types: &[Oid]) -> Result<Self> {
+        let options = pg_sys::CURSOR_OPT_PARALLEL_OK;
+        let plan = catching(|| session.plan(sql.to_bytes(), types, options))?;
         let reads_only = |plan: &PreparedPlan| plan.statement().is_some_and(Statement::reads_only);
         let plan = plan.ok().filter(reads_only).ok_or_else(|| {
-            Complaint::new(
+            error(
                 PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
                 "only a SELECT without locks and changes is allowed",
             )
@@ -92,7 +85,6 @@ impl<'a> Select<'a> {
         Err(error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message).set_hint("Retry the statement."))
     }
 
-    /// The columns of the result.
     pub fn columns(&self) -> Vec<SelectColumn> {
         let column = |attribute: &pg_sys::FormData_pg_attribute| SelectColumn {
             // SAFETY: a name is a NUL-terminated array.
@@ -118,11 +110,10 @@ impl<'a> Select<'a> {
         // Raised within it, an error says which statement it is about: the user's own.
         let visit = &mut |row: &Row| {
             visit(row).unwrap_or_else(|report| raise(report));
-            Ok(())
+            Ok(Continue::Yes)
         };
-        let receiver = Receiver::new(self.gives.as_deref(), visit);
         let _read_only = ReadOnly::enter();
-        self.session.execute_to(&self.plan, parameters, receiver)
+        self.session.each(&self.plan, parameters, self.gives.as_deref(), visit)
     }
 }
 
@@ -156,7 +147,7 @@ impl Drop for ReadOnly {
 ///
 /// # Errors
 /// SQLSTATE 42601 if it is not a statement, or several.
-pub fn one_statement(sql: &CStr) -> std::result::Result<(CString, *mut pg_sys::Node), Complaint> {
+pub fn one_statement(sql: &CStr) -> Result<(CString, *mut pg_sys::Node)> {
     let statements = catching(|| {
         // SAFETY: a NUL-terminated text.
         unsafe { pg_sys::raw_parser(sql.as_ptr(), pg_sys::RawParseMode::RAW_PARSE_DEFAULT) }
@@ -164,7 +155,7 @@ pub fn one_statement(sql: &CStr) -> std::result::Result<(CString, *mut pg_sys::N
     // SAFETY: the parser returns a list of RawStmt, or none.
     let statements: Vec<*mut pg_sys::RawStmt> = unsafe { list::pointers(statements) }.collect();
     let [statement] = statements[..] else {
-        return Err(Complaint::new(
+        return Err(error(
             PgSqlErrorCode::ERRCODE_SYNTAX_ERROR,
             format!("it must be one statement, not {}", statements.len()),
         ));

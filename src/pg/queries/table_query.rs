@@ -8,12 +8,11 @@ use pgrx::pg_sys::{self, Oid};
 
 use crate::error::{Result, SqlError, wrong_state};
 use crate::pg::names::relation_name;
-use crate::pg::receiver::Receiver;
+use crate::pg::plan::{PreparedPlan, Statement};
 use crate::pg::rights::no_such_relation;
-use crate::pg::row::Row;
-use crate::pg::spi::{Parameter, PreparedPlan, Rows, Session};
+use crate::pg::row::{Continue, Row};
+use crate::pg::spi::{FirstRow, Parameter, Session};
 use crate::pg::sql::Sql;
-use crate::pg::statement::Statement;
 
 /// A query of a table, to be planned.
 #[derive(Default)]
@@ -22,9 +21,7 @@ pub struct Parts {
     pub table: Option<Oid>,
     /// True if the rows of tables that inherit from it are left out.
     pub only: bool,
-    /// The columns of the result.
     pub columns: Vec<Sql>,
-    /// The conditions of a row.
     pub conditions: Vec<Sql>,
     /// The SQL behind the conditions.
     pub order: &'static str,
@@ -46,18 +43,21 @@ pub struct TableQuery {
 }
 
 impl TableQuery {
-    /// Plans a query.
     pub fn prepare(session: &Session, query: &Parts) -> Result<Self> {
         let generic = if query.custom { 0 } else { pg_sys::CURSOR_OPT_GENERIC_PLAN };
-        let plan = session.plan_with(&query.write()?, &query.parameters, generic as i32)?.keep();
+        let plan = session.plan(&query.write()?, &query.parameters, generic)?.keep();
         let types = plan.statement().map(types).unwrap_or_default();
         Ok(Self { plan, table: query.table, types, stored: query.stored.clone() })
     }
 
-    /// Runs it.
-    pub fn rows<'a>(&self, session: &'a Session, values: &[Parameter]) -> Result<Rows<'a>> {
+    /// Runs it, up to its first row.
+    pub fn first<'a>(
+        &self,
+        session: &'a Session,
+        values: &[Parameter],
+    ) -> Result<Option<FirstRow<'a>>> {
         self.check()?;
-        session.execute(&self.plan, values)
+        session.first(&self.plan, values)
     }
 
     /// Runs it, and calls `visit` with each of its rows.
@@ -68,7 +68,8 @@ impl TableQuery {
         visit: &mut dyn FnMut(&Row) -> Result<()>,
     ) -> Result<()> {
         self.check()?;
-        session.execute_to(&self.plan, values, Receiver::new(None, visit))
+        let visit = &mut |row: &Row| visit(row).map(|()| Continue::Yes);
+        session.each(&self.plan, values, None, visit)
     }
 
     /// Has PostgreSQL bring the query up to date, and sees that it reads the table that was meant,

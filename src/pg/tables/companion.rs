@@ -8,10 +8,9 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
 use crate::pg::catalog;
-use crate::pg::ffi;
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
-use crate::pg::relation::{Lock, grantees, owner_of};
+use crate::pg::relation::{Lock, grantees, inheritors, owner_of, partition_ancestors};
 use crate::pg::row::Row;
 use crate::pg::snapshot::next_command;
 use crate::pg::sql::{Sql, object_name, relation_name};
@@ -108,9 +107,9 @@ pub fn rebuild_indexes(table: Oid) {
 pub fn is_of_owner(owner: Oid, documents: &Open) -> bool {
     documents.class().relowner == owner
         || documents.class().relispartition
-            && ffi::partition_ancestors(documents.oid())
+            && partition_ancestors(documents.oid())
                 .into_iter()
-                .any(|table| owner_of(table) == owner)
+                .any(|above| owner_of(above) == owner)
 }
 
 /// Takes from everybody but the owner the rights on a table: those that ALTER DEFAULT PRIVILEGES has granted on a new
@@ -180,12 +179,12 @@ pub fn create_triggers(
 /// `<first>_<label>[number]`, a name that no trigger or constraint of the table has, nor of its
 /// partitions.
 fn free_trigger_name(table: Oid, first: &CStr, label: &CStr) -> CString {
-    let tables = ffi::inheritors(table, Lock::Held.mode());
-    let is_trigger = |table: Oid, name: &CStr| catalog::trigger_called(table, name) != Oid::INVALID;
-    let taken = |name: &CStr| {
-        let mut tables = tables.iter();
-        tables.any(|table| is_trigger(*table, name) || ffi::constraint_name_is_used(*table, name))
+    let tables = inheritors(table, Lock::Held);
+    let is_taken = |table: Oid, name: &CStr| {
+        catalog::trigger_called(table, name) != Oid::INVALID
+            || catalog::has_constraint_called(table, name)
     };
+    let taken = |name: &CStr| tables.iter().any(|table| is_taken(*table, name));
     let mut name = object_name(first, label);
     let mut number = 0;
     while taken(&name) {

@@ -5,5 +5,4 @@ pub mod open_index;
 pub mod row;
 pub mod table;
 pub mod trigger;
-pub mod tuple_store;
 pub mod worker_threads;

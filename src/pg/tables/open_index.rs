@@ -13,7 +13,6 @@ use crate::pg::snapshot::Snapshot;
 use crate::pg::text;
 use crate::pg::versions::{self, Entries};
 
-/// An open index.
 pub struct OpenIndex(Open);
 
 impl From<Open> for OpenIndex {
@@ -31,7 +30,6 @@ impl std::ops::Deref for OpenIndex {
 }
 
 impl OpenIndex {
-    /// The row of `pg_index`.
     pub fn form(&self) -> &pg_sys::FormData_pg_index {
         // SAFETY: an open index has its row.
         unsafe { &*(*self.raw()).rd_index }
@@ -64,7 +62,6 @@ impl OpenIndex {
         }
     }
 
-    /// The name of its access method.
     pub fn access_method(&self) -> String {
         // SAFETY: a lookup in the system caches; null for one that does not exist.
         unsafe { text::from_cstring(pg_sys::get_am_name(self.class().relam)) }

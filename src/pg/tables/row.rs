@@ -1,18 +1,31 @@
-//! A row in a slot: of an open table, or as the executor hands it on.
+//! A row in a slot, of an open table or as the executor hands it on, and rows put aside.
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::pg::memory::in_transaction;
+use crate::error::{Result, internal};
+use crate::pg::memory::{in_transaction, with_files};
+use crate::pg::names::type_label;
 use crate::pg::open::Open;
+use crate::pg::{text, versions};
 
 /// The answer of a visitor of rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Continue {
-    /// The next one.
     Yes,
-    /// Enough.
     No,
+}
+
+/// Refuses a column of a query that is not there, or of another type than was meant.
+pub(in crate::pg) fn check_type(is: Oid, expected: Oid) -> Result<()> {
+    match is {
+        Oid::INVALID => Err(internal("an internal query lacks a column")),
+        _ if is == expected => Ok(()),
+        _ => {
+            let (is, expected) = (type_label(is), type_label(expected));
+            Err(internal(format!("an internal query gives {is} instead of {expected}")))
+        }
+    }
 }
 
 /// A row: a slot.
@@ -61,6 +74,24 @@ impl Row {
         }
     }
 
+    /// The value of a column, which must be of type `expected`; `None` for NULL. It is valid until the row is another.
+    pub fn typed(&self, number: i16, expected: Oid) -> Result<Option<Datum>> {
+        // SAFETY: a slot has its descriptor.
+        let is = unsafe { versions::type_of_column((*self.slot).tts_tupleDescriptor, number) };
+        check_type(is, expected)?;
+        Ok(self.value(number))
+    }
+
+    pub fn text(&self, number: i16) -> Result<Option<&str>> {
+        let datum = self.typed(number, pg_sys::TEXTOID)?;
+        // SAFETY: checked to be a text, which is valid until the row is another.
+        datum.map(|datum| unsafe { text::read(datum) }).transpose()
+    }
+
+    pub fn int8(&self, number: i16) -> Result<Option<i64>> {
+        Ok(self.typed(number, pg_sys::INT8OID)?.map(|datum| datum.value() as i64))
+    }
+
     /// True if it is one of that table.
     pub fn is_of(&self, table: &Open) -> bool {
         // SAFETY: every slot has this field, which `empty` sets, and whoever puts a row of a table into a slot.
@@ -100,6 +131,97 @@ impl Drop for Row {
         if self.owned && !std::thread::panicking() {
             // SAFETY: made by `empty`, dropped once.
             unsafe { pg_sys::ExecDropSingleTupleTableSlot(self.slot) };
+        }
+    }
+}
+
+/// Rows of one type, read in the order in which they came: in memory as far as it goes, in a temporary file beyond.
+/// What was stored out of line stays there.
+pub struct TupleStore {
+    store: *mut pg_sys::Tuplestorestate,
+    /// A slot to read with, once the type of the rows is known.
+    slot: *mut pg_sys::TupleTableSlot,
+}
+
+impl TupleStore {
+    /// No rows yet; `memory` bytes for them.
+    pub fn new(memory: usize) -> Self {
+        let kilobytes = i32::try_from(memory / 1024).unwrap_or(i32::MAX).max(64);
+        // SAFETY: a store in the transaction's memory, which outlives it; so does the owner of its file.
+        let store =
+            with_files(|| unsafe { pg_sys::tuplestore_begin_heap(false, false, kilobytes) });
+        Self { store, slot: std::ptr::null_mut() }
+    }
+
+    /// The same, to be read several times: see [`Self::rewind`].
+    pub fn rewindable(memory: usize) -> Self {
+        let store = Self::new(memory);
+        // SAFETY: an empty store.
+        unsafe { pg_sys::tuplestore_set_eflags(store.store, pg_sys::EXEC_FLAG_REWIND as i32) };
+        store
+    }
+
+    /// Has [`Self::each`] begin with the first row again.
+    pub fn rewind(&mut self) {
+        // SAFETY: a store that was made to be rewound.
+        unsafe { pg_sys::tuplestore_rescan(self.store) };
+    }
+
+    /// Adds a row. All rows are of one type: that of the first.
+    pub fn push(&mut self, row: &Row) {
+        let types = |slot: *mut pg_sys::TupleTableSlot| {
+            // SAFETY: a slot has a descriptor with so many columns.
+            unsafe {
+                let descriptor = (*slot).tts_tupleDescriptor;
+                (1..=(*descriptor).natts as i16)
+                    .map(move |column| versions::type_of_column(descriptor, column))
+            }
+        };
+        if self.slot.is_null() {
+            // SAFETY: a slot for rows of that type, with a copy of the descriptor, which no one else holds.
+            self.slot = in_transaction(|| unsafe {
+                let descriptor = pg_sys::CreateTupleDescCopy((*row.raw()).tts_tupleDescriptor);
+                pg_sys::MakeSingleTupleTableSlot(descriptor, &raw const pg_sys::TTSOpsMinimalTuple)
+            });
+        }
+        assert!(types(self.slot).eq(types(row.raw())), "a row of the type of the first");
+        // SAFETY: the slot holds a row of the type by which it is read again, as was asserted; the store copies it.
+        unsafe { pg_sys::tuplestore_puttupleslot(self.store, row.raw()) };
+    }
+
+    /// Calls `visit` with each row, once.
+    pub fn each(&mut self, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
+        while let Some(visited) = self.with_next(|row| visit(row)) {
+            visited?;
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with the next row; `None` behind the last one.
+    pub fn with_next<T>(&mut self, visit: impl FnOnce(&Row) -> T) -> Option<T> {
+        if self.slot.is_null() {
+            return None;
+        }
+        // SAFETY: the store is read forward, into a slot for its rows, which `push` has made.
+        let is_there =
+            unsafe { pg_sys::tuplestore_gettupleslot(self.store, true, false, self.slot) };
+        // SAFETY: the slot holds a row until the next one is read, which takes `&mut self` again.
+        is_there.then(|| visit(&unsafe { Row::borrowed(self.slot) }))
+    }
+}
+
+impl Drop for TupleStore {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: made in `new` and `push`, ended once; on an ERROR the abort cleans up.
+            unsafe {
+                if !self.slot.is_null() {
+                    let descriptor = (*self.slot).tts_tupleDescriptor;
+                    pg_sys::ExecDropSingleTupleTableSlot(self.slot);
+                    pg_sys::FreeTupleDesc(descriptor);
+                }
+                pg_sys::tuplestore_end(self.store);
+            }
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use std::ffi::{CStr, CString};
 
+use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{self, Datum, Oid};
 
+use crate::error::{SqlError, error};
 use crate::pg::call::Call;
 use crate::pg::catalog::{self, c_function};
 use crate::pg::dependency::{self, Object};
@@ -23,14 +25,12 @@ pub enum Event {
     Update,
     /// Also the deleting part of MERGE.
     Delete,
-    /// TRUNCATE
     Truncate,
 }
 
 /// A trigger of a table.
 #[derive(Clone, Debug)]
 pub struct Trigger {
-    /// `pg_trigger.oid`
     pub oid: Oid,
     /// Its name, in the database's encoding.
     pub name: CString,
@@ -42,9 +42,7 @@ pub struct Trigger {
     pub tied_to: Option<Oid>,
     /// The columns of UPDATE OF, in the order in which they were named.
     pub columns: Vec<i16>,
-    /// `pg_trigger.tgtype`
     kind: u32,
-    /// `pg_trigger.tgenabled`
     pub enabled: u8,
 }
 
@@ -76,17 +74,17 @@ impl Trigger {
         c_function(self.function).is_some_and(|symbol| symbol == function.to_bytes())
     }
 
-    /// The fault in when it fires, which should be always, or as any trigger does.
-    pub fn fault(&self, always: bool) -> Option<&'static str> {
-        match self.enabled {
-            b'D' => Some("is disabled"),
-            b'O' if always => Some("does not fire for replicated rows"),
-            b'R' => Some("fires only for replicated rows"),
-            _ => None,
-        }
+    /// The fault in when it fires, which should be always, or as any trigger does; `table` is the name of its table.
+    pub fn fault(&self, table: &str, always: bool) -> Option<String> {
+        let fault = match self.enabled {
+            b'D' => "is disabled",
+            b'O' if always => "does not fire for replicated rows",
+            b'R' => "fires only for replicated rows",
+            _ => return None,
+        };
+        Some(format!("trigger \"{}\" of table \"{table}\" {fault}", self.name.to_string_lossy()))
     }
 
-    /// True if it fires upon TRUNCATE.
     pub fn is_truncate(&self) -> bool {
         self.kind & pg_sys::TRIGGER_TYPE_TRUNCATE != 0
     }
@@ -107,13 +105,11 @@ impl Trigger {
 /// renames, dumps and restores, and the copies of partitions come and go with them.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// The trigger.
     pub trigger: Oid,
     /// The function that it calls.
     pub function: Oid,
     /// True if it is a partition's copy of one of the partitioned table.
     pub is_copy: bool,
-    /// The table.
     pub beside: Oid,
     /// The key, then the other columns: at least one.
     pub columns: Vec<i16>,
@@ -128,7 +124,6 @@ impl Record {
         Some(Self { trigger: oid, function, is_copy, beside, columns: trigger.columns })
     }
 
-    /// The column of the key.
     pub fn key(&self) -> i16 {
         self.columns[0]
     }
@@ -222,6 +217,13 @@ pub fn is_replica() -> bool {
     unsafe { pg_sys::SessionReplicationRole == pg_sys::SESSION_REPLICATION_ROLE_REPLICA as i32 }
 }
 
+/// The error of a trigger function that is called by another trigger than those that `maker` makes.
+pub fn misused(function: &CStr, problem: &str, maker: &str) -> SqlError {
+    let code = PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED;
+    error(code, format!("trigger function {} {problem}", function.to_string_lossy()))
+        .set_hint(format!("Use {maker}, which creates the triggers."))
+}
+
 /// A trigger in progress.
 pub struct Fired<'a>(&'a pg_sys::TriggerData);
 
@@ -249,7 +251,6 @@ impl<'a> Fired<'a> {
         unsafe { (*self.0.tg_relation).rd_id }
     }
 
-    /// The event that fired it.
     pub fn event(&self) -> Event {
         match self.0.tg_event & pg_sys::TRIGGER_EVENT_OPMASK {
             pg_sys::TRIGGER_EVENT_INSERT => Event::Insert,
@@ -259,7 +260,6 @@ impl<'a> Fired<'a> {
         }
     }
 
-    /// True if it fires for each row.
     pub fn for_each_row(&self) -> bool {
         self.0.tg_event & pg_sys::TRIGGER_EVENT_ROW != 0
     }

@@ -9,9 +9,8 @@ use sketch::{memory, sort_by};
 use crate::error::Result;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
-use crate::pg::order::Order;
-use crate::pg::output::Output;
 use crate::pg::type_storage::Datums;
+use crate::pg::value_type::{Order, Output};
 
 /// Keys by document number.
 pub struct DocumentKeys {
@@ -56,12 +55,10 @@ impl DocumentKeys {
         })
     }
 
-    /// The number of its elements.
     pub fn len(&self) -> usize {
         self.datums.len()
     }
 
-    /// The number of bytes that they take.
     pub fn bytes(&self) -> usize {
         self.datums.bytes()
     }
@@ -75,7 +72,6 @@ impl DocumentKeys {
         unsafe { self.datums.push(key) }
     }
 
-    /// The key of a document.
     pub fn datum(&self, document: u32) -> Datum {
         self.datums.get(document)
     }

@@ -12,7 +12,6 @@ use crate::pg::interrupts::check_interrupts;
 use crate::pg::names::type_label;
 use crate::pg::{array, bytes, lossless};
 
-/// A value that can be hashed.
 pub enum ElementValue<'a> {
     Text(Cow<'a, str>),
     Bytes(&'a [u8]),
@@ -21,7 +20,6 @@ pub enum ElementValue<'a> {
 }
 
 impl ElementValue<'_> {
-    /// Its hash.
     pub fn hash(&self, hash: ElementHash) -> u64 {
         let element = match self {
             Self::Text(text) => Element::Text(text),

@@ -2,6 +2,5 @@
 
 pub mod document_keys;
 pub mod element;
-pub mod order;
-pub mod output;
 pub mod parameter;
+pub mod value_type;

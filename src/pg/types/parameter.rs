@@ -26,12 +26,10 @@ impl Parameter {
         Self { type_oid, value: None }
     }
 
-    /// True if it is NULL.
     pub fn is_null(&self) -> bool {
         self.value.is_none()
     }
 
-    /// Its type.
     pub fn type_oid(&self) -> Oid {
         self.type_oid
     }
@@ -52,10 +50,9 @@ impl Parameter {
     pub fn int4_array(&self) -> Result<Option<&[i32]>> {
         let array = self.of_type(pg_sys::INT4ARRAYOID);
         // SAFETY: a value of that type, as `new` promises, which lives as long as this is used.
-        array.map(|array| unsafe { array::read_int4(array) }).transpose()
+        array.map(|array| unsafe { array::read(array) }).transpose()
     }
 
-    /// An `oid`.
     pub fn oid(value: Oid) -> Self {
         Self { type_oid: pg_sys::OIDOID, value: Some(Datum::from(value)) }
     }
@@ -76,17 +73,14 @@ impl Parameter {
         unsafe { Self::array(values.map(|value| value.map(Datum::from)), pg_sys::INT8OID) }
     }
 
-    /// An `integer`.
     pub fn int4(value: i32) -> Self {
         Self { type_oid: pg_sys::INT4OID, value: Some(Datum::from(value)) }
     }
 
-    /// A `bigint`.
     pub fn int8(value: i64) -> Self {
         Self { type_oid: pg_sys::INT8OID, value: Some(Datum::from(value)) }
     }
 
-    /// A `double precision`.
     pub fn float8(value: f64) -> Self {
         Self { type_oid: pg_sys::FLOAT8OID, value: Some(Datum::from(value.to_bits())) }
     }

@@ -11,36 +11,34 @@ use crate::error::{Result, error};
 use crate::pg::bytes::allocatable;
 use crate::pg::text;
 
-/// Reads an `integer[]` without nulls as a slice.
+/// Elements that lie in an array of their type one behind the other, as they do in a slice.
 ///
 /// # Safety
-/// `datum` must be a non-null `integer[]`, valid for `'a`.
-pub unsafe fn read_int4<'a>(datum: Datum) -> Result<&'a [i32]> {
-    // SAFETY: the caller promises an integer[].
-    unsafe { read(datum) }
+/// `TYPE` is the type whose values are passed like that, by value.
+pub unsafe trait ArrayElement {
+    const TYPE: Oid;
 }
 
-/// Reads a `bigint[]` without nulls as a slice.
+// SAFETY: an `integer` has 32 bits.
+unsafe impl ArrayElement for i32 {
+    const TYPE: Oid = pg_sys::INT4OID;
+}
+
+// SAFETY: a `bigint` has 64 bits.
+unsafe impl ArrayElement for i64 {
+    const TYPE: Oid = pg_sys::INT8OID;
+}
+
+// SAFETY: a `double precision` is one of IEEE 754.
+unsafe impl ArrayElement for f64 {
+    const TYPE: Oid = pg_sys::FLOAT8OID;
+}
+
+/// Reads an array without nulls as a slice.
 ///
 /// # Safety
-/// `datum` must be a non-null `bigint[]`, valid for `'a`.
-pub unsafe fn read_int8<'a>(datum: Datum) -> Result<&'a [i64]> {
-    // SAFETY: the caller promises a bigint[].
-    unsafe { read(datum) }
-}
-
-/// Reads a `double precision[]` without nulls as a slice.
-///
-/// # Safety
-/// `datum` must be a non-null `double precision[]`, valid for `'a`.
-pub unsafe fn read_float8<'a>(datum: Datum) -> Result<&'a [f64]> {
-    // SAFETY: the caller promises a double precision[].
-    unsafe { read(datum) }
-}
-
-/// # Safety
-/// `datum` must be a non-null array of the fixed-width, aligned element type `T`.
-unsafe fn read<'a, T>(datum: Datum) -> Result<&'a [T]> {
+/// `datum` must be a non-null array of elements of that type, valid for `'a`.
+pub unsafe fn read<'a, T: ArrayElement>(datum: Datum) -> Result<&'a [T]> {
     // SAFETY: the caller promises an array; after detoasting its header is complete, its data
     // starts behind the dimensions at MAXALIGN, and (without a null bitmap) holds `len` elements.
     unsafe {
@@ -69,23 +67,10 @@ unsafe fn read<'a, T>(datum: Datum) -> Result<&'a [T]> {
     }
 }
 
-/// An `integer[]` datum in the current memory context.
-pub fn write_int4(values: &[i32]) -> Datum {
-    // SAFETY: INT4OID is the type of i32 elements.
-    unsafe { write(values, pg_sys::INT4OID) }
-}
-
-/// A `bigint[]` datum in the current memory context.
-pub fn write_int8(values: &[i64]) -> Datum {
-    // SAFETY: INT8OID is the type of i64 elements.
-    unsafe { write(values, pg_sys::INT8OID) }
-}
-
-/// # Safety
-/// `element` must be the by-value type whose C representation is `T`.
-unsafe fn write<T>(values: &[T], element: Oid) -> Datum {
-    // SAFETY: the elements' bytes, as the caller promises.
-    unsafe { assemble(values.len(), values, element) }
+/// An array, in the current memory context.
+pub fn write<T: ArrayElement>(values: &[T]) -> Datum {
+    // SAFETY: elements of that type as they lie in an array, as `ArrayElement` promises.
+    unsafe { assemble(values.len(), values, T::TYPE) }
 }
 
 /// # Safety
@@ -181,7 +166,6 @@ pub struct TextArray {
 }
 
 impl TextArray {
-    /// Adds a text.
     pub fn push(&mut self, text: &str) -> std::result::Result<(), sketch::Error> {
         let bytes = text::encode(text);
         let (start, size) = (self.words.len(), size_of::<u32>() + bytes.len());

@@ -13,7 +13,7 @@ use sketch::memory::push_str;
 use sketch::stored::{self, StoredBytes, byte_of, is_of_byte, of_any_bytes, push_byte};
 
 use crate::error::Result;
-use crate::pg::{bytes, ffi};
+use crate::pg::bytes;
 
 /// The conversion of this database's bytes to UTF-8.
 #[derive(Clone, Copy)]
@@ -119,8 +119,12 @@ impl Encoding {
             let found = if encoding == utf8 {
                 Self::Utf8
             } else {
-                ffi::conversion(encoding, utf8)
-                    .map_or(Self::Unknown, |function| Self::Converted { encoding, function })
+                let catalog = Oid::from(pg_sys::PG_CATALOG_NAMESPACE);
+                // SAFETY: a lookup in the system caches. It is PostgreSQL's own, whatever the search path finds.
+                match unsafe { pg_sys::FindDefaultConversion(catalog, encoding, utf8) } {
+                    Oid::INVALID => Self::Unknown,
+                    function => Self::Converted { encoding, function },
+                }
             };
             ENCODING.set(Some(found));
             found

@@ -6,13 +6,12 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory;
 
 use crate::error::Result;
+use crate::pg::bytes;
 use crate::pg::memory::Memory;
-use crate::pg::{bytes, ffi};
 
 /// The rules by which values of a type are passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeStorage {
-    /// `typbyval`
     pub by_value: bool,
     /// `typlen`: -1 for a varlena, -2 for a C string.
     pub length: i16,
@@ -96,7 +95,7 @@ impl TypeStorage {
                     return true;
                 }
             }
-            ffi::same_image(a, b, self.by_value, self.length.into())
+            pg_sys::datum_image_eq(a, b, self.by_value, self.length.into())
         }
     }
 }
@@ -116,12 +115,10 @@ impl Datums {
         Self { all: Vec::new(), memory, storage }
     }
 
-    /// The number of values.
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// The number of bytes that they take.
     pub fn bytes(&self) -> usize {
         self.memory.bytes() + self.all.capacity() * size_of::<Datum>()
     }
@@ -137,7 +134,6 @@ impl Datums {
         memory::push(&mut self.all, copy).map_err(Into::into)
     }
 
-    /// The value of that number.
     pub fn get(&self, number: u32) -> Datum {
         self.all[number as usize]
     }

@@ -1,13 +1,93 @@
-//! The slot of shared memory in which a backend shows how far its work is, taken for whole-corpus jobs.
+//! The slot of shared memory in which a backend shows how far its work is: of a build, as PostgreSQL's
+//! `pg_stat_progress_create_index` shows it, or of a whole-corpus job.
 //!
 //! Each backend has one for VACUUM, CREATE INDEX and the like. A job reports there under a command of its
 //! own: so nothing has to be preloaded, an ERROR clears the slot, and PostgreSQL's own views pass it by.
 
 use std::cell::Cell;
+use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Oid};
 
 use crate::pg::versions;
+
+/// The phases of an access method's build; the first phase is PostgreSQL's own.
+#[derive(Clone, Copy)]
+pub enum Phase {
+    Scanning = 2,
+    Sorting = 3,
+    Writing = 4,
+}
+
+const NAMES: [&CStr; 4] =
+    [c"initializing", c"scanning table", c"sorting entries", c"writing pages"];
+
+const TUPLES_AT_A_TIME: i64 = 1024;
+
+pub fn phase_name(number: i64) -> Option<&'static CStr> {
+    NAMES.get(usize::try_from(number - 1).ok()?).copied()
+}
+
+/// Reports that a phase begins.
+pub fn enter(phase: Phase) {
+    report(pg_sys::PROGRESS_CREATEIDX_SUBPHASE as i32, phase as i64);
+}
+
+fn report(parameter: i32, value: i64) {
+    // SAFETY: sets a counter of this backend.
+    unsafe { pg_sys::pgstat_progress_update_param(parameter, value) }
+}
+
+/// Counts tuples that are done, of how many there are.
+pub struct Tuples(i64);
+
+impl Tuples {
+    /// None is done yet; a `total` of zero is shown where it is unknown.
+    pub fn of(total: i64) -> Self {
+        report(pg_sys::PROGRESS_CREATEIDX_TUPLES_TOTAL as i32, total);
+        report(pg_sys::PROGRESS_CREATEIDX_TUPLES_DONE as i32, 0);
+        Self(0)
+    }
+
+    /// So many more are done.
+    pub fn count(&mut self, more: usize) {
+        let before = self.0 / TUPLES_AT_A_TIME;
+        self.0 += more as i64;
+        if self.0 / TUPLES_AT_A_TIME > before {
+            report(pg_sys::PROGRESS_CREATEIDX_TUPLES_DONE as i32, self.0);
+        }
+    }
+}
+
+/// A build that is not a CREATE INDEX of PostgreSQL's, shown as one until it is dropped.
+pub struct Build;
+
+impl Build {
+    /// Shows that rows of a table are read for an index of type minlsh, about so many.
+    pub fn of(table: Oid, rows: f32) -> (Self, Tuples) {
+        // SAFETY: fills this backend's own report; the name of an access method is looked up.
+        let method = unsafe {
+            let command = pg_sys::ProgressCommandType::PROGRESS_COMMAND_CREATE_INDEX;
+            pg_sys::pgstat_progress_start_command(command, table);
+            pg_sys::get_index_am_oid(c"minlsh".as_ptr(), true)
+        };
+        let create = i64::from(pg_sys::PROGRESS_CREATEIDX_COMMAND_CREATE);
+        report(pg_sys::PROGRESS_CREATEIDX_COMMAND as i32, create);
+        let method_parameter = u32::from(pg_sys::PROGRESS_CREATEIDX_ACCESS_METHOD_OID) as i32;
+        report(method_parameter, i64::from(u32::from(method)));
+        let building = i64::from(pg_sys::PROGRESS_CREATEIDX_PHASE_BUILD);
+        report(pg_sys::PROGRESS_CREATEIDX_PHASE as i32, building);
+        enter(Phase::Scanning);
+        (Self, Tuples::of(rows.max(0.0) as i64))
+    }
+}
+
+impl Drop for Build {
+    fn drop(&mut self) {
+        // SAFETY: clears this backend's own report.
+        unsafe { pg_sys::pgstat_progress_end_command() }
+    }
+}
 
 /// The command of our jobs: a number that PostgreSQL does not use. Both bytes and version: what the
 /// counters mean belongs to it.
@@ -27,7 +107,7 @@ pub enum Counter {
 const COUNTERS: usize = 6;
 
 /// Bytes between two reports of what is written.
-const STRIDE: u64 = 1 << 20;
+const BYTES_AT_A_TIME: u64 = 1 << 20;
 
 thread_local! {
     /// Bytes that the running job has written to temporary files, and how many of them are reported.
@@ -61,11 +141,9 @@ impl Job {
         Self { is_shown }
     }
 
-    /// Sets a counter.
     pub fn set(&self, counter: Counter, value: u64) {
         if self.is_shown {
-            // SAFETY: sets a counter of this backend's own slot.
-            unsafe { pg_sys::pgstat_progress_update_param(counter as i32, value as i64) }
+            report(counter as i32, value as i64);
         }
     }
 }
@@ -83,15 +161,14 @@ impl Drop for Job {
 pub fn spilled(bytes: u64) {
     let (all, reported) = SPILLED.get();
     let all = all + bytes;
-    if all - reported < STRIDE {
+    if all - reported < BYTES_AT_A_TIME {
         return SPILLED.set((all, reported));
     }
     SPILLED.set((all, all));
     // SAFETY: this backend's own slot.
-    unsafe {
-        if pg_sys::MyBEEntry.as_ref().is_some_and(|slot| slot.st_progress_command == COMMAND) {
-            pg_sys::pgstat_progress_update_param(Counter::Spilled as i32, all as i64);
-        }
+    if unsafe { pg_sys::MyBEEntry.as_ref() }.is_some_and(|slot| slot.st_progress_command == COMMAND)
+    {
+        report(Counter::Spilled as i32, all as i64);
     }
 }
 

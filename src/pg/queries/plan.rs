@@ -1,12 +1,109 @@
-//! A statement of a plan, as PostgreSQL has analysed it.
+//! A plan of SPI, and its statement as PostgreSQL has analysed it.
 
+use std::cell::RefCell;
 use std::marker::PhantomData;
 
 use pgrx::pg_sys::{self, Node, Oid};
 
 use crate::error::Result;
-use crate::pg::foreign_code;
-use crate::pg::{list, versions};
+use crate::pg::{foreign_code, list, versions};
+
+thread_local! {
+    /// Kept plans whose owners were dropped by an ERROR, amid which PostgreSQL must not be called.
+    static LEFT: RefCell<Vec<pg_sys::SPIPlanPtr>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Frees these.
+pub(super) fn free_left() {
+    for plan in LEFT.take() {
+        // SAFETY: a kept plan, freed once. The abort after the ERROR has ended what ran it.
+        unsafe { pg_sys::SPI_freeplan(plan) };
+    }
+}
+
+/// A plan. PostgreSQL replans it when an object it uses changes, but from the text, with the names
+/// of old: whoever keeps one drops it when a name may have changed.
+pub struct PreparedPlan {
+    pub(super) pointer: pg_sys::SPIPlanPtr,
+    /// The types of its parameters.
+    pub(super) types: Vec<Oid>,
+    kept: bool,
+}
+
+impl PreparedPlan {
+    /// A plan of the open session, with the types of its parameters; `None` if it failed.
+    pub(super) fn new(pointer: pg_sys::SPIPlanPtr, types: Vec<Oid>) -> Option<Self> {
+        (!pointer.is_null()).then(|| Self { pointer, types, kept: false })
+    }
+
+    /// Moves the plan out of its session.
+    pub fn keep(mut self) -> Self {
+        // SAFETY: a plan of the open session.
+        unsafe { pg_sys::SPI_keepplan(self.pointer) };
+        self.kept = true;
+        self
+    }
+
+    /// True if it is up to date, and names only these relations: what it names is looked up again only if it is not up
+    /// to date.
+    pub fn is_of(&self, relations: &[Oid]) -> bool {
+        let is_of = |statement: Statement| {
+            statement.is_valid()
+                && statement.relations().iter().all(|named| relations.contains(named))
+        };
+        self.statements().all(is_of)
+    }
+
+    /// Its statement; `None` if it has several.
+    pub(super) fn statement(&self) -> Option<Statement<'_>> {
+        let mut statements = self.statements();
+        statements.next().filter(|_| statements.next().is_none())
+    }
+
+    fn statements(&self) -> impl Iterator<Item = Statement<'_>> {
+        // SAFETY: a plan that is alive has a list of its statements, which live as long.
+        unsafe {
+            let sources = pg_sys::SPI_plan_get_plan_sources(self.pointer);
+            list::pointers(sources).map(|source| Statement::of(source))
+        }
+    }
+
+    /// Brings its statement up to date, and has it looked at: from its text another may have become, by what was
+    /// created since. What it locks stays locked, so that it is this one that runs next. False if it is changed all
+    /// the time.
+    pub(super) fn bring_up_to_date(&self, look: impl Fn(Statement) -> Result<()>) -> Result<bool> {
+        /// More changes in a row than others make.
+        const TRIES: usize = 1000;
+        for _ in 0..TRIES {
+            let Some(statement) = self.statement() else { return Ok(false) };
+            statement.bring_up_to_date();
+            look(statement)?;
+            if statement.is_valid() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Drop for PreparedPlan {
+    fn drop(&mut self) {
+        if !self.kept {
+            return;
+        }
+        if !std::thread::panicking() {
+            // SAFETY: a kept plan, freed once.
+            unsafe { pg_sys::SPI_freeplan(self.pointer) };
+            return;
+        }
+        LEFT.with_borrow_mut(|left| {
+            // Without memory for it the plan stays.
+            if left.try_reserve(1).is_ok() {
+                left.push(self.pointer);
+            }
+        });
+    }
+}
 
 /// A statement of a plan that is alive. Bringing it up to date may free its nodes, so none of them leaves it.
 #[derive(Clone, Copy)]
