@@ -46,39 +46,14 @@ fn refresh_clusters(call: &Call) -> Result<Option<Datum>> {
         return Err(error(code, "tracked must not be NULL")
             .set_hint("Pass the table that minlsh_track_clusters() returned."));
     };
-    let asked = if call.bool(1).unwrap_or(false) { Extent::Full } else { Extent::Changes };
+    let every = call.bool(1).unwrap_or(false);
     let tracked = Tracked::find(members, Lock::Read)?;
     let tables = tracked.open_tables(Lock::Write)?;
     let settings = LocalSettings::open();
     settings.set("row_security", "off");
-    let done = Refresh::begin(&tracked, &tables)?.run(asked)?;
+    let row = Refresh::begin(&tracked, &tables)?.run(every)?;
     drop(settings);
-    let number = |number: i64| Some(Datum::from(number));
-    let RefreshDone { changed, counts, extent, state } = done;
-    let row = [
-        number(changed),
-        number(counts.joined),
-        number(counts.removed),
-        number(counts.moved),
-        number(state.clusters),
-        Some(Datum::from(extent == Extent::Full)),
-        number(state.last_seq),
-    ];
     result_row(call, row).map(Some)
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extent {
-    Changes,
-    Full,
-}
-
-struct RefreshDone {
-    /// Keys that were in the queue.
-    changed: i64,
-    counts: WrittenCounts,
-    extent: Extent,
-    state: RefreshState,
 }
 
 /// The keys that were written since the last refresh.
@@ -161,28 +136,40 @@ impl<'a> Refresh<'a> {
         })
     }
 
-    fn run(mut self, asked: Extent) -> Result<RefreshDone> {
+    /// Refreshes the clusters, by looking at all documents if `every`. Returns the row of the result.
+    fn run(mut self, every: bool) -> Result<[Option<Datum>; 7]> {
         let Queued { keys, count, truncated } = self.queued()?;
-        let is_full = asked == Extent::Full || truncated || !self.nothing_went_by;
+        let result = |state: &RefreshState, counts: WrittenCounts, was_full: bool| {
+            let WrittenCounts { joined, removed, moved } = counts;
+            let number = |number: i64| Some(Datum::from(number));
+            [
+                number(count),
+                number(joined),
+                number(removed),
+                number(moved),
+                number(state.clusters),
+                Some(Datum::from(was_full)),
+                number(state.last_seq),
+            ]
+        };
+        let is_full = every || truncated || !self.nothing_went_by;
         if !is_full && count == 0 {
-            let (counts, extent) = (WrittenCounts::default(), Extent::Changes);
-            return Ok(RefreshDone { changed: 0, counts, extent, state: self.state });
+            return Ok(result(&self.state, WrittenCounts::default(), false));
         }
         self.tracked.link(self.index.index.oid);
         let of_changes = match keys {
             Some(changed) if !is_full => self.of_changes(&changed)?,
             _ => None,
         };
-        let extent = if of_changes.is_some() { Extent::Changes } else { Extent::Full };
         let found = of_changes.map_or_else(|| self.full(), Ok)?;
         if let Some(whole) = found.whole {
             self.state.whole = whole;
         }
         let before = self.state.last_seq;
         let corpus = self.corpus();
-        let counts = write(&corpus, &found, &mut self.state, asked == Extent::Full)?;
+        let counts = write(&corpus, &found, &mut self.state, every)?;
         if !self.stamp.faults.is_empty() {
-            if extent == Extent::Full
+            if found.whole.is_some()
                 && stamp::enable_triggers(self.tracked, &self.index, &self.stamp)?
             {
                 self.stamp = stamp::of(self.tracked, &self.index.index);
@@ -193,7 +180,7 @@ impl<'a> Refresh<'a> {
         self.state.apart = Some(self.apart.clone());
         self.state.index = self.index.index.name.clone();
         self.finish(before)?;
-        Ok(RefreshDone { changed: count, counts, extent, state: self.state })
+        Ok(result(&self.state, counts, found.whole.is_some()))
     }
 
     /// The number of the last row of the log.

@@ -37,7 +37,6 @@ use crate::index::layout::u64_to_tid;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::pg::catalog;
 use crate::pg::document_keys::DocumentKeys;
-use crate::pg::index::Index;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
@@ -79,26 +78,16 @@ pub fn most_changed(whole: f64) -> usize {
 /// The cost of the last job over all documents, which has read so many of them.
 pub fn cost_of_all(index: Oid, read: u32) -> f64 {
     let leaves = leaves_of(index);
-    let pages: u64 = leaves.iter().map(|leaf| u64::from(leaf.open.pages())).sum();
+    let pages: u64 = leaves.iter().map(|leaf| u64::from(leaf.pages())).sum();
     // A page of entries is gone through in about a step.
     f64::from(read) + pages as f64 / STEPS
 }
 
-/// An index that has entries, and its table.
-struct Leaf {
-    open: Open,
-    table: Oid,
-}
-
-/// An index, or those below a partitioned one.
-fn leaves_of(index: Oid) -> Vec<Leaf> {
-    let all = inheritors(index, Lock::Read);
-    let opened = all.into_iter().filter_map(|oid| {
-        let open = Open::relation(oid, Lock::Held)?;
-        let is_leaf = open.class().relkind as u8 == b'i';
-        is_leaf.then(|| Leaf { table: Index::table_of(oid), open })
-    });
-    opened.collect()
+/// The indexes that have entries: itself, or those below a partitioned one.
+fn leaves_of(index: Oid) -> Vec<Open> {
+    let all = inheritors(index, Lock::Read).into_iter();
+    let opened = all.filter_map(|oid| Open::relation(oid, Lock::Held));
+    opened.filter(|open| open.class().relkind as u8 == b'i').collect()
 }
 
 /// The fate of a document that was written.
@@ -214,7 +203,7 @@ impl Seeded<'_> {
         let key = &self.corpus.tables.key;
         let key_type = key.base_type;
         let question = self.corpus.question(&session)?;
-        if !leaves.iter().all(|leaf| is_usable(leaf.open.oid()))
+        if !leaves.iter().all(|leaf| is_usable(leaf.oid()))
             || !question.source().has_scopes_of(self.index, &documents)
             || !question.source().key_is_unique
         {
@@ -397,7 +386,7 @@ impl Seeded<'_> {
     /// clusters are not in the list.
     fn mates(
         &self,
-        (leaves, buckets): (&[Leaf], &[u64]),
+        (leaves, buckets): (&[Open], &[u64]),
         (written, alone, known): (&KeyTest, &KeyTest, &mut Known),
         budget: &mut Budget,
         (blocks, job): (&mut KnownBlocks, &mut SeededJob),
@@ -409,17 +398,17 @@ impl Seeded<'_> {
         };
         for leaf in leaves {
             // Looked up, or met when all pages are read.
-            let steps = buckets.len().min(leaf.open.pages() as usize);
+            let steps = buckets.len().min(leaf.pages() as usize);
             if !budget.spend(steps as f64 / STEPS) {
                 return Ok(false);
             }
-            let Some(table) = Relation::open(leaf.table, Lock::Held) else { return Ok(false) };
+            let table = catalog::table_of_index(leaf.oid());
+            let Some(open) = Open::relation(table, Lock::Held) else { return Ok(false) };
+            let Some(table) = Relation::open(table, Lock::Held) else { return Ok(false) };
             // What the owner's expressions run may have dropped the column, and added another of that name.
             let own = table.column_called(&column.raw_name);
             let own = own.filter(|own| catalog::base_type(own.type_oid) == key_type);
-            let (Some(own), Some(open)) = (own, Open::relation(leaf.table, Lock::Held)) else {
-                return Ok(false);
-            };
+            let Some(own) = own else { return Ok(false) };
             open.predicate_lock(self.snapshot);
             let Some(rows) = self.rows(leaf, buckets, budget)? else { return Ok(false) };
             let Some(mut found) = RowsAt::of(&open, self.snapshot) else { return Ok(false) };
@@ -446,12 +435,12 @@ impl Seeded<'_> {
     }
 
     /// The rows of a table in some buckets of its index, each once; `None` if they are too many.
-    fn rows(&self, leaf: &Leaf, buckets: &[u64], budget: &mut Budget) -> Result<Option<Vec<u64>>> {
+    fn rows(&self, leaf: &Open, buckets: &[u64], budget: &mut Budget) -> Result<Option<Vec<u64>>> {
         // What is left costs a fetch and a search each; what is left out next to nothing.
         let most = (budget.0 * STEPS) as usize;
         let (mut rows, mut room): (Vec<u64>, usize) = (Vec::new(), GATHERED);
         let mut are_too_many = false;
-        let index = MinlshIndex::of(&leaf.open)?;
+        let index = MinlshIndex::of(leaf)?;
         descent::each_of_buckets(&index, self.snapshot, buckets, &mut |row| {
             if rows.len() == room {
                 rows.sort_unstable();

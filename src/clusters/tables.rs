@@ -257,6 +257,13 @@ pub struct Oids {
     pub apart: Oid,
 }
 
+impl Oids {
+    /// All of them: the members first, on which the others depend.
+    pub fn all(&self) -> [Oid; 5] {
+        [self.members, self.list, self.log, self.queue, self.apart]
+    }
+}
+
 /// All tables, for a refresh.
 pub struct Tables {
     pub queue: ChangeQueue,
@@ -331,7 +338,7 @@ impl Tables {
         values: &[Parameter],
     ) -> Result<Rc<PreparedPlan>> {
         let Oids { members, list, log, queue, apart } = self.oids;
-        let is_sound = |plan: &PreparedPlan| plan.is_of(&[members, list, log, queue, apart]);
+        let is_sound = |plan: &PreparedPlan| plan.is_of(&self.oids.all());
         let kept = self.plans.borrow().get(sql).cloned();
         if let Some(plan) = kept.filter(|plan| is_sound(plan)) {
             return Ok(plan);

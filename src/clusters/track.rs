@@ -204,12 +204,10 @@ fn untrack_clusters(call: &Call) -> Result<Option<Datum>> {
     let Some(members) = call.oid(0) else { return Ok(None) };
     // The documents first, as a refresh locks them: no deadlock.
     let tracked = Tracked::find(members, Lock::Exclusive)?;
-    let oids = tracked.oids;
-    for table in [oids.members, oids.list, oids.log, oids.queue, oids.apart] {
-        check_owner(table)?;
-    }
+    let tables = tracked.oids.all();
+    tables.into_iter().try_for_each(check_owner)?;
     tracked.link_triggers();
-    for table in [oids.apart, oids.queue, oids.log, oids.list, oids.members] {
+    for table in tables.into_iter().rev() {
         dependency::drop_restricted(Object::Relation(table));
     }
     Ok(Some(Datum::from(0)))

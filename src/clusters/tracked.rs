@@ -114,7 +114,7 @@ impl Tracked {
 
     /// The index; by its name of old if a dump has not carried the link to it.
     pub fn index(&self, name: &str) -> Result<Info> {
-        let linked = relations_linked_to(&self.record);
+        let linked = dependency::relations_needed_by(Object::Trigger(self.record.trigger));
         let all = Info::of_table(self.documents.oid);
         let ours = all.iter().find(|info| linked.contains(&info.index.oid));
         let info = ours.or_else(|| all.iter().find(|info| info.index.name == name));
@@ -135,7 +135,7 @@ impl Tracked {
     /// with the documents. The record is dropped with the index or the key, by CASCADE only, and the other triggers
     /// with it. The record depends on them, not a table, because a dump brings tables before indexes.
     pub fn link(&self, index: Oid) {
-        let Oids { members, list, log, queue, apart } = self.oids;
+        let [members, others @ ..] = self.oids.all();
         let (tables, record) = (Object::Relation(members), Object::Trigger(self.record.trigger));
         let documents = Open::relation(self.documents.oid, Lock::Held);
         let key = documents.and_then(|documents| self.record.key_constraint(&documents));
@@ -147,11 +147,14 @@ impl Tracked {
         for needed in needed.into_iter().flatten() {
             dependency::drop_on_cascade(record, needed);
         }
-        for table in [list, log, queue, apart] {
+        for table in others {
             dependency::drop_together(Object::Relation(table), tables);
         }
         // By this the queue is known to be that of the documents when these get another owner.
-        dependency::drop_together(Object::Relation(queue), Object::Relation(self.documents.oid));
+        dependency::drop_together(
+            Object::Relation(self.oids.queue),
+            Object::Relation(self.documents.oid),
+        );
         self.link_triggers();
     }
 }
@@ -209,11 +212,6 @@ fn not_tracked(relation: Oid) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message).set_hint(hint)
 }
 
-/// The relations that a record is linked to; the index is one of them.
-fn relations_linked_to(record: &Record) -> Vec<Oid> {
-    dependency::relations_needed_by(Object::Trigger(record.trigger))
-}
-
 fn missing(members: Oid, name: &CStr) -> SqlError {
     wrong_state(format!(
         "there is no table \"{}\" in the schema of \"{}\"",
@@ -248,7 +246,8 @@ pub fn waiting(info: &Info) -> Option<Waiting> {
     }
     let records = Record::all(&documents, CAPTURE).into_iter();
     let found = records.filter_map(|record| {
-        let is_linked = relations_linked_to(&record).contains(&info.index.oid);
+        let is_linked = dependency::relations_needed_by(Object::Trigger(record.trigger))
+            .contains(&info.index.oid);
         of_queue(&ChangeQueue::to_look_at(record.beside)?, &info.index.name, is_linked)
     });
     found.reduce(|a, b| Waiting {

@@ -56,7 +56,8 @@ fn overlap_of_arrays(call: &Call) -> Result<Overlap> {
     let element = base_element_type(call.argument_type(0));
     let order = Order::of(element, call.collation())?;
     // SAFETY: both arguments are arrays, as they are declared anyarray, and live as long as the call.
-    let [a, b] = unsafe { [array::elements(a)?, array::elements(b)?] };
+    let [a, b] = [a, b].map(|set| memory::collect(unsafe { array::each_element(set) }.flatten()));
+    let (a, b) = (a?, b?);
     // Which elements are equal is all that matters: integers, and texts that are equal only if
     // their bytes are, need not be compared by a call each.
     Ok(match element {
@@ -98,7 +99,7 @@ fn weighted_jaccard(call: &Call) -> Result<Option<Datum>> {
 fn weighted_set(call: &Call, index: usize) -> Result<WeightedSet> {
     let (elements, weights) = (call.datum(index).given()?, call.float8_array(index + 1).given()?);
     // SAFETY: declared text[].
-    let elements = unsafe { array::nullable_elements(elements)? };
+    let elements = memory::collect(unsafe { array::each_element(elements) })?;
     if elements.len() != weights.len() {
         return Err(invalid_parameter(format!(
             "elements and weights must have the same length, not {} and {}",

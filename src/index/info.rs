@@ -85,7 +85,7 @@ impl Info {
             .filter(|class| !is_scope_class(class.family, class.input_type))
             .flat_map(|class| dependency::indexes_of_class(class.oid))
             .filter(|index| {
-                let table = Index::table_of(*index);
+                let table = catalog::table_of_index(*index);
                 let is_gone = table == Oid::INVALID || catalog::is_partition(*index);
                 !is_gone && !catalog::is_of_other_session(catalog::relation_schema(table))
             })

@@ -10,7 +10,6 @@ use crate::index::info::Info;
 use crate::index::table_scan::Share;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog;
-use crate::pg::index::Index;
 use crate::pg::names::relation_name;
 use crate::pg::open::Open;
 use crate::pg::relation::{self, Lock, Relation, inheritors, is_owned_by, leaves, owner_of};
@@ -49,7 +48,7 @@ fn share(part: f64, seed: i64) -> Result<Share> {
 
 /// The tables with an index that the caller may check.
 fn indexed_tables() -> Vec<Oid> {
-    let all = Info::oids_of_all().into_iter().map(Index::table_of);
+    let all = Info::oids_of_all().into_iter().map(catalog::table_of_index);
     let mut tables: Vec<Oid> = all
         .filter(|table| check_owner_before(*table).is_ok())
         .map(|table| {

@@ -20,7 +20,6 @@ use crate::options::{Threshold, Verify};
 use crate::pg::call::{Call, Extension};
 use crate::pg::catalog;
 use crate::pg::dependency;
-use crate::pg::index::Index;
 use crate::pg::names::{literal, quoted, regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation, owner_of};
@@ -222,7 +221,7 @@ impl Finder {
 
     /// The relation to name an index by, if the caller may read it.
     fn readable_index(oid: Oid, wanted: fn(Oid) -> bool) -> Option<(Oid, Option<Info>)> {
-        let table = Index::table_of(oid);
+        let table = catalog::table_of_index(oid);
         // Of a side table the user's table counts, which a trigger ties to it.
         let mut tables = dependency::tables_tied_to(table);
         tables.push(table);
@@ -259,7 +258,7 @@ impl Finder {
     }
 
     fn other_index(self, oid: Oid) -> SqlError {
-        let table = Index::table_of(oid);
+        let table = catalog::table_of_index(oid);
         if table == Oid::INVALID {
             return self.no_such_relation(oid);
         }

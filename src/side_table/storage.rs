@@ -9,7 +9,7 @@ use crate::error::{Result, SqlError, wrong_state};
 use crate::index::stored_options;
 use crate::options::IndexOptions;
 use crate::pg::array;
-use crate::pg::catalog::base_type;
+use crate::pg::catalog::{access_method, base_type};
 use crate::pg::companion::{Companion, is_of_owner, revoke_all};
 use crate::pg::dependency::{self, Object};
 use crate::pg::index::SearchOperator;
@@ -104,7 +104,7 @@ fn is_of_signatures(index: &OpenIndex) -> bool {
     index.only_column() == Some(SIGNATURE)
         && index.form().indisvalid
         && index.is_plain()
-        && index.access_method() == "minlsh"
+        && index.class().relam == access_method()
         // Signatures have one operator, arrays as sets have several.
         && SearchOperator::only_of(index.family()).is_some()
 }

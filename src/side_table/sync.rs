@@ -123,23 +123,17 @@ fn written(fired: &Fired, documents: &Open) -> Result<()> {
 
 /// Stores what is `signed` for a key, or nothing. The key's unique index lets nobody else do so now.
 fn put(storage: &Storage, key: Datum, signed: Option<StoredSketch>) -> Result<()> {
-    let rows = &storage.rows;
-    let mut left = signed.as_ref().map(|signed| row_of(key, signed));
-    let replace = |old: &Row| {
+    let delete = |old: &Row| {
         // What is written now must not belong to the command that wrote the old row.
         next_command();
-        match left.take() {
-            // SAFETY: the side table was found to have columns of these types.
-            Some(new) => unsafe { rows.update(old, &new) },
-            None => rows.table.delete(old),
-        }
+        storage.rows.table.delete(old);
         Ok(Continue::No)
     };
     // SAFETY: a key of the documents, for whose type the side table was opened.
-    unsafe { storage.of_document(key, &Snapshot::dirty(), replace)? };
-    if let Some(new) = left {
+    unsafe { storage.of_document(key, &Snapshot::own(), delete)? };
+    if let Some(signed) = signed {
         // SAFETY: the side table was found to have columns of these types.
-        unsafe { rows.insert(&new) };
+        unsafe { storage.rows.insert(&row_of(key, &signed)) };
     }
     Ok(())
 }

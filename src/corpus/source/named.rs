@@ -4,7 +4,6 @@ use std::ffi::{CStr, CString};
 
 use crate::corpus::source::arguments::raw_text;
 use crate::pg::catching::catching;
-use crate::pg::index::Index;
 use crate::pg::names::regclass_literal;
 use crate::pg::relation;
 use crate::pg::rights::{check_before_reading, may_read};
@@ -28,7 +27,7 @@ pub fn relation_named(name: pg_sys::Datum, argument: &str) -> Result<Oid> {
         check_before_reading(meant)?;
     }
     if matches!(kind, b'i' | b'I') {
-        relation::lock(Index::table_of(meant), Lock::Read);
+        relation::lock(catalog::table_of_index(meant), Lock::Read);
     }
     found(name, argument, Lock::Read)
 }

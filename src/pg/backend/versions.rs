@@ -11,76 +11,6 @@ unsafe extern "C-unwind" {
     pub fn LockBuffer(buffer: pg_sys::Buffer, mode: c_int);
 }
 
-/// The entries that an update needs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Entries {
-    All,
-    /// Those of indexes that summarize pages, as BRIN: PostgreSQL 15 does not ask for them alone.
-    #[cfg(not(feature = "pg15"))]
-    Summaries,
-}
-
-/// The answer of a table's access method: which entries an update needs.
-#[cfg(feature = "pg15")]
-pub type UpdateIndexes = bool;
-#[cfg(not(feature = "pg15"))]
-pub type UpdateIndexes = pg_sys::TU_UpdateIndexes::Type;
-
-impl Entries {
-    /// The entries of such an answer; `None` if no index needs any.
-    pub fn of(answer: UpdateIndexes) -> Option<Self> {
-        #[cfg(feature = "pg15")]
-        return answer.then_some(Self::All);
-        #[cfg(not(feature = "pg15"))]
-        match answer {
-            pg_sys::TU_UpdateIndexes::TU_All => Some(Self::All),
-            pg_sys::TU_UpdateIndexes::TU_Summarizing => Some(Self::Summaries),
-            _ => None,
-        }
-    }
-
-    /// True if an index is among those that get an entry.
-    pub fn are_of(self, info: &pg_sys::IndexInfo) -> bool {
-        #[cfg(feature = "pg15")]
-        let summarizes = {
-            let _ = info;
-            false
-        };
-        #[cfg(not(feature = "pg15"))]
-        let summarizes = info.ii_Summarizing;
-        self == Self::All || summarizes
-    }
-}
-
-/// `tuple_update` of the access method of a table: puts `row` in the place of another one.
-///
-/// # Safety
-/// The table is open under ROW EXCLUSIVE lock, `row` holds a row of it, and a snapshot is active. The call is guarded
-/// by the caller.
-pub unsafe fn tuple_update(
-    table: Relation,
-    place: pg_sys::ItemPointer,
-    row: *mut pg_sys::TupleTableSlot,
-    entries: &mut UpdateIndexes,
-) -> Option<pg_sys::TM_Result::Type> {
-    let (mut failure, mut lock) = (pg_sys::TM_FailureData::default(), 0);
-    let none = std::ptr::null_mut();
-    // SAFETY: the caller has the table open, so its methods are there; a snapshot is active while rows are written.
-    unsafe {
-        let update = (*(*table).rd_tableam).tuple_update?;
-        let command = pg_sys::GetCurrentCommandId(true);
-        let snapshot = pg_sys::GetActiveSnapshot();
-        let (failure, lock) = (&mut failure, &mut lock);
-        #[cfg(not(feature = "pg19"))]
-        let result =
-            update(table, place, row, command, snapshot, none, true, failure, lock, entries);
-        #[cfg(feature = "pg19")]
-        let result =
-            update(table, place, row, command, 0, snapshot, none, true, failure, lock, entries);
-        Some(result)
-    }
-}
-
 /// `tuple_delete` of the access method of a table.
 ///
 /// # Safety
@@ -330,7 +260,7 @@ pub fn may_use_schema(schema: Oid, role: Oid) -> bool {
 }
 
 /// True if a role has the rights of the owner of a relation.
-pub fn is_owner(relation: Oid, role: Oid) -> bool {
+pub fn is_owned_by(relation: Oid, role: Oid) -> bool {
     // SAFETY: a lookup in the system caches.
     unsafe {
         #[cfg(feature = "pg15")]

@@ -4,6 +4,8 @@
 //! type that `sql/minlsh.sql` declares, which is what makes that sound. A polymorphic one says in the
 //! call which type it is.
 
+use std::ffi::{CStr, CString};
+
 use pgrx::fcinfo::{pg_arg_is_null, pg_getarg_datum};
 use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -150,7 +152,7 @@ impl Call {
     /// The bytes of a `cstring` argument, in the database's encoding.
     pub fn cstring(&self, index: usize) -> Option<&[u8]> {
         // SAFETY: the argument is declared `cstring`, NUL-terminated, and lives as long as the call.
-        self.datum(index).map(|datum| unsafe { text::cstring_bytes(datum) })
+        self.datum(index).map(|datum| unsafe { CStr::from_ptr(datum.cast_mut_ptr()).to_bytes() })
     }
 
     /// An `integer[]` argument, which must not hold NULLs.
@@ -181,9 +183,9 @@ impl Call {
     }
 
     /// A `name` argument in the database's encoding.
-    pub fn raw_name(&self, index: usize) -> Option<std::ffi::CString> {
+    pub fn raw_name(&self, index: usize) -> Option<CString> {
         // SAFETY: the argument is declared `name`: a NUL-terminated array.
-        let name = |datum: Datum| unsafe { std::ffi::CStr::from_ptr(datum.cast_mut_ptr()) };
+        let name = |datum: Datum| unsafe { CStr::from_ptr(datum.cast_mut_ptr()) };
         self.datum(index).map(|datum| name(datum).to_owned())
     }
 

@@ -52,7 +52,7 @@ look_ups! {
     relation_called(name: &CStr, schema: Oid) -> Oid = pg_sys::get_relname_relid(name.as_ptr(), schema);
     /// True if a schema is that of the temporary tables of another session.
     is_of_other_session(schema: Oid) -> bool = pg_sys::isOtherTempNamespace(schema);
-    /// The table that an index is of.
+    /// The table that an index is of, without a lock; invalid if there is no such index.
     table_of_index(index: Oid) -> Oid = pg_sys::IndexGetRelation(index, true);
     /// The constraint that an index belongs to.
     constraint_of_index(index: Oid) -> Oid = pg_sys::get_index_constraint(index);

@@ -91,7 +91,7 @@ impl Index {
     /// Describes an index, locking its table and it as a SELECT does; `None` if there is no such index.
     pub fn open(oid: Oid) -> Option<Self> {
         // The table first, as DROP and REINDEX lock them: no deadlock.
-        let table = Self::table_of(oid);
+        let table = catalog::table_of_index(oid);
         if table != Oid::INVALID && !relation::lock(table, Lock::Read) {
             return None;
         }
@@ -185,12 +185,6 @@ impl Index {
         value.map_or(std::ptr::null_mut(), |value| unsafe {
             pg_sys::stringToNode(pg_sys::text_to_cstring(value.cast_mut_ptr())).cast()
         })
-    }
-
-    /// The table that an index is of, without a lock; invalid if there is no such index.
-    pub fn table_of(oid: Oid) -> Oid {
-        let row = CatalogRow::<pg_sys::FormData_pg_index>::find(oid);
-        row.map_or(Oid::INVALID, |row| row.indrelid)
     }
 
     /// The indexes of a table, in the order of their OIDs; none if there is no such table.

@@ -8,7 +8,8 @@ use crate::pg::catalog::{AttributeRow, CatalogRow};
 pub use crate::pg::open::Lock;
 use crate::pg::open::Open;
 use crate::pg::type_storage::TypeStorage;
-use crate::pg::{array, list, text, versions};
+pub use crate::pg::versions::is_owned_by;
+use crate::pg::{array, list, text};
 
 /// A relation as it is while we hold a lock on it, until the end of the transaction.
 ///
@@ -145,11 +146,6 @@ pub fn owner_of(relation: Oid) -> Oid {
 pub fn has_row_security(relation: Oid) -> bool {
     let row = CatalogRow::<pg_sys::FormData_pg_class>::find(relation);
     row.is_some_and(|row| row.relrowsecurity)
-}
-
-/// True if `role` has the rights of the relation's owner.
-pub fn is_owned_by(relation: Oid, role: Oid) -> bool {
-    versions::is_owner(relation, role)
 }
 
 /// The tables that have the rows of a table: itself, or the leaves below a partitioned one. Locks

@@ -12,7 +12,6 @@ use crate::error::{Result, SqlError, error, not_allowed};
 use crate::pg::catalog::{self, relation_schema};
 use crate::pg::dependency;
 use crate::pg::guc::LocalSettings;
-use crate::pg::index::Index;
 use crate::pg::names::relation_name;
 use crate::pg::relation::{self, Relation};
 use crate::pg::{text, versions};
@@ -113,7 +112,7 @@ pub fn check(table: &Relation, columns: &[i16]) -> Result<Visibility> {
 /// those whose triggers it is needed by, as a side table is.
 fn tables_behind(relation: Oid) -> Vec<Oid> {
     let table = match catalog::relation_kind(relation) {
-        b'i' | b'I' => Index::table_of(relation),
+        b'i' | b'I' => catalog::table_of_index(relation),
         _ => relation,
     };
     std::iter::once(table).chain(dependency::tables_tied_to(table)).collect()

@@ -67,17 +67,6 @@ impl Companion {
         unsafe { row.fill(values) };
         self.table.insert(&row, &self.indexes);
     }
-
-    /// Puts a row in the place of one of this table.
-    ///
-    /// # Safety
-    /// The values are of the columns' types.
-    pub unsafe fn update(&self, old: &Row, values: &[Option<Datum>]) {
-        let row = Row::empty(&self.table);
-        // SAFETY: the caller promises values of the columns' types, and the row is one of this table.
-        unsafe { row.fill(values) };
-        self.table.update(old, &row, &self.indexes);
-    }
 }
 
 /// Throws away the contents of a table and its indexes, as TRUNCATE does. The caller holds ACCESS EXCLUSIVE. A rollback

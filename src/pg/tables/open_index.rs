@@ -10,8 +10,7 @@ use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::text;
-use crate::pg::versions::{self, Entries};
+use crate::pg::versions;
 
 pub struct OpenIndex(Open);
 
@@ -60,11 +59,6 @@ impl OpenIndex {
                 && pg_sys::heap_attisnull(tuple, pg_sys::Anum_pg_index_indexprs as i32, null)
                 && !self.form().indisexclusion
         }
-    }
-
-    pub fn access_method(&self) -> String {
-        // SAFETY: a lookup in the system caches; null for one that does not exist.
-        unsafe { text::from_cstring(pg_sys::get_am_name(self.class().relam)) }
     }
 
     /// Calls `visit` with the rows of `table` that this B-tree has for `key`.
@@ -122,7 +116,7 @@ impl OpenIndex {
     }
 
     /// Inserts the entries of a row that was just written to its table. The index must be plain.
-    pub fn insert(&self, table: &Open, row: &Row, entries: Entries) {
+    pub fn insert(&self, table: &Open, row: &Row) {
         const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize;
         let is_of_table = self.form().indrelid == table.oid() && row.is_of(table);
         assert!(is_of_table && self.is_plain(), "a row of the table, and a plain index of it");
@@ -131,7 +125,7 @@ impl OpenIndex {
         // index can have columns.
         unsafe {
             let info = pg_sys::BuildIndexInfo(self.raw());
-            if entries.are_of(&*info) && (*info).ii_ReadyForInserts {
+            if (*info).ii_ReadyForInserts {
                 let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
                 pg_sys::FormIndexDatum(info, row.raw(), std::ptr::null_mut(), values, nulls);
                 let unique = if (*info).ii_Unique {
@@ -150,14 +144,12 @@ impl OpenIndex {
 
 /// A search by an index.
 struct Search<'a> {
-    snapshot: &'a Snapshot,
     scan: pg_sys::IndexScanDesc,
-    key: pg_sys::ScanKeyData,
     row: Row,
     /// Memory for what the index keeps.
     memory: Memory,
-    /// The index and its table stay open.
-    open: std::marker::PhantomData<&'a Open>,
+    /// The index, its table and the snapshot stay open.
+    open: std::marker::PhantomData<(&'a Open, &'a Snapshot)>,
 }
 
 impl<'a> Search<'a> {
@@ -175,41 +167,28 @@ impl<'a> Search<'a> {
         let mut key = pg_sys::ScanKeyData::default();
         let SearchOperator { strategy, right, function } = operator;
         // SAFETY: the operator is of the index, which is one of `table`, as # Safety asks. Both and the snapshot are
-        // borrowed for as long as the scan, which `Drop` ends.
+        // borrowed for as long as the scan, which `Drop` ends; the scan copies its one key.
         let scan = memory.run(|| unsafe {
             let collation = *(*index.raw()).rd_indcollation;
             pg_sys::ScanKeyEntryInitialize(
                 &mut key, 0, 1, strategy, right, collation, function, value,
             );
-            versions::index_beginscan(table.raw(), index.raw(), snapshot.raw())
+            let scan = versions::index_beginscan(table.raw(), index.raw(), snapshot.raw());
+            pg_sys::index_rescan(scan, &mut key, 1, std::ptr::null_mut(), 0);
+            scan
         });
-        let open = std::marker::PhantomData;
-        let mut search = Self { snapshot, scan, key, row: Row::empty(table), memory, open };
-        search.restart();
-        search
-    }
-
-    fn restart(&mut self) {
-        let (scan, key) = (self.scan, &raw mut self.key);
-        // SAFETY: a scan with one key.
-        self.memory.run(|| unsafe {
-            pg_sys::index_rescan(scan, key, 1, std::ptr::null_mut(), 0);
-        });
+        Self { scan, row: Row::empty(table), memory, open: std::marker::PhantomData }
     }
 
     /// The next row, until another one is asked for.
     fn next_row(&mut self) -> Option<&Row> {
+        check_interrupts();
         let (scan, slot) = (self.scan, self.row.raw());
         let forward = pg_sys::ScanDirection::ForwardScanDirection;
         // SAFETY: a scan that was started, and a slot for the rows of its table.
-        while self.memory.run(|| unsafe { pg_sys::index_getnext_slot(scan, forward, slot) }) {
-            check_interrupts();
-            if !self.snapshot.waited() {
-                return Some(&self.row);
-            }
-            self.restart();
-        }
-        None
+        let is_there =
+            self.memory.run(|| unsafe { pg_sys::index_getnext_slot(scan, forward, slot) });
+        is_there.then_some(&self.row)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::Lock;
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::versions::{self, Entries, UpdateIndexes};
+use crate::pg::versions;
 
 impl Open {
     /// Its indexes, locked and opened.
@@ -112,23 +112,7 @@ impl Open {
         assert!(row.is_of(self), "a row of the table");
         // SAFETY: an open table, and a row of it, as was asserted.
         unsafe { pg_sys::simple_table_tuple_insert(self.raw(), row.raw()) };
-        indexes.iter().for_each(|index| index.insert(self, row, Entries::All));
-    }
-
-    /// Puts `row` in the place of `old`, which was found in this table.
-    pub fn update(&self, old: &Row, row: &Row, indexes: &[OpenIndex]) {
-        assert!(old.is_of(self) && row.is_of(self), "rows of the table");
-        let mut entries = UpdateIndexes::default();
-        // SAFETY: an open table, and rows of it, as was asserted. Nothing is dropped in the closure.
-        let result = unsafe {
-            let place = &raw mut (*old.raw()).tts_tid;
-            let (table, row_slot) = (self.raw(), row.raw());
-            pg_guard_ffi_boundary(|| versions::tuple_update(table, place, row_slot, &mut entries))
-        };
-        result.into_iter().for_each(|result| self.check_written(result));
-        if let Some(entries) = Entries::of(entries) {
-            indexes.iter().for_each(|index| index.insert(self, row, entries));
-        }
+        indexes.iter().for_each(|index| index.insert(self, row));
     }
 
     /// Deletes a row that was found in this table.

@@ -103,27 +103,6 @@ const fn data_offset() -> usize {
     (std::mem::size_of::<pg_sys::ArrayType>() + 2 * std::mem::size_of::<i32>()).next_multiple_of(8)
 }
 
-/// The elements of an array of any type, without its nulls.
-///
-/// # Safety
-/// `datum` must be a non-null array.
-pub unsafe fn elements(datum: Datum) -> Result<Vec<Datum>> {
-    // SAFETY: an array, as the caller promises; they are collected in this memory context.
-    let each = unsafe { each_element(datum) };
-    let mut all = memory::with_capacity(each.len())?;
-    all.extend(each.flatten());
-    Ok(all)
-}
-
-/// The elements of an array of any type, in their places.
-///
-/// # Safety
-/// `datum` must be a non-null array.
-pub unsafe fn nullable_elements(datum: Datum) -> Result<Vec<Option<Datum>>> {
-    // SAFETY: an array, as the caller promises; they are collected in this memory context.
-    memory::collect(unsafe { each_element(datum) }).map_err(Into::into)
-}
-
 /// The elements of an array of any type, one by one, where they are.
 ///
 /// # Safety

@@ -38,15 +38,6 @@ pub unsafe fn from_cstring(pointer: *const std::ffi::c_char) -> String {
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
-/// The bytes of a `cstring` datum, in the database's encoding.
-///
-/// # Safety
-/// `datum` must be a non-null `cstring`, valid for `'a`.
-pub unsafe fn cstring_bytes<'a>(datum: Datum) -> &'a [u8] {
-    // SAFETY: the caller promises a NUL-terminated string.
-    unsafe { CStr::from_ptr(datum.cast_mut_ptr()) }.to_bytes()
-}
-
 /// A `cstring` datum of bytes in the database's encoding, which have no NUL.
 pub fn write_cstring(bytes: &[u8]) -> Datum {
     allocatable(bytes.len() + 1);
