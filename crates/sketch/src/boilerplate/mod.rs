@@ -17,6 +17,3 @@ mod shared;
 pub use counted::{Boilerplate, counted};
 pub use documents::{CHOSEN, OriginSample, Shingled};
 pub use shared::{HashesOf, LEAST, Sampled, shared_by_many};
-
-#[cfg(test)]
-mod tests;

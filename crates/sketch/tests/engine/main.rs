@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod bands;
+mod boilerplate;
 mod clusters;
 mod common;
 mod common_passages;

@@ -4,8 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::{Boilerplate, CHOSEN, OriginSample, Sampled, Shingled, counted, shared_by_many};
-use crate::hash::mix::mix64;
+use sketch::boilerplate::{
+    Boilerplate, CHOSEN, OriginSample, Sampled, Shingled, counted, shared_by_many,
+};
+use sketch::{Config, Normalization};
+
+use crate::common::mix64;
 
 /// The shingles that more than a fifth of some sets have, and at least five.
 fn naive_shared(sets: &[BTreeSet<u64>]) -> Vec<u64> {
@@ -104,8 +108,7 @@ fn shingles_that_do_not_fit_are_counted_in_parts() {
 
 #[test]
 fn fingerprints_are_those_of_normalised_texts_and_of_sets() {
-    let config = crate::Config::default();
-    let config = config.with_normalization(crate::Normalization::plain()).unwrap();
+    let config = Config::default().with_normalization(Normalization::plain()).unwrap();
     let text = |text| Shingled::Text(&config, text).fingerprint(&mut || ()).unwrap();
     assert_eq!(text("Read  more"), text("read more"));
     assert_ne!(text("read more"), text("read less"));
