@@ -5,7 +5,6 @@
 //! signed, and when those that share a bucket are brought together. From there on a document is the set of the shingles
 //! that count. Texts and boilerplate that memory does not hold are in files.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use pgrx::pg_sys::{Datum, Oid};
@@ -107,14 +106,15 @@ impl Collecting {
         let mut texts = Spool::new(memory / 2);
         let judged = judged(chosen, reader, rows, &mut texts)?;
         // What is at hand has a table.
-        let mut found = Spool::new(memory / 4);
+        let mut hashes = Spool::new(memory / 4);
         let last = judged.last().map_or(0, |place| place.origin as usize + 1);
-        let mut places = memory::filled((0, 0), last)?;
+        let mut found = memory::filled(Found::default(), last)?;
         // Half for texts, and half for what is counted.
         let counter =
             ShingleCounter { reader, config: &config, memory: counting / 2 / crew.size() };
         let mut take = |(origin, shared): (u32, Vec<u64>)| -> Result<()> {
-            places[origin as usize] = (found.append(&shared)?, shared.len());
+            let (place, count) = (hashes.append(&shared)?, shared.len());
+            found[origin as usize] = Found { place, count, at_hand: None };
             Ok(())
         };
         let is_large = |sample: &&[JudgedText]| {
@@ -145,9 +145,8 @@ impl Collecting {
             Ok((sample.origin, counter.shared(&sample.texts, &mut read, check)?))
         };
         crew.each(&mut next, &compute, &mut take)?;
-        let (cache, memory) = (HashMap::new(), memory - memory / 4);
-        let rooms = Rooms::default();
-        Ok(Boilerplates { reader, config, origins, places, found, cache, held: 0, memory, rooms })
+        let (memory, rooms) = (memory - memory / 4, Rooms::default());
+        Ok(Boilerplates { reader, config, origins, found, hashes, held: 0, memory, rooms })
     }
 }
 
@@ -250,14 +249,23 @@ pub struct Boilerplates {
     config: Config,
     /// The number of the origin of each document.
     origins: Vec<u32>,
-    /// For each origin the place of its shingles, and how many they are.
-    places: Vec<(u64, usize)>,
-    found: Spool<u64>,
-    /// As many as memory holds, and their bytes.
-    cache: HashMap<u32, Arc<Boilerplate>>,
+    /// By origin.
+    found: Vec<Found>,
+    /// Those of all origins.
+    hashes: Spool<u64>,
+    /// The bytes of those that are at hand.
     held: usize,
     memory: usize,
     rooms: Rooms,
+}
+
+/// The shingles of an origin that do not count.
+#[derive(Clone, Default)]
+struct Found {
+    /// The place of their hashes, and their number.
+    place: u64,
+    count: usize,
+    at_hand: Option<Arc<Boilerplate>>,
 }
 
 /// Room for a document.
@@ -273,10 +281,10 @@ impl Boilerplates {
         self.origins[document as usize]
     }
 
-    /// The place and the number of the shingles of an origin that do not count, if there are any that are not at hand.
+    /// The shingles of an origin that do not count, if there are any that are not at hand.
     fn to_read(&self, origin: u32) -> Option<(u64, usize)> {
-        let place = self.places.get(origin as usize).filter(|(_, count)| *count > 0);
-        place.filter(|_| !self.cache.contains_key(&origin)).copied()
+        let found = self.found.get(origin as usize)?;
+        (found.count > 0 && found.at_hand.is_none()).then_some((found.place, found.count))
     }
 
     /// True if [`Self::of_origin`] will forget what is at hand, whose memory stays with those who still use it.
@@ -287,19 +295,17 @@ impl Boilerplates {
 
     /// The boilerplate of the documents of an origin; `None` if all counts.
     pub fn of_origin(&mut self, origin: u32) -> Result<Option<Arc<Boilerplate>>> {
-        let Some((place, count)) = self.to_read(origin) else {
-            return Ok(self.cache.get(&origin).cloned());
-        };
-        if self.is_full_for(origin) {
-            self.cache.clear();
-            self.held = 0;
+        if let Some((place, count)) = self.to_read(origin) {
+            if self.is_full_for(origin) {
+                self.found.iter_mut().for_each(|found| found.at_hand = None);
+                self.held = 0;
+            }
+            let mut hashes = Vec::new();
+            self.hashes.copy(place, count, &mut hashes)?;
+            self.found[origin as usize].at_hand = Some(Arc::new(Boilerplate::new(&hashes)?));
+            self.held += Boilerplate::bytes(count);
         }
-        let mut hashes = Vec::new();
-        self.found.copy(place, count, &mut hashes)?;
-        let read = Arc::new(Boilerplate::new(&hashes)?);
-        self.held += Boilerplate::bytes(count);
-        memory::insert_at(&mut self.cache, origin, read.clone())?;
-        Ok(Some(read))
+        Ok(self.found.get(origin as usize).and_then(|found| found.at_hand.clone()))
     }
 
     /// Replaces `out` by the hashes of what counts of a document of an origin.

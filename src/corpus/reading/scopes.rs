@@ -1,7 +1,6 @@
 //! Scopes: values of a column within which alone documents are compared, numbered.
 
-use std::collections::HashMap;
-
+use ahash::AHashMap;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::{ElementHash, hash128, memory};
@@ -16,7 +15,7 @@ use crate::pg::type_storage::TypeStorage;
 pub struct Scopes {
     columns: Vec<ScopeColumn>,
     /// Scopes of several columns, by a hash of the numbers of their values.
-    rows: HashMap<u128, u32>,
+    rows: AHashMap<u128, u32>,
     context: Memory,
 }
 
@@ -25,10 +24,10 @@ struct ScopeColumn {
     equality: Equality,
     /// Values whose equality is that of their bytes, by a hash of these. Two of a billion values have the same hash
     /// with probability 1e-21.
-    images: HashMap<u128, u32>,
+    images: AHashMap<u128, u32>,
     /// Of other types, within [`of_scopes`]: the value added last for a hash; values by number, and the value before
     /// each of the same hash.
-    last: HashMap<u64, u32>,
+    last: AHashMap<u64, u32>,
     values: Vec<(Datum, Option<u32>)>,
 }
 
@@ -88,12 +87,12 @@ impl Scopes {
     pub fn of_argument(argument: &str, columns: &[(Oid, Oid)]) -> Result<Self> {
         let column = |&(type_oid, collation): &(Oid, Oid)| -> Result<ScopeColumn> {
             let equality = Equality::of(argument, type_oid, collation)?;
-            let (images, last, values) = (HashMap::new(), HashMap::new(), Vec::new());
+            let (images, last, values) = (AHashMap::new(), AHashMap::new(), Vec::new());
             Ok(ScopeColumn { equality, images, last, values })
         };
         Ok(Self {
             columns: columns.iter().map(column).collect::<Result<_>>()?,
-            rows: HashMap::new(),
+            rows: AHashMap::new(),
             context: Memory::scratch(c"minlsh scopes"),
         })
     }
@@ -105,26 +104,27 @@ impl Scopes {
 
     /// The scope of a row, by its value of each column; `None` if one is NULL, which equals nothing.
     pub fn of(&mut self, value: impl Fn(usize) -> Option<Datum>) -> Result<Option<Scope>> {
-        let mut numbers = Vec::new();
-        for (place, column) in self.columns.iter_mut().enumerate() {
-            let Some(value) = value(place) else { return Ok(None) };
-            let number = column.number(value, &self.context)?;
-            memory::push(&mut numbers, number)?;
-        }
-        Ok(Some(match numbers[..] {
-            [] => Scope::ALL,
-            [number] => Scope(number),
-            _ => {
-                let bytes: Vec<u8> =
-                    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
-                Scope(number_of(&mut self.rows, hash128(&bytes))?)
+        let Self { columns, rows, context } = self;
+        let number = |place: usize, column: &mut ScopeColumn| {
+            value(place).map(|value| column.number(value, context)).transpose()
+        };
+        match &mut columns[..] {
+            [] => Ok(Some(Scope::ALL)),
+            [column] => Ok(number(0, column)?.map(Scope)),
+            columns => {
+                let mut bytes = Vec::new();
+                for (place, column) in columns.iter_mut().enumerate() {
+                    let Some(number) = number(place, column)? else { return Ok(None) };
+                    memory::extend(&mut bytes, &number.to_ne_bytes())?;
+                }
+                Ok(Some(Scope(number_of(rows, hash128(&bytes))?)))
             }
-        }))
+        }
     }
 }
 
 /// The number of a hash: the next one, if it is new.
-fn number_of(numbers: &mut HashMap<u128, u32>, hash: u128) -> Result<u32> {
+fn number_of(numbers: &mut AHashMap<u128, u32>, hash: u128) -> Result<u32> {
     if let Some(known) = numbers.get(&hash) {
         return Ok(*known);
     }

@@ -15,13 +15,15 @@ const MOVES: usize = 100;
 
 /// The shingles of an origin that do not count.
 ///
-/// Each hash is at one of two places (cuckoo hashing: Pagh, Rodler 2004). Both are read without a branch, since whether
-/// a shingle counts is as good as random. Most shingles count, so a bit filter that fits the cache is asked first.
+/// Each hash is in one of two buckets of two (cuckoo hashing: Pagh, Rodler 2004; Dietzfelbinger, Weidling 2007). All
+/// four places are read without a branch, since whether a shingle counts is as good as random. Most shingles count, so
+/// a bit filter that fits the cache is asked first. Both are small: documents of different origins alternate, and each
+/// time they are fetched from memory.
 pub struct Boilerplate {
     /// One bit of so many is set that most of those of other hashes are not.
     bits: Vec<u64>,
-    /// Half of the places or more are free.
-    table: Vec<u64>,
+    /// One of five places or more is free.
+    buckets: Vec<[u64; 2]>,
     /// The number in free places, which no hash is.
     free: u64,
     /// Hashes without a place: hardly ever one.
@@ -37,9 +39,9 @@ impl Boilerplate {
         // The least number that no hash is.
         let free = (0..).zip(hashes).find(|(number, hash)| number != *hash);
         let free = free.map_or(hashes.len() as u64, |(number, _)| number);
-        let table = memory::filled(free, Self::places(hashes.len()))?;
+        let buckets = memory::filled([free; 2], Self::buckets(hashes.len()))?;
         let bits = memory::filled(0, Self::words(hashes.len()))?;
-        let mut own = Self { bits, table, free, others: Vec::new() };
+        let mut own = Self { bits, buckets, free, others: Vec::new() };
         hashes.iter().try_for_each(|hash| own.add(*hash))?;
         Ok(own)
     }
@@ -47,29 +49,30 @@ impl Boilerplate {
     fn add(&mut self, mut hash: u64) -> Result<(), Error> {
         let (word, bit) = place_in_filter(hash, &self.bits);
         self.bits[word] |= bit;
-        let mut at = self.places_of(hash)[0];
-        for _ in 0..MOVES {
-            let before = std::mem::replace(&mut self.table[at], hash);
-            if before == self.free {
+        let mut at = self.buckets_of(hash)[0];
+        for moves in 0..MOVES {
+            let bucket = &mut self.buckets[at];
+            if let Some(place) = bucket.iter_mut().find(|place| **place == self.free) {
+                *place = hash;
                 return Ok(());
             }
-            // Whoever was there goes to the other place.
-            hash = before;
-            let [first, second] = self.places_of(hash);
+            // Whoever was there goes to the other bucket.
+            hash = std::mem::replace(&mut bucket[moves / 2 % 2], hash);
+            let [first, second] = self.buckets_of(hash);
             at = if at == first { second } else { first };
         }
         memory::push(&mut self.others, hash)
     }
 
-    /// The two places of a hash: by some of its lowest bits, and of its highest.
+    /// The two buckets of a hash: by its lower half, and by its upper.
     #[inline(always)]
-    fn places_of(&self, hash: u64) -> [usize; 2] {
-        let last = self.table.len() - 1;
-        [hash as usize & last, (hash >> 32) as usize & last]
+    fn buckets_of(&self, hash: u64) -> [usize; 2] {
+        let count = self.buckets.len() as u64;
+        [hash & u64::from(u32::MAX), hash >> 32].map(|half| (half * count >> 32) as usize)
     }
 
-    fn places(count: usize) -> usize {
-        (2 * count).next_power_of_two().max(2)
+    fn buckets(count: usize) -> usize {
+        count / 8 * 5 + 4
     }
 
     /// The number of words of bits for so many shingles: sixteen bits for each.
@@ -80,24 +83,25 @@ impl Boilerplate {
     /// The number of bytes that so many shingles take.
     #[must_use]
     pub fn bytes(count: usize) -> usize {
-        (Self::places(count) + Self::words(count)) * size_of::<u64>()
+        (2 * Self::buckets(count) + Self::words(count)) * size_of::<u64>()
     }
 
-    /// Has the processor fetch it while a document is cut into shingles: documents of different origins alternate.
+    /// Has the processor fetch it while a document is cut into shingles.
     fn fetch(&self) {
         /// Words that the cache holds beside a document.
         const FEW: usize = 2048;
         let level = Level::best();
         level.fetch(&self.bits[..self.bits.len().min(FEW)]);
-        level.fetch(&self.table[..self.table.len().min(FEW)]);
+        level.fetch(&self.buckets[..self.buckets.len().min(FEW / 2)]);
     }
 
     /// True if a shingle is in it.
     #[inline(always)]
     #[must_use]
     pub fn has(&self, hash: u64) -> bool {
-        let [first, second] = self.places_of(hash).map(|place| self.table[place] == hash);
-        ((first | second) & (hash != self.free)) | self.others.contains(&hash)
+        let [[a, b], [c, d]] = self.buckets_of(hash).map(|bucket| self.buckets[bucket]);
+        let is_there = (a == hash) | (b == hash) | (c == hash) | (d == hash);
+        (is_there & (hash != self.free)) | self.others.contains(&hash)
     }
 }
 
@@ -151,6 +155,11 @@ fn leave_out(boilerplate: &Boilerplate, hashes: &mut Vec<u64>, check: Check) {
 
 /// True if there are fewer distinct hashes than make a document by themselves.
 fn has_few(hashes: &[u64]) -> bool {
+    // Hashes that end differently are distinct, and of so many nearly always enough do.
+    let ends = hashes.iter().take(4 * LITTLE).fold(0_u64, |ends, hash| ends | 1 << (hash % 64));
+    if ends.count_ones() as usize >= LITTLE {
+        return false;
+    }
     let mut seen = [0; LITTLE];
     let mut count = 0;
     for &hash in hashes {
