@@ -19,15 +19,20 @@ use crate::hash::xxh3::{
 use super::classes::BLOCK;
 use super::kernels::kernels;
 use super::portable::{Draws, Packed, WantedDraws};
-use super::ranges::{CONTROL, Fetched, REVERSE};
+use super::ranges::{self, CONTROL, Fetched, REVERSE};
 
 const LANES: usize = 4;
 
 kernels!("avx2,bmi1,bmi2,lzcnt,popcnt");
 
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) fn ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]) {
+    ranges::grouped(bytes, starts, ends, out, |ranges, out| fetched_ranges(ranges, out));
+}
+
 /// XXH3_64 of the first `out.len()` ranges, a multiple of 4; of those longer than 16 bytes it is anything.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) fn ranges(ranges: &Fetched, out: &mut [u64]) {
+fn fetched_ranges(ranges: &Fetched, out: &mut [u64]) {
     let (lows, _) = ranges.low.as_chunks();
     let (highs, _) = ranges.high.as_chunks();
     let (lengths, _) = ranges.length.as_chunks();

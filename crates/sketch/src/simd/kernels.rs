@@ -13,11 +13,16 @@ macro_rules! kernels {
             work()
         }
 
+        #[target_feature(enable = $features)]
+        pub(super) fn windows(bytes: &[u8], width: usize, out: &mut [u64]) {
+            ranges::padded(bytes, width, out, |bytes, out| steps_of_windows(bytes, width, out));
+        }
+
         /// XXH3_64 of the windows of `width` (1 to 16) bytes that start at the first `out.len()` bytes. Needs a
         /// multiple of [`STEP`](super::ranges::STEP) windows, and
         /// [`READ_AHEAD`](super::ranges::READ_AHEAD) bytes from the last step on.
         #[target_feature(enable = $features)]
-        pub(super) fn windows(bytes: &[u8], width: usize, out: &mut [u64]) {
+        fn steps_of_windows(bytes: &[u8], width: usize, out: &mut [u64]) {
             let control = load_bytes(&CONTROL[width]);
             let (steps, _) = out.as_chunks_mut::<LANES>();
             let starts = (0..).step_by(LANES);

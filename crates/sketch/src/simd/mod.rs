@@ -31,12 +31,8 @@ mod kernels;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod ranges;
-#[cfg(test)]
-mod tests;
 
 use std::fmt;
-
-use crate::hash::xxh3;
 
 pub(crate) use classes::{BLOCK as CLASSES_BLOCK, CharSet, SINGLE, WordClasses};
 use portable::Draws;
@@ -67,6 +63,21 @@ impl fmt::Display for Level {
             Instructions::Avx512 => "avx512",
         })
     }
+}
+
+/// Calls a kernel in the form of a level: each module of instructions has all of them, by these names.
+macro_rules! kernel {
+    ($level:expr, $kernel:ident($($argument:expr),*)) => {
+        match $level.0 {
+            Instructions::Portable => portable::$kernel($($argument),*),
+            // SAFETY: `Level` is made by `available` and `best` alone, which have found that the CPU has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { avx2::$kernel($($argument),*) },
+            // SAFETY: `Level` is made by `available` and `best` alone, which have found that the CPU has AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { avx512::$kernel($($argument),*) },
+        }
+    };
 }
 
 impl Level {
@@ -103,46 +114,13 @@ impl Level {
     /// Fills `out` with XXH3_64 of the windows of `width` bytes that start at
     /// the first `out.len()` bytes, which there must be.
     pub(crate) fn windows(self, bytes: &[u8], width: usize, out: &mut [u64]) {
-        match self.0 {
-            Instructions::Portable => xxh3::windows(bytes, width, out),
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => ranges::padded(bytes, width, out, |bytes, out| {
-                // SAFETY: the level exists, so the CPU has AVX2.
-                unsafe { avx2::windows(bytes, width, out) }
-            }),
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => ranges::padded(bytes, width, out, |bytes, out| {
-                // SAFETY: the level exists, so the CPU has AVX-512.
-                unsafe { avx512::windows(bytes, width, out) }
-            }),
-        }
+        kernel!(self, windows(bytes, width, out));
     }
 
     /// Fills `out` with XXH3_64 of the bytes of each range, from its start up to its end. Starts
     /// and ends are in ascending order, and there are at least as many as `out` has room.
     pub(crate) fn ranges(self, bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]) {
-        match self.0 {
-            Instructions::Portable => {
-                for ((&start, &end), out) in starts.iter().zip(ends).zip(out) {
-                    *out = xxh3::hash(&bytes[start as usize..end as usize]);
-                }
-            }
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => self.compiled(
-                #[inline(always)]
-                || {
-                    ranges::grouped(bytes, starts, ends, out, |ranges, out| {
-                        // SAFETY: the level exists, so the CPU has AVX2.
-                        unsafe { avx2::ranges(ranges, out) }
-                    });
-                },
-            ),
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => {
-                // SAFETY: the level exists, so the CPU has AVX-512.
-                unsafe { avx512::ranges(bytes, starts, ends, out) }
-            }
-        }
+        kernel!(self, ranges(bytes, starts, ends, out));
     }
 
     /// Writes the numbers of the bits that are set, each with `first` added, to the front of
@@ -170,15 +148,7 @@ impl Level {
     /// compiler makes vectors of takes the widest.
     #[inline]
     pub(crate) fn compiled<T>(self, work: impl FnOnce() -> T) -> T {
-        match self.0 {
-            Instructions::Portable => work(),
-            // SAFETY: the level exists, so the CPU has AVX2.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { avx2::compiled(work) },
-            // SAFETY: the level exists, so the CPU has AVX-512.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { avx512::compiled(work) },
-        }
+        kernel!(self, compiled(work))
     }
 
     /// Has the processor fetch values that are read soon.
@@ -198,15 +168,7 @@ impl Level {
     /// The uppermost bit of each byte of a block, the first as the lowest.
     #[inline(always)]
     pub(crate) fn upper_bits(self, block: &[u8; CLASSES_BLOCK]) -> u64 {
-        match self.0 {
-            Instructions::Portable => classes::upper_bits(block),
-            // SAFETY: the level exists, so the CPU has AVX2.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { avx2::upper_bits(block) },
-            // SAFETY: the level exists, so the CPU has AVX-512.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { avx512::upper_bits(block) },
-        }
+        kernel!(self, upper_bits(block))
     }
 
     /// A bit for each byte of a block, the first as the lowest: whether it `is` one that is asked for.
@@ -284,7 +246,8 @@ impl Level {
                 continue;
             }
             for block in part.chunks(BLOCK) {
-                let count = self.draw(&draws, block, packed);
+                // The wanted draws come to the front of `packed`.
+                let count = kernel!(self, draw(&draws, block, packed));
                 portable::lower(&packed[..count], slots);
             }
         }
@@ -293,28 +256,7 @@ impl Level {
     /// Lowers each of `minima` to the least `a * lo32(h) + b` of its function.
     /// The three slices are equally long, a multiple of [`SLOT_LANES`].
     pub(crate) fn affine_min(self, hashes: &[u64], a: &[u32], b: &[u32], minima: &mut [u32]) {
-        match self.0 {
-            Instructions::Portable => portable::affine_min(hashes, a, b, minima),
-            // SAFETY: the level exists, so the CPU has AVX2.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { avx2::affine_min(hashes, a, b, minima) },
-            // SAFETY: the level exists, so the CPU has AVX-512.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { avx512::affine_min(hashes, a, b, minima) },
-        }
-    }
-
-    /// Writes the wanted draws of at most [`BLOCK`] hashes to the front of `packed` and returns their number.
-    fn draw(self, draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize {
-        match self.0 {
-            Instructions::Portable => draws.portable(hashes, packed, 0),
-            // SAFETY: the level exists, so the CPU has AVX2.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { avx2::draw(draws, hashes, packed) },
-            // SAFETY: the level exists, so the CPU has AVX-512.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { avx512::draw(draws, hashes, packed) },
-        }
+        kernel!(self, affine_min(hashes, a, b, minima));
     }
 }
 
@@ -343,4 +285,38 @@ fn has_avx512() -> bool {
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512vbmi")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::mix::mix64;
+
+    #[test]
+    fn hashes_are_parted_by_the_bits_of_a_filter() {
+        for level in Level::available() {
+            for seed in 0..200 {
+                let hashes: Vec<u64> =
+                    (0..seed * 7 % 257).map(|i| mix64(mix64(seed) + i)).collect();
+                let mut filter = vec![0; 1 << (seed % 7)];
+                for hash in hashes.iter().filter(|hash| **hash % 3 == seed % 3) {
+                    let (word, bit) = place_in_filter(*hash, &filter);
+                    filter[word] |= bit;
+                }
+                let is_set = |hash: &u64| {
+                    let (word, bit) = place_in_filter(*hash, &filter);
+                    filter[word] & bit > 0
+                };
+                let (with, without): (Vec<u64>, Vec<u64>) =
+                    hashes.iter().partition(|hash| is_set(hash));
+                let (mut parted, mut others) = (hashes.clone(), NOTHING_PACKED);
+                let (count, other) = level.part(&mut parted, &filter, &mut others);
+                assert_eq!(
+                    (&parted[..count], &others[..other]),
+                    (&without[..], &with[..]),
+                    "{level}: {seed}"
+                );
+            }
+        }
+    }
 }

@@ -6,7 +6,10 @@
 //! part has little left to do; and draws that cannot lower any slot are left out early. In the first round those are
 //! the draws above the greatest slot, soon most of them; in later rounds those to slots filled before, nearly all.
 
+pub(super) use super::classes::upper_bits;
 use crate::hash::mix::{GOLDEN, mix64};
+use crate::hash::xxh3;
+pub(super) use crate::hash::xxh3::windows;
 
 /// A slot without a value; every value is smaller.
 pub(crate) const EMPTY: u32 = u32::MAX;
@@ -24,6 +27,16 @@ const WORTH_FILTERING: u32 = (1 << 28) / 4 * 3;
 
 /// Slots that a bitmap covers.
 const BITMAP_SLOTS: usize = 256;
+
+pub(super) fn compiled<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
+
+pub(super) fn ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]) {
+    for ((&start, &end), out) in starts.iter().zip(ends).zip(out) {
+        *out = xxh3::hash(&bytes[start as usize..end as usize]);
+    }
+}
 
 /// The word and the bit of a hash in a filter, whose words are a power of two.
 #[inline(always)]
@@ -154,6 +167,11 @@ impl Draws {
             lower_one(slots, self.slot(hash), hash as u32 >> 4);
         }
     }
+}
+
+/// Writes the wanted draws of at most [`BLOCK`] hashes to the front of `packed` and returns their number.
+pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize {
+    draws.portable(hashes, packed, 0)
 }
 
 /// Lowers to its value the slot of each packed draw.
