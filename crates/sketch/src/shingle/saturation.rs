@@ -1,7 +1,5 @@
 //! Texts that are too long for their shingles: any two of them have most shingles in common.
 
-use std::collections::HashMap;
-
 use crate::config::Config;
 use crate::error::Error;
 use crate::limits::{Check, MAX_SHINGLE_SIZE};
@@ -36,16 +34,18 @@ pub fn saturated(config: &Config, text: &str, check: Check) -> Result<Option<usi
     if text.len() < LONG || config.unit() != Unit::Char {
         return Ok(None);
     }
-    let mut letters = Letters::default();
+    let mut letters = Vec::new();
     let stride = text.len() / PIECES;
     for piece in 0..PIECES {
         let start = text.floor_char_boundary(piece * stride);
         let end = text.floor_char_boundary(start + PIECE);
-        letters.add(&normalize_text(config, &text[start..end], check)?)?;
+        for c in normalize_text(config, &text[start..end], check)?.chars() {
+            memory::push(&mut letters, c)?;
+        }
     }
     // As many characters as the pieces have for their bytes.
-    let length = text.len() as f64 * letters.total as f64 / (PIECES * PIECE) as f64;
-    let entropy = letters.entropy();
+    let length = text.len() as f64 * letters.len() as f64 / (PIECES * PIECE) as f64;
+    let entropy = entropy(&mut letters);
     let similarity = |size: usize| {
         let share = 1.0 - (-length / (entropy * size as f64).exp2()).exp();
         share / (2.0 - share)
@@ -58,41 +58,13 @@ pub fn saturated(config: &Config, text: &str, check: Check) -> Result<Option<usi
     Ok(Some(better.unwrap_or(MAX_SHINGLE_SIZE)))
 }
 
-struct Letters {
-    ascii: [u32; 128],
-    others: HashMap<char, u32>,
-    total: u32,
-}
-
-impl Default for Letters {
-    fn default() -> Self {
-        Self { ascii: [0; 128], others: HashMap::new(), total: 0 }
-    }
-}
-
-impl Letters {
-    fn add(&mut self, text: &str) -> Result<(), Error> {
-        for c in text.chars() {
-            self.total += 1;
-            match self.ascii.get_mut(c as usize) {
-                Some(count) => *count += 1,
-                None => {
-                    let count = self.others.get(&c).copied().unwrap_or(0);
-                    memory::insert_at(&mut self.others, c, count + 1)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// In bits for each character.
-    fn entropy(&self) -> f64 {
-        let counts = self.ascii.iter().chain(self.others.values());
-        let total = f64::from(self.total);
-        let bits = |count: &u32| {
-            let share = f64::from(*count) / total;
-            -share * share.log2()
-        };
-        counts.filter(|count| **count > 0).map(bits).sum()
-    }
+/// The entropy of each of some letters, in bits.
+fn entropy(letters: &mut [char]) -> f64 {
+    letters.sort_unstable();
+    let total = letters.len() as f64;
+    letters
+        .chunk_by(|a, b| a == b)
+        .map(|same| same.len() as f64 / total)
+        .map(|share| -share * share.log2())
+        .sum()
 }

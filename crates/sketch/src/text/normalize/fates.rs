@@ -13,73 +13,54 @@ use crate::error::Error;
 use crate::memory;
 use crate::simd::{CharSet, SINGLE};
 
-/// The result of the steps for a character, as a number. Unless a kind says otherwise, a text can be cut before the
-/// character: what stands before it cannot matter.
-///
-/// It is 0 for a character that stays, as nearly all do. The upper byte is the kind, the byte below it the length of
-/// the result in bytes, the lower half the result: up to four bytes in UTF-8, first byte lowest.
+/// The result of the steps for a character. Unless it says otherwise, a text can be cut before the character, and what
+/// stands there cannot matter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct FateEntry(u64);
-
-impl FateEntry {
-    const SAME: Self = Self(0);
+pub(super) enum Fate {
+    /// It stays, as nearly all do.
+    Same,
     /// It becomes one character, which takes no more bytes.
-    const BECOMES: u64 = 1;
+    Becomes([u8; 4], u8),
     /// It becomes several characters, which take no more bytes.
-    const EXPANDS: u64 = 2;
+    Expands([u8; 4], u8),
     /// It is removed; its neighbours become each other's. No text is cut before it.
-    const REMOVED: u64 = 3;
-    /// A mark, which composes with nothing; the lower half is its combining class. It stays where it is between a
-    /// character that stays one and another at which a text can be cut, and behind marks like it whose class is not
-    /// greater. No text is cut before it.
-    const FOLLOWS: u64 = 4;
-    /// A longer result; the lower half is its number in the page.
-    const GROWS: u64 = 5;
+    Removed,
+    /// A mark, which composes with nothing, by its combining class. It stays where it is between a character that stays
+    /// one and another at which a text can be cut, and behind marks like it whose class is not greater. No text is cut
+    /// before it.
+    Follows(u8),
+    /// It takes more bytes: the text of this number in the page.
+    Grows(u32),
     /// It may act on what stands before it. No text is cut before it.
-    const DEPENDS: Self = Self(6 << 56);
-    /// It may act on what stands before it, but stays as it is by itself.
-    const STAYS: u64 = 7;
+    Depends,
+    /// The same, but it stays as it is by itself.
+    Stays,
+}
 
-    pub(super) const fn is_same(self) -> bool {
-        self.0 == 0
-    }
-
-    const fn kind(self) -> u64 {
-        self.0 >> 56
-    }
-
+impl Fate {
     /// The bytes that replace the character, and their number, if there is room for them.
     pub(super) const fn in_place(self) -> Option<([u8; 4], usize)> {
-        match self.kind() {
-            Self::BECOMES | Self::EXPANDS | Self::REMOVED => {
-                Some(((self.0 as u32).to_le_bytes(), (self.0 >> 48) as usize & 7))
+        match self {
+            Self::Becomes(bytes, length) | Self::Expands(bytes, length) => {
+                Some((bytes, length as usize))
             }
+            Self::Removed => Some(([0; 4], 0)),
             _ => None,
         }
     }
 
-    /// The combining class of a mark that follows.
-    pub(super) const fn follows(self) -> Option<u8> {
-        if self.kind() == Self::FOLLOWS { Some(self.0 as u8) } else { None }
-    }
-
-    /// True if nothing but its neighbours changes the character.
-    pub(super) const fn is_alone(self) -> bool {
-        matches!(self.kind(), Self::FOLLOWS | Self::STAYS)
-    }
-
-    /// True if a mark that follows can be behind this.
+    /// True if a mark of a combining class that follows can be behind this.
     pub(super) const fn precedes(self, class: u8) -> bool {
-        match self.kind() {
-            0 | Self::BECOMES => true,
-            Self::FOLLOWS => self.0 as u8 <= class,
+        match self {
+            Self::Same | Self::Becomes(..) => true,
+            Self::Follows(own) => own <= class,
             _ => false,
         }
     }
 
     /// True if a text can be cut before such a character.
     pub(super) const fn is_cut(self) -> bool {
-        matches!(self.kind(), 0 | Self::BECOMES | Self::EXPANDS | Self::GROWS)
+        matches!(self, Self::Same | Self::Becomes(..) | Self::Expands(..) | Self::Grows(_))
     }
 }
 
@@ -88,13 +69,13 @@ const PAGE: usize = 256;
 const PAGES: usize = (char::MAX as usize + 1) / PAGE;
 
 struct Page {
-    entries: [FateEntry; PAGE],
+    entries: [Fate; PAGE],
     /// The results that take more bytes than their characters.
     longer: Vec<String>,
 }
 
 /// That of characters which all stay.
-static SAME: Page = Page { entries: [FateEntry::SAME; PAGE], longer: Vec::new() };
+static SAME: Page = Page { entries: [Fate::Same; PAGE], longer: Vec::new() };
 
 /// Characters of a word of [`FateTable::same`].
 const WORD: usize = u64::BITS as usize;
@@ -153,9 +134,9 @@ impl FateTable {
     /// Applies the steps to the character of a code. Without memory for its page, nothing is
     /// known of it; nor of what is not a character.
     #[inline(always)]
-    pub(super) fn entry(&self, code: u32) -> FateEntry {
+    pub(super) fn entry(&self, code: u32) -> Fate {
         let code = code as usize;
-        let Some(page) = self.pages.get(code / PAGE) else { return FateEntry::DEPENDS };
+        let Some(page) = self.pages.get(code / PAGE) else { return Fate::Depends };
         match page.get() {
             Some(page) => page.entries[code % PAGE],
             None => self.filled(code),
@@ -165,19 +146,19 @@ impl FateTable {
     /// The result if it takes more bytes than its character; nothing otherwise.
     pub(super) fn longer(&self, c: char) -> &str {
         let entry = self.entry(u32::from(c));
-        let page = self.pages[c as usize / PAGE].get().filter(|_| entry.kind() == FateEntry::GROWS);
-        let longer = page.and_then(|page| page.longer.get(entry.0 as u32 as usize));
-        longer.map_or("", String::as_str)
+        let Fate::Grows(number) = entry else { return "" };
+        let page = self.pages[c as usize / PAGE].get();
+        page.and_then(|page| page.longer.get(number as usize)).map_or("", String::as_str)
     }
 
     #[cold]
-    fn filled(&self, code: usize) -> FateEntry {
-        let Ok(made) = self.page(code / PAGE) else { return FateEntry::DEPENDS };
+    fn filled(&self, code: usize) -> Fate {
+        let Ok(made) = self.page(code / PAGE) else { return Fate::Depends };
         // Tables stay as long as the process, and so do their pages.
         let page = self.pages[code / PAGE].get_or_init(|| made.leak().first().unwrap_or(&SAME));
         let words = (code / PAGE * (PAGE / WORD)..).zip(page.entries.chunks(WORD));
         for (word, entries) in words.take_while(|(word, _)| *word < self.same.len()) {
-            let bit = |bits, entry: &FateEntry| bits << 1 | u64::from(entry.is_same());
+            let bit = |bits, fate: &Fate| bits << 1 | u64::from(*fate == Fate::Same);
             let same = entries.iter().rev().fold(0, bit);
             self.same[word].store(same, Ordering::Relaxed);
             let all = u64::from(same == u64::MAX) << (word % WORD);
@@ -188,22 +169,21 @@ impl FateTable {
 
     /// A page; none if all characters stay.
     fn page(&self, number: usize) -> Result<Vec<Page>, Error> {
-        let mut page = Page { entries: [FateEntry::SAME; PAGE], longer: Vec::new() };
+        let mut page = Page { entries: [Fate::Same; PAGE], longer: Vec::new() };
         for (code, entry) in (number * PAGE..).zip(&mut page.entries) {
             let c = u32::try_from(code).ok().and_then(char::from_u32);
-            let made =
-                c.map_or(Ok(FateEntry::DEPENDS), |c| entry_of(self.steps, c, &mut page.longer));
+            let made = c.map_or(Ok(Fate::Depends), |c| fate_of(self.steps, c, &mut page.longer));
             *entry = made?;
         }
         let mut pages = Vec::new();
-        if page.entries.iter().any(|entry| !entry.is_same()) {
+        if page.entries != [Fate::Same; PAGE] {
             memory::push(&mut pages, page)?;
         }
         Ok(pages)
     }
 }
 
-fn entry_of(steps: CharacterSteps, c: char, longer: &mut Vec<String>) -> Result<FateEntry, Error> {
+fn fate_of(steps: CharacterSteps, c: char, longer: &mut Vec<String>) -> Result<Fate, Error> {
     let composing = steps.form != NormalForm::AsWritten || steps.diacritics;
     let settled = settle(steps, c.encode_utf8(&mut [0; 4]), &mut || ())?;
     let stays = settled.chars().eq([c]);
@@ -213,36 +193,29 @@ fn entry_of(steps: CharacterSteps, c: char, longer: &mut Vec<String>) -> Result<
             NormalForm::AsWritten | NormalForm::Nfc => c.nfd().next(),
         };
         if !decomposed.is_some_and(starts_anew) {
-            let class = canonical_combining_class(c);
-            return Ok(match stays && class != 0 {
-                true if composes_with_nothing(c) => {
-                    FateEntry(FateEntry::FOLLOWS << 56 | u64::from(class))
-                }
-                true => FateEntry(FateEntry::STAYS << 56),
-                false => FateEntry::DEPENDS,
+            return Ok(match canonical_combining_class(c) {
+                class if !stays || class == 0 => Fate::Depends,
+                class if composes_with_nothing(c) => Fate::Follows(class),
+                _ => Fate::Stays,
             });
         }
     }
     if stays {
-        return Ok(FateEntry::SAME);
+        return Ok(Fate::Same);
     }
-    let Some(first) = settled.chars().next() else {
-        return Ok(FateEntry(FateEntry::REMOVED << 56));
-    };
+    let mut chars = settled.chars();
+    let Some(first) = chars.next() else { return Ok(Fate::Removed) };
     if composing && !starts_anew(first) {
-        return Ok(FateEntry::DEPENDS);
+        return Ok(Fate::Depends);
     }
     if settled.len() <= c.len_utf8() {
-        let is_one = settled.chars().nth(1).is_none();
-        let kind = if is_one { FateEntry::BECOMES } else { FateEntry::EXPANDS };
         let mut bytes = [0; 4];
         bytes[..settled.len()].copy_from_slice(settled.as_bytes());
-        let bytes = u64::from(u32::from_le_bytes(bytes));
-        return Ok(FateEntry(kind << 56 | (settled.len() as u64) << 48 | bytes));
+        let fate = if chars.next().is_none() { Fate::Becomes } else { Fate::Expands };
+        return Ok(fate(bytes, settled.len() as u8));
     }
-    let number = longer.len() as u64;
     memory::push(longer, settled)?;
-    Ok(FateEntry(FateEntry::GROWS << 56 | number))
+    Ok(Fate::Grows(longer.len() as u32 - 1))
 }
 
 /// True if `c` neither composes with what stands before it nor changes places with it.

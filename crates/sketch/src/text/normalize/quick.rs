@@ -8,7 +8,7 @@ use unicode_normalization::char::{compose, decompose_canonical};
 
 use super::ascii::{AsciiBlock, BLOCK, ByteSteps, append_kept, filled};
 use super::definition::{checked, settle};
-use super::fates::FateTable;
+use super::fates::{Fate, FateTable};
 use super::places::{Origins, PlaceRecord};
 use super::steps::{CharacterSteps, NormalForm, Normalization};
 use crate::error::Error;
@@ -203,7 +203,7 @@ impl Pass<'_> {
             changing &= changing - 1;
             let length = char_len(block[place]);
             let entry = self.table.entry(code_at(block, place));
-            if entry.is_same() {
+            if entry == Fate::Same {
                 continue;
             }
             if let Some((written, count)) = entry.in_place() {
@@ -214,9 +214,8 @@ impl Pass<'_> {
                 continue;
             }
             let before = leads & below(place);
-            if entry
-                .follows()
-                .is_some_and(|class| self.can_precede(bytes, at, before, ascii_removed, class))
+            if let Fate::Follows(class) = entry
+                && self.can_precede(bytes, at, before, ascii_removed, class)
             {
                 continue;
             }
@@ -373,7 +372,7 @@ impl Pass<'_> {
                 return Ok(false);
             }
             match entry.in_place() {
-                _ if entry.is_same() => self.push(c)?,
+                _ if entry == Fate::Same => self.push(c)?,
                 Some((bytes, length)) => {
                     let written = std::str::from_utf8(&bytes[..length]).unwrap_or_default();
                     written.chars().try_for_each(|c| self.push(c))?;
@@ -397,8 +396,8 @@ impl Pass<'_> {
         decompose_canonical(letter, |_| parts += 1);
         let stays = !self.steps.diacritics
             && parts == 1
-            && self.table.entry(u32::from(letter)).is_same()
-            && self.table.entry(u32::from(mark)).is_alone()
+            && self.table.entry(u32::from(letter)) == Fate::Same
+            && matches!(self.table.entry(u32::from(mark)), Fate::Follows(_) | Fate::Stays)
             && compose(letter, mark).is_none();
         if stays {
             self.push(letter)?;

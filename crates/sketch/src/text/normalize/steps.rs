@@ -162,6 +162,20 @@ fn preset(name: &str) -> Option<&'static str> {
     }
 }
 
+/// The steps on characters in the order in which they are done: the name of each, what it sets, and how.
+static CHARACTER_STEPS: [(&str, &str, fn(&mut CharacterSteps)); 10] = [
+    ("nfc", "form", |steps| steps.form = NormalForm::Nfc),
+    ("nfkc", "form", |steps| steps.form = NormalForm::Nfkc),
+    ("casefold", "casefold", |steps| steps.casefold = true),
+    ("diacritics", "diacritics", |steps| steps.diacritics = true),
+    ("invisible", "invisible", |steps| steps.invisible = true),
+    ("punctuation", "punctuation", |steps| steps.punctuation = Punctuation::Removed),
+    ("punctuation_space", "punctuation", |steps| steps.punctuation = Punctuation::Space),
+    ("punctuation_basic", "punctuation", |steps| steps.punctuation = Punctuation::BasicRemoved),
+    ("digits", "digits", |steps| steps.digits = true),
+    ("whitespace", "whitespace", |steps| steps.whitespace = true),
+];
+
 #[derive(Default)]
 struct Reader<'a> {
     normalization: Normalization,
@@ -176,36 +190,31 @@ impl<'a> Reader<'a> {
             None => (step, None),
         };
         let all = &mut self.normalization;
-        let characters = &mut all.characters;
         let sets = match (name, value) {
-            ("nfc", None) => set("form", &mut characters.form, NormalForm::Nfc),
-            ("nfkc", None) => set("form", &mut characters.form, NormalForm::Nfkc),
-            ("casefold", None) => set("casefold", &mut characters.casefold, true),
-            ("diacritics", None) => set("diacritics", &mut characters.diacritics, true),
-            ("punctuation", None) => {
-                set("punctuation", &mut characters.punctuation, Punctuation::Removed)
+            ("split_whitespace", None) => {
+                all.split_whitespace = true;
+                "split_whitespace"
             }
-            ("punctuation_space", None) => {
-                set("punctuation", &mut characters.punctuation, Punctuation::Space)
+            ("min_length", value) => {
+                all.min_length = length(value.unwrap_or_default())?;
+                "min_length"
             }
-            ("punctuation_basic", None) => {
-                set("punctuation", &mut characters.punctuation, Punctuation::BasicRemoved)
+            ("stop_words", list) => {
+                all.stop_words = match list.map(|list| StopWords::new(list.split(BETWEEN_WORDS))) {
+                    None => Dropped::Configured,
+                    Some(list) => match list? {
+                        list if list.is_empty() => return Err(Error::UnknownStep(excerpt(step))),
+                        list => Dropped::These(Arc::new(list)),
+                    },
+                };
+                "stop_words"
             }
-            ("digits", None) => set("digits", &mut characters.digits, true),
-            ("invisible", None) => set("invisible", &mut characters.invisible, true),
-            ("whitespace", None) => set("whitespace", &mut characters.whitespace, true),
-            ("split_whitespace", None) => set("split", &mut all.split_whitespace, true),
-            ("min_length", Some(value)) => set("min_length", &mut all.min_length, length(value)?),
-            ("min_length", None) => return Err(Error::MinLength(String::new())),
-            ("stop_words", None) => set("stop_words", &mut all.stop_words, Dropped::Configured),
-            ("stop_words", Some(list)) => {
-                let words = StopWords::new(list.split(BETWEEN_WORDS))?;
-                if words.is_empty() {
-                    return Err(Error::UnknownStep(excerpt(step)));
-                }
-                set("stop_words", &mut all.stop_words, Dropped::These(Arc::new(words)))
+            _ => {
+                let known = CHARACTER_STEPS.iter().find(|(known, ..)| *known == step);
+                let (_, sets, set) = known.ok_or_else(|| Error::UnknownStep(excerpt(step)))?;
+                set(&mut all.characters);
+                sets
             }
-            _ => return Err(Error::UnknownStep(excerpt(step))),
         };
         match self.seen.iter().find(|(seen, _)| *seen == sets) {
             Some((_, before)) if *before == step => Err(Error::RepeatedStep(excerpt(step))),
@@ -216,12 +225,6 @@ impl<'a> Reader<'a> {
             }
         }
     }
-}
-
-/// Stores a value, and names what it was stored as.
-fn set<T>(what: &'static str, place: &mut T, value: T) -> &'static str {
-    *place = value;
-    what
 }
 
 fn length(value: &str) -> Result<usize, Error> {
@@ -237,47 +240,27 @@ fn length(value: &str) -> Result<usize, Error> {
 /// The steps in the order in which they are done, or `none`; [`FromStr`] reads it back.
 impl fmt::Display for Normalization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let characters = &self.characters;
-        let form = match characters.form {
-            NormalForm::AsWritten => "",
-            NormalForm::Nfc => "nfc",
-            NormalForm::Nfkc => "nfkc",
+        let is_done = |set: fn(&mut CharacterSteps)| {
+            let mut with = self.characters;
+            set(&mut with);
+            with == self.characters
         };
-        let punctuation = match characters.punctuation {
-            Punctuation::Kept => "",
-            Punctuation::Removed => "punctuation",
-            Punctuation::Space => "punctuation_space",
-            Punctuation::BasicRemoved => "punctuation_basic",
-        };
-        let min_length = match self.min_length {
-            0 | 1 => String::new(),
-            length => format!("min_length={length}"),
-        };
-        let stop_words = match &self.stop_words {
-            Dropped::Nothing => String::new(),
-            Dropped::Configured => "stop_words".to_owned(),
+        let steps = CHARACTER_STEPS.iter().filter(|(.., set)| is_done(*set));
+        let mut steps: Vec<String> = steps.map(|(name, ..)| (*name).to_owned()).collect();
+        if self.split_whitespace {
+            steps.push("split_whitespace".to_owned());
+        }
+        if self.min_length > 1 {
+            steps.push(format!("min_length={}", self.min_length));
+        }
+        match &self.stop_words {
+            Dropped::Nothing => (),
+            Dropped::Configured => steps.push("stop_words".to_owned()),
             Dropped::These(list) => {
                 let words: Vec<&str> = list.iter().collect();
-                format!("stop_words={}", words.join(&BETWEEN_WORDS.to_string()))
+                steps.push(format!("stop_words={}", words.join(&BETWEEN_WORDS.to_string())));
             }
-        };
-        let switch = |on, name| if on { name } else { "" };
-        let steps = [
-            form,
-            switch(characters.casefold, "casefold"),
-            switch(characters.diacritics, "diacritics"),
-            switch(characters.invisible, "invisible"),
-            punctuation,
-            switch(characters.digits, "digits"),
-            switch(characters.whitespace, "whitespace"),
-            switch(self.split_whitespace, "split_whitespace"),
-            &min_length,
-            &stop_words,
-        ];
-        let steps: Vec<&str> = steps.into_iter().filter(|step| !step.is_empty()).collect();
-        match &steps[..] {
-            [] => f.write_str("none"),
-            steps => f.write_str(&steps.join(" ")),
         }
+        if steps.is_empty() { f.write_str("none") } else { f.write_str(&steps.join(" ")) }
     }
 }
