@@ -79,8 +79,7 @@ fn what_a_publisher_sends_is_followed() {
     .expect("tables");
     follow(&mut to);
     subscribe(&mut to, &source);
-    to.batch_execute("ALTER SUBSCRIPTION s SET (streaming = on, binary = true, slot_name = 's')")
-        .expect("options");
+    to.batch_execute("ALTER SUBSCRIPTION s SET (streaming = on, binary = true)").expect("options");
     let mut arrives = |from: &mut Client, change: &str| {
         for table in ["docs", "parts"] {
             let sent = rows(from, table);
