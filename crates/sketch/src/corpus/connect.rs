@@ -1,6 +1,6 @@
 //! Clusters: the connected components of similar documents.
 
-use super::buckets::HashBuckets;
+use super::buckets::each_bucket;
 use super::collection::{Corpus, LeftOut};
 use super::groups::Components;
 use super::identical::Identical;
@@ -35,7 +35,6 @@ pub fn connect<C: Corpus>(
 ) -> Result<Connected, C::Error> {
     let components = Components::new(corpus.documents())?;
     let mut connected = Connected { components, links: Vec::new(), left_out: LeftOut::default() };
-    let mut buckets = HashBuckets::default();
     let wanted = |document| identical.is_leader(document);
     // Each link makes one of two components.
     let most = identical.leaders().count().saturating_sub(1);
@@ -43,7 +42,7 @@ pub fn connect<C: Corpus>(
         if connected.links.len() == most {
             break;
         }
-        buckets.for_each(corpus, band, &wanted, &mut |corpus, bucket| {
+        each_bucket(corpus, band, &wanted, &mut |corpus, bucket| {
             let parts = parts(bucket, &mut connected.components)?;
             if parts.len() < 2 {
                 return Ok(());

@@ -1,11 +1,8 @@
 //! Documents that may have to do with each other.
 
-use std::collections::VecDeque;
-
-use super::buckets::HashBuckets;
+use super::buckets::{HashEntry, each_bucket, is_in_part};
 use super::collection::Hashes;
 use crate::error::Error;
-use crate::limits::Check;
 use crate::memory;
 use crate::pipeline::Crew;
 
@@ -23,50 +20,24 @@ const MOST_BITS: u32 = 10;
 /// Those of the corpus.
 pub fn groups<C: Hashes>(corpus: &mut C, crew: &mut Crew) -> Result<Components, C::Error> {
     let mut components = Components::new(corpus.documents())?;
-    let mut reading = Reading::of(corpus);
-    let most = 2 * reading.size;
-    let mut spare = Vec::new();
-    let find = |run: &mut Run, _: Check| {
-        run.find()?;
-        Ok(std::mem::take(run))
-    };
-    // Both the reading of runs and what becomes of them have use of those that are spare.
-    let room = std::cell::RefCell::new(&mut spare);
+    let mut runs = Runs::of(corpus);
     let mut next = || {
-        let run = reading.next(corpus, &mut room.borrow_mut())?;
+        let run = runs.next(corpus)?;
         Ok::<_, C::Error>(run.map(|run| {
-            let bytes = size_of_val(&*run.entries);
+            let bytes = size_of_val(&*run);
             (run, bytes)
         }))
     };
-    crew.each(&mut next, &find, &mut |run| {
-        run.shared.iter().for_each(|&(a, b)| components.union(a, b));
-        // A run of many equal hashes is large, and each band may have one in another place.
-        if run.entries.capacity() > most {
-            return Ok(());
-        }
-        memory::push(*room.borrow_mut(), run).map_err(Into::into)
+    crew.each(&mut next, &|run, _| shared(run), &mut |shared| {
+        shared.into_iter().for_each(|(a, b)| components.union(a, b));
+        Ok(())
     })?;
     Ok(components)
 }
 
-#[derive(Clone, Copy)]
-struct Entry {
-    hash: u64,
-    document: u32,
-}
-
-/// Entries that have some bits of their hashes in common.
-#[derive(Default)]
-struct Run {
-    entries: Vec<Entry>,
-    /// For each entry that is not the first one with its hash, the first one's document and its own.
-    shared: Vec<(u32, u32)>,
-}
-
-/// Reads one band after the other, each in as many passes as memory needs. The order in which documents are joined does
-/// not matter, so hashes are not sorted: those with some bits in common are put into a table together.
-struct Reading {
+/// Entries that have some bits of their hashes in common, of one band after the other, each in as many passes as
+/// memory needs. The order in which documents are joined does not matter, so hashes are not sorted.
+struct Runs {
     /// A band is read in so many passes, by the high bits of hashes.
     passes: u64,
     /// Low bits of the hashes that are brought together.
@@ -76,91 +47,71 @@ struct Reading {
     band: usize,
     pass: u64,
     /// Those that were read, and not given out.
-    runs: VecDeque<Run>,
+    ready: Vec<Vec<HashEntry>>,
 }
 
-impl Reading {
+impl Runs {
     fn of<C: Hashes>(corpus: &C) -> Self {
         let documents = corpus.documents() as usize;
         // Runs have room to spare, for what is found as well.
-        let room = (corpus.sort_memory() / (size_of::<Entry>() * 5 / 4)).max(1);
+        let room = (corpus.sort_memory() / (size_of::<HashEntry>() * 5 / 4)).max(1);
         let passes = documents.div_ceil(room).max(1);
         let count = documents.div_ceil(passes);
         let bits = (count / TOGETHER).max(1).ilog2().min(MOST_BITS);
         // Parts by a hash are nearly alike.
         let size = (count >> bits) + (count >> bits) / 16 + 64;
-        Self { passes: passes as u64, bits, size, band: 0, pass: 0, runs: VecDeque::new() }
+        Self { passes: passes as u64, bits, size, band: 0, pass: 0, ready: Vec::new() }
     }
 
-    /// The next run of a band, of which there are some.
-    fn next<C: Hashes>(
-        &mut self,
-        corpus: &mut C,
-        spare: &mut Vec<Run>,
-    ) -> Result<Option<Run>, C::Error> {
-        while self.runs.is_empty() && self.band < corpus.probes() {
+    fn next<C: Hashes>(&mut self, corpus: &mut C) -> Result<Option<Vec<HashEntry>>, C::Error> {
+        while self.ready.is_empty() && self.band < corpus.probes() {
             corpus.check_interrupts()?;
-            self.read(corpus, spare)?;
+            self.read(corpus)?;
             self.pass += 1;
             if self.pass == self.passes {
                 (self.band, self.pass) = (self.band + 1, 0);
             }
         }
-        Ok(self.runs.pop_front())
+        Ok(self.ready.pop())
     }
 
-    fn read<C: Hashes>(&mut self, corpus: &mut C, spare: &mut Vec<Run>) -> Result<(), C::Error> {
-        let Self { passes, bits, size, band, pass, ref mut runs } = *self;
-        runs.try_reserve(1 << bits).map_err(|_| Error::OutOfMemory { bytes: 0 })?;
+    fn read<C: Hashes>(&mut self, corpus: &mut C) -> Result<(), C::Error> {
+        let Self { passes, bits, size, band, pass, ref mut ready } = *self;
         for _ in 0..1 << bits {
-            let mut run = spare.pop().unwrap_or_default();
-            run.entries.clear();
-            run.shared.clear();
-            if run.entries.capacity() < size {
-                run.entries = memory::with_capacity(size)?;
-            }
-            runs.push_back(run);
+            memory::push(ready, memory::with_capacity(size)?)?;
         }
-        let mut done = Ok(());
+        let mut outcome = Ok(());
         corpus.hashes(band, &mut |document, hash| {
-            if passes > 1 && ((hash >> 32) * passes) >> 32 != pass {
-                return;
-            }
-            let run = &mut runs[hash as usize & ((1 << bits) - 1)];
-            if let Err(error) = memory::push(&mut run.entries, Entry { hash, document }) {
-                done = Err(error);
+            if is_in_part(hash, pass, passes) && outcome.is_ok() {
+                let run = &mut ready[hash as usize & ((1 << bits) - 1)];
+                outcome = memory::push(run, HashEntry { hash, document });
             }
         })?;
-        done.map_err(Into::into)
+        outcome.map_err(Into::into)
     }
 }
 
-impl Run {
-    /// Finds the documents that share a hash with one before them.
-    fn find(&mut self) -> Result<(), Error> {
-        let Self { entries, shared } = self;
-        shared.clear();
-        let size = (2 * entries.len()).next_power_of_two();
-        let mut table: Vec<u32> = memory::filled(0, size)?;
-        for (number, &Entry { hash, document }) in (1..).zip(&*entries) {
-            // Of the bits that neither passes nor runs are told by.
-            let mut at = (hash >> MOST_BITS) as usize & (size - 1);
-            loop {
-                match table[at] {
-                    0 => {
-                        table[at] = number;
-                        break;
-                    }
-                    other if entries[other as usize - 1].hash == hash => {
-                        memory::push(shared, (entries[other as usize - 1].document, document))?;
-                        break;
-                    }
-                    _ => at = (at + 1) & (size - 1),
-                }
+/// For each entry that is not the first one with its hash, the first one's document and its own.
+fn shared(entries: &[HashEntry]) -> Result<Vec<(u32, u32)>, Error> {
+    let mut shared = Vec::new();
+    let size = (2 * entries.len()).next_power_of_two();
+    // The numbers of first entries, from 1.
+    let mut firsts: Vec<u32> = memory::filled(0, size)?;
+    for (number, entry) in (1..).zip(entries) {
+        // Of the bits that neither passes nor runs are told by.
+        let mut at = (entry.hash >> MOST_BITS) as usize & (size - 1);
+        while firsts[at] != 0 && entries[firsts[at] as usize - 1].hash != entry.hash {
+            at = (at + 1) & (size - 1);
+        }
+        match firsts[at] {
+            0 => firsts[at] = number,
+            first => {
+                let first = entries[first as usize - 1].document;
+                memory::push(&mut shared, (first, entry.document))?;
             }
         }
-        Ok(())
     }
+    Ok(shared)
 }
 
 /// A partition of documents 0..n into components; at first each is alone.
@@ -228,9 +179,8 @@ pub fn split<C: Hashes>(
     let documents = corpus.documents();
     let mut components = Components::new(documents)?;
     let mut meets = memory::filled(0_usize, documents as usize)?;
-    let mut buckets = HashBuckets::default();
     for band in 0..corpus.probes() {
-        buckets.for_each(corpus, band, &|_| true, &mut |_, bucket| {
+        each_bucket(corpus, band, &|_| true, &mut |_, bucket| {
             bucket.iter().for_each(|document| meets[*document as usize] += bucket.len() - 1);
             Ok(())
         })?;
@@ -238,7 +188,7 @@ pub fn split<C: Hashes>(
     // Behind the bands is the hash of the whole signature.
     for column in 0..=corpus.probes() {
         let is_whole = column == corpus.probes();
-        buckets.for_each(corpus, column, &|_| true, &mut |corpus, bucket| {
+        each_bucket(corpus, column, &|_| true, &mut |corpus, bucket| {
             if is_whole || bucket.iter().any(|document| meets[*document as usize] > limit) {
                 bucket[1..].iter().for_each(|document| components.union(bucket[0], *document));
                 return Ok(());

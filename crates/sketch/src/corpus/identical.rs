@@ -1,6 +1,6 @@
 //! Exact copies, collapsed before anything is compared.
 
-use super::buckets::HashBuckets;
+use super::buckets::each_bucket;
 use super::collection::Corpus;
 use crate::memory;
 
@@ -21,7 +21,7 @@ impl Identical {
         let mut leaders = memory::collect(0..corpus.documents())?;
         let (mut copies, mut same, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
         let column = corpus.probes();
-        HashBuckets::default().for_each(corpus, column, &|_| true, &mut |corpus, bucket| {
+        each_bucket(corpus, column, &|_| true, &mut |corpus, bucket| {
             by_set(corpus, bucket, &mut same)?;
             for same in same.chunk_by(|a, b| a.0 == b.0) {
                 firsts.clear();

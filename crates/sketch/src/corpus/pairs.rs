@@ -1,6 +1,6 @@
 //! Every pair of similar documents, once.
 
-use super::buckets::HashBuckets;
+use super::buckets::each_bucket;
 use super::collection::{Corpus, Hashes, LeftOut};
 use super::identical::Identical;
 use crate::error::Error;
@@ -49,10 +49,10 @@ pub fn pairs<C: Corpus>(
     visit: &mut VisitPair<C>,
 ) -> Result<LeftOut, C::Error> {
     let mut left_out = LeftOut::default();
-    let (mut buckets, mut sides) = (HashBuckets::default(), Sides::default());
+    let mut sides = Sides::default();
     let wanted = |document| identical.is_leader(document);
     for band in 0..corpus.probes() {
-        buckets.for_each(corpus, band, &wanted, &mut |corpus, bucket| {
+        each_bucket(corpus, band, &wanted, &mut |corpus, bucket| {
             sides.split(bucket, side)?;
             for &a in bucket {
                 let partners = sides.partners(a, side(a), bucket);
