@@ -5,7 +5,7 @@ pub(crate) use pgrx::prelude::{PgLogLevel, PgSqlErrorCode};
 pub(crate) use sketch::memory;
 
 pub(crate) use crate::error::{
-    Result, SqlError, error, invalid_parameter, not_supported, notice, warning,
+    Result, SqlError, error, invalid_parameter, not_supported, notice, warning, wrong_state,
 };
 pub(crate) use crate::pg::call::{Call, Strict, float8_datum, sql_function};
 pub(crate) use crate::pg::interrupts::check_interrupts;
@@ -13,7 +13,7 @@ pub(crate) use crate::pg::memory::Memory;
 pub(crate) use crate::pg::open::Open;
 pub(crate) use crate::pg::relation::{Lock, Relation};
 pub(crate) use crate::pg::result_rows::{ResultRows, result_row};
-pub(crate) use crate::pg::row::Row;
+pub(crate) use crate::pg::row::{Continue, Row};
 pub(crate) use crate::pg::snapshot::Snapshot;
 pub(crate) use crate::pg::spi::{Parameter, Session};
 pub(crate) use crate::pg::sql::Sql;

@@ -2,17 +2,12 @@
 //!
 //! The [`Record`] names the queue, the key, and the columns that the index is made of.
 
-use pgrx::pg_sys::{Datum, Oid};
-use pgrx::prelude::*;
-
 use crate::clusters::tables::{CAPTURE, ChangeQueue};
 use crate::clusters::tracked::members_beside;
-use crate::error::{Result, SqlError, warning};
-use crate::pg::call::{Call, sql_function};
 use crate::pg::names::{regclass_literal, relation_name};
-use crate::pg::open::Open;
-use crate::pg::relation::{Column, Lock};
+use crate::pg::relation::Column;
 use crate::pg::trigger::{self, Event, Fired, Record, Trigger};
+use crate::prelude::*;
 use crate::settings;
 
 sql_function!(minlsh_capture, capture);

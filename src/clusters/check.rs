@@ -2,24 +2,16 @@
 //! nothing was written since the last one, sizes and similarities that are not those of the members, and members that
 //! are not where the log has put them.
 
-use pgrx::pg_sys::{Datum, Oid};
 use sketch::clusters::ClusterEvent;
 
 use crate::clusters::refresh::Refresh;
 use crate::clusters::tables::AT_A_TIME;
 use crate::clusters::tracked::Tracked;
 use crate::clusters::write::listed;
-use crate::error::Result;
 use crate::pg::guc::LocalSettings;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::open::Open;
-use crate::pg::relation::Lock;
-use crate::pg::result_rows::ResultRows;
-use crate::pg::row::Continue;
-use crate::pg::spi::Parameter;
-use crate::pg::text;
 use crate::pg::trigger::{Trigger, triggers};
 use crate::pg::value_type::Output;
+use crate::prelude::*;
 
 /// Finds what contradicts the list and the log, whose last row has the number `$1`.
 ///

@@ -5,10 +5,9 @@
 use std::collections::HashMap;
 
 use ahash::RandomState;
-use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::Error;
 use sketch::clusters::ClusterId;
 use sketch::corpus::{Connected, Hashes, Identical, LeftOut, connect};
-use sketch::{Error, memory};
 
 use crate::clusters::tables::{AT_A_TIME, Tables};
 use crate::clusters::tracked::Tracked;
@@ -19,15 +18,11 @@ use crate::corpus::jobs::{Question, Work, linkage};
 use crate::corpus::reading::keys::Members;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::reader::Criteria;
-use crate::error::{Result, wrong_state};
-use crate::pg::call::float8_datum;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::names;
-use crate::pg::relation::{Lock, lock};
-use crate::pg::row::Continue;
+use crate::pg::relation::lock;
 use crate::pg::snapshot::ActiveSnapshot;
-use crate::pg::spi::{Parameter, Session};
-use crate::pg::text;
+use crate::prelude::*;
 
 /// A hash of 128 bits of a normalised text: texts with the same one are copies, for they have the same shingles.
 pub type Fingerprint = [u8; 16];

@@ -3,19 +3,12 @@
 use std::collections::HashMap;
 
 use ahash::RandomState;
-use pgrx::PgSqlErrorCode;
-use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::clusters::{ClusterId, RankedDocument};
-use sketch::memory;
 
 use crate::clusters::corpus::Fingerprint;
 use crate::clusters::tables::{AT_A_TIME, Tables};
-use crate::error::{Result, SqlError, error, wrong_state};
 use crate::pg::document_keys::DocumentKeys;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
-use crate::pg::row::{Continue, Row};
-use crate::pg::spi::Parameter;
+use crate::prelude::*;
 
 /// The cluster and the fingerprint that are stored of a document.
 pub type StoredMembership = (ClusterId, Option<Fingerprint>);

@@ -7,8 +7,6 @@
 
 use std::ffi::CString;
 
-use pgrx::pg_sys::{self, Datum};
-use pgrx::prelude::*;
 use sketch::clusters::{Block, Outcome, update};
 
 use crate::clusters::corpus::{TrackedCorpus, components};
@@ -18,22 +16,14 @@ use crate::clusters::stamp::{self, Stamp};
 use crate::clusters::tables::{ChangeQueue, RefreshState, TRACK_AGAIN, Tables};
 use crate::clusters::tracked::Tracked;
 use crate::clusters::write::{Difference, WrittenCounts, write};
-use crate::error::{Result, error, warning, wrong_state};
 use crate::index::info::Info;
 use crate::memory::of_queue;
-use crate::pg::call::{Call, sql_function};
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::guc::LocalSettings;
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::names::{qualified, relation_name, visible_name};
-use crate::pg::open::Open;
-use crate::pg::relation::Lock;
-use crate::pg::result_rows::result_row;
 use crate::pg::rights::{Restricted, restricted_to};
-use crate::pg::row::Continue;
-use crate::pg::snapshot::{ActiveSnapshot, Snapshot};
-use crate::pg::spi::Session;
-use crate::pg::text;
+use crate::pg::snapshot::ActiveSnapshot;
+use crate::prelude::*;
 
 sql_function!(minlsh_refresh_clusters, refresh_clusters);
 

@@ -18,10 +18,9 @@
 use std::collections::{HashMap, HashSet};
 
 use ahash::RandomState;
-use pgrx::pg_sys::{Datum, Oid};
+use sketch::Sketcher;
 use sketch::clusters::{Block, ClusterId};
 use sketch::corpus::Components;
-use sketch::{Sketcher, memory};
 
 use crate::clusters::corpus::{
     Fingerprint, FoundComponents, TrackedCorpus, components, fingerprint,
@@ -30,21 +29,15 @@ use crate::clusters::places::{ClusterPlaces, Known, StoredMembership, each_of, s
 use crate::clusters::tables::AT_A_TIME;
 use crate::corpus::jobs::Question;
 use crate::corpus::source::buckets::is_usable;
-use crate::error::{Result, out_of_memory};
+use crate::error::out_of_memory;
 use crate::index::descent;
 use crate::index::info::Info;
 use crate::index::layout::u64_to_tid;
 use crate::index::minlsh_index::MinlshIndex;
-use crate::pg::catalog;
 use crate::pg::document_keys::DocumentKeys;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
-use crate::pg::open::Open;
-use crate::pg::relation::{Lock, Relation, inheritors};
-use crate::pg::row::{Continue, Row};
-use crate::pg::snapshot::Snapshot;
-use crate::pg::spi::Session;
+use crate::pg::relation::inheritors;
 use crate::pg::table::RowsAt;
+use crate::prelude::*;
 
 /// The number of documents that a refresh may read in any case: less than anybody would notice.
 const FEW: f64 = 64.0;

@@ -8,23 +8,18 @@
 use std::ffi::CString;
 use std::time::Duration;
 
-use pgrx::pg_sys::{self, Oid};
 use sketch::ElementHash;
 
 use crate::clusters::tracked::Tracked;
-use crate::error::Result;
 use crate::index::info::Info;
 use crate::pg::catalog::CatalogRow;
 use crate::pg::dependency;
 use crate::pg::index::Index;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::open::Open;
-use crate::pg::relation::{Lock, inheritors, is_owned_by};
+use crate::pg::relation::{inheritors, is_owned_by};
 use crate::pg::rights::current_role;
 use crate::pg::snapshot::next_command;
-use crate::pg::spi::Session;
-use crate::pg::sql::Sql;
 use crate::pg::trigger::triggers;
+use crate::prelude::*;
 
 /// A stamp of what a refresh has seen.
 #[derive(Debug, PartialEq, Eq)]

@@ -11,22 +11,13 @@ use std::collections::HashMap;
 use std::ffi::CStr;
 use std::rc::Rc;
 
-use pgrx::pg_sys::{self, Datum, Oid};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, SqlError, wrong_state};
 use crate::pg::catalog::{base_type, equality_of};
 use crate::pg::companion::{Companion, is_of_owner};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
-use crate::pg::open::Open;
 use crate::pg::plan::PreparedPlan;
-use crate::pg::relation::{Column, Lock, inheritors, owner_of};
-use crate::pg::row::{Continue, Row};
-use crate::pg::snapshot::Snapshot;
-use crate::pg::spi::{Parameter, Session};
-use crate::pg::sql::Sql;
-use crate::pg::text;
+use crate::pg::relation::{Column, inheritors, owner_of};
+use crate::prelude::*;
 use crate::row_key::Key;
 
 /// The endings of the names of the tables, behind that of the members.

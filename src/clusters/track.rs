@@ -3,23 +3,18 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
-
 use crate::clusters::tables::{APART, CAPTURE, LIST, LOG, QUEUE, RefreshState};
 use crate::clusters::tracked::{Tracked, with_suffix};
 use crate::document::kind::Kind;
-use crate::error::{Result, error, not_supported, shortened};
+use crate::error::shortened;
 use crate::index::info::Info;
 use crate::options::Threshold;
-use crate::pg::call::{Call, sql_function};
-use crate::pg::catalog;
 use crate::pg::companion::{create_triggers, revoke_all};
 use crate::pg::dependency::{self, Object};
 use crate::pg::names::{regclass_literal, relation_name};
-use crate::pg::relation::{Lock, Relation};
 use crate::pg::rights::{check_owner, check_owner_before, restricted_to};
-use crate::pg::sql::{Sql, object_name, relation_name as raw_name};
+use crate::pg::sql::{object_name, relation_name as raw_name};
+use crate::prelude::*;
 use crate::row_key::Key;
 use crate::side_table::arguments::{no_key, open_table};
 

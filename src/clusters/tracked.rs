@@ -3,23 +3,18 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::Oid;
-use pgrx::prelude::*;
-
 use crate::clusters::tables::{
     APART, CAPTURE, ChangeQueue, LIST, LOG, Oids, QUEUE, RefreshState, Tables,
 };
-use crate::error::{Result, SqlError, error, wrong_state};
 use crate::index::info::Info;
-use crate::pg::catalog::{self, AttributeRow};
+use crate::pg::catalog::AttributeRow;
 use crate::pg::dependency::{self, Object};
 use crate::pg::names::{quoted, regclass_literal, relation_name, visible_name};
-use crate::pg::open::Open;
-use crate::pg::relation::{Lock, Relation, is_owned_by, leaves};
+use crate::pg::relation::{is_owned_by, leaves};
 use crate::pg::rights::{check_owner, current_role};
-use crate::pg::snapshot::Snapshot;
 use crate::pg::sql;
 use crate::pg::trigger::{Record, Trigger};
+use crate::prelude::*;
 use crate::row_key::Key;
 
 /// Tracked clusters, and what they are of.

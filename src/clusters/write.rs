@@ -1,19 +1,12 @@
 //! The difference between the old state and the new one, written with its log.
 
-use pgrx::pg_sys::{self, Datum};
 use sketch::clusters::{ClusterEvent, ClusterId, Update};
-use sketch::memory;
 
 use crate::clusters::corpus::TrackedCorpus;
 use crate::clusters::places::{ClusterPlaces, UpdatePlace};
 use crate::clusters::tables::{AT_A_TIME, RefreshState, Tables};
-use crate::error::Result;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
-use crate::pg::row::Continue;
 use crate::pg::snapshot::ActiveSnapshot;
-use crate::pg::spi::Parameter;
-use crate::pg::text;
+use crate::prelude::*;
 
 /// The difference that an update makes.
 pub struct Difference {

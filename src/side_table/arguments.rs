@@ -2,16 +2,11 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
-
-use crate::error::{JOINED, Result, SqlError, error, invalid_parameter, not_supported, shortened};
+use crate::error::{JOINED, shortened};
 use crate::options::{IndexOptions, Options, Threshold};
-use crate::pg::call::Call;
-use crate::pg::catalog;
-use crate::pg::open::Open;
-use crate::pg::relation::{Column, Lock, Relation, inheritors};
+use crate::pg::relation::{Column, inheritors};
 use crate::pg::rights::{check_owner, no_such_relation};
+use crate::prelude::*;
 use crate::row_key::{Key, NoKey};
 use crate::side_table::sign::{check_body, check_stored};
 

@@ -1,21 +1,14 @@
 //! The check of a side table by `minlsh_check()`: every difference between it and its table.
 
-use pgrx::pg_sys::{Datum, Oid};
 use sketch::ElementHash;
 
-use crate::error::Result;
 use crate::index::table_scan::Share;
-use crate::pg::memory::Memory;
-use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
-use crate::pg::relation::{Lock, leaves};
-use crate::pg::result_rows::ResultRows;
+use crate::pg::relation::leaves;
 use crate::pg::rights::check_owner;
-use crate::pg::row::{Continue, Row};
-use crate::pg::snapshot::Snapshot;
-use crate::pg::text;
 use crate::pg::trigger::{Record, triggers};
 use crate::pg::value_type::Output;
+use crate::prelude::*;
 use crate::side_table::commands::own_triggers;
 use crate::side_table::sign::{each_document, sign};
 use crate::side_table::storage::{DOC_ID, stored};

@@ -2,27 +2,23 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{Datum, Oid};
-use pgrx::prelude::*;
 use sketch::counted;
 
-use crate::error::{Result, error, wrong_state};
 use crate::index::stored_options;
 use crate::options::IndexOptions;
-use crate::pg::call::{Call, sql_function};
-use crate::pg::catalog::{self, base_type, function_schema};
+use crate::pg::catalog::{base_type, function_schema};
 use crate::pg::catching::catching;
 use crate::pg::companion::{
     Companion, create_trigger, create_triggers, empty, rebuild_indexes, revoke_all,
 };
 use crate::pg::dependency::{self, Object};
 use crate::pg::names::{self, regclass_literal, visible_name};
-use crate::pg::open::Open;
-use crate::pg::relation::{Lock, Relation, owner_of};
+use crate::pg::relation::owner_of;
 use crate::pg::rights::{check_owner, restricted_to};
 use crate::pg::snapshot::next_command;
-use crate::pg::sql::{Sql, free_relation_name, object_name, relation_name};
+use crate::pg::sql::{free_relation_name, object_name, relation_name};
 use crate::pg::trigger::{Record, Trigger, triggers};
+use crate::prelude::*;
 use crate::side_table::arguments::{Blueprint, blueprint, null_table, open_table};
 use crate::side_table::find::{self, documents_of, the_only};
 use crate::side_table::sign::fill;

@@ -1,16 +1,12 @@
 //! Finding side tables: through the [records](Record) of the documents, or backwards through `pg_depend`.
 
-use pgrx::pg_sys::Oid;
-use pgrx::prelude::*;
-
-use crate::error::{Result, SqlError, error, invalid_parameter, wrong_state};
 use crate::pg::catalog::table_of_index;
 use crate::pg::dependency;
 use crate::pg::names::{regclass_literal, relation_name};
-use crate::pg::open::Open;
-use crate::pg::relation::{self, Lock, Relation};
+use crate::pg::relation::{self};
 use crate::pg::rights::{check_owner_before, no_such_relation};
 use crate::pg::trigger::Record;
+use crate::prelude::*;
 use crate::side_table::sign::check_body;
 use crate::side_table::storage::Storage;
 use crate::side_table::{SYNC, SideTable};

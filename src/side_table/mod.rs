@@ -16,22 +16,14 @@ mod sync;
 use std::ffi::CStr;
 use std::rc::Rc;
 
-use pgrx::PgSqlErrorCode;
-use pgrx::pg_sys::{Datum, Oid};
-use sketch::memory;
-
 use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, error, wrong_state};
 use crate::index::info::Info;
 use crate::options::{IndexOptions, Threshold};
 use crate::pg::index::SearchOperator;
-use crate::pg::memory::Memory;
 use crate::pg::names::regclass_literal;
-use crate::pg::open::Open;
-use crate::pg::relation::{Column, Lock, Relation};
-use crate::pg::row::{Continue, Row};
-use crate::pg::snapshot::Snapshot;
+use crate::pg::relation::Column;
+use crate::prelude::*;
 
 pub use self::find::documents_of;
 pub use self::storage::StoredSketch;

@@ -2,26 +2,18 @@
 
 use std::ffi::CStr;
 
-use pgrx::PgSqlErrorCode;
-use pgrx::pg_sys::{self, Datum};
-use sketch::memory;
-
 use crate::document::to_bands::Saturated;
-use crate::error::{Result, error, not_supported};
 use crate::functions::with_sketcher;
 use crate::options::IndexOptions;
 use crate::pg::catalog::is_stored_as;
 use crate::pg::companion::Companion;
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
-use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
-use crate::pg::open::Open;
 use crate::pg::progress::Build;
-use crate::pg::relation::{Column, Lock, Relation, leaves};
+use crate::pg::relation::{Column, leaves};
 use crate::pg::rights::no_such_relation;
-use crate::pg::row::{Continue, Row};
-use crate::pg::snapshot::{Snapshot, next_command};
+use crate::pg::snapshot::next_command;
+use crate::prelude::*;
 use crate::side_table::storage::{StoredSketch, row_of};
 
 /// Makes what is stored of a text; `None` if it has no shingle.

@@ -3,23 +3,18 @@
 
 use std::rc::Rc;
 
-use pgrx::pg_sys::{self, Datum, Oid};
-
-use crate::error::{Result, SqlError, wrong_state};
 use crate::index::stored_options;
 use crate::options::IndexOptions;
-use crate::pg::array;
 use crate::pg::catalog::{access_method, base_type};
 use crate::pg::companion::{Companion, is_of_owner, revoke_all};
 use crate::pg::dependency::{self, Object};
 use crate::pg::index::SearchOperator;
 use crate::pg::names::{regclass_literal, relation_name};
-use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
-use crate::pg::relation::{Lock, owner_of, partition_ancestors};
+use crate::pg::relation::{owner_of, partition_ancestors};
 use crate::pg::rights::restricted_to;
-use crate::pg::row::{Continue, Row};
-use crate::pg::snapshot::{Snapshot, next_command};
+use crate::pg::snapshot::next_command;
+use crate::prelude::*;
 
 pub const DOC_ID: i16 = 1;
 pub const SIGNATURE: i16 = 2;

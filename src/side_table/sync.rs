@@ -9,17 +9,12 @@
 //! drops rows that logical replication or a restore of the data brings, since the triggers of the documents bring them
 //! too.
 
-use pgrx::pg_sys::Datum;
-
-use crate::error::{Result, SqlError, wrong_state};
-use crate::pg::call::{Call, sql_function};
 use crate::pg::companion;
 use crate::pg::names::{regclass_literal, visible_name};
-use crate::pg::open::Open;
-use crate::pg::relation::{Column, Lock, Relation, leaves};
-use crate::pg::row::{Continue, Row};
-use crate::pg::snapshot::{Snapshot, next_command};
+use crate::pg::relation::{Column, leaves};
+use crate::pg::snapshot::next_command;
 use crate::pg::trigger::{self, Event, Fired, Record};
+use crate::prelude::*;
 use crate::side_table::SYNC;
 use crate::side_table::find::documents_of;
 use crate::side_table::sign::{check_body, sign};
