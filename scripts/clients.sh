@@ -62,5 +62,5 @@ export WITHOUT_PYTHON WITHOUT_DBT WITHOUT_NODE WITHOUT_JAVA WITHOUT_PGBOUNCER PG
 
 export PATH=$root/build/clients-venv/bin:$root/build/dbt-venv/bin:$root/build/pgbouncer:$bin:$PATH
 export NODE_PATH=$root/build/clients-node/node_modules CLASSPATH=/usr/share/java/postgresql.jar
-export PGHOST=127.0.0.1 PGPORT=$port PGUSER=postgres PGPASSWORD=$password PYTHONDONTWRITEBYTECODE=1
+export PGHOST=127.0.0.1 PGPORT=$port PGUSER=postgres PGPASSWORD=$password
 python3 tests/clients/run.py docs/clients.md build/clients "$@"

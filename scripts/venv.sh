@@ -11,7 +11,9 @@ if ! cmp -s "$2" "$stamp"; then
 	rm -rf "$venv"
 	mkdir -p build
 	"${PYTHON:-python3}" -m venv "$venv" >&2
-	"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 15 -r "$2" >&2
+	# Python compiles what is imported, which is little of it.
+	"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 15 --no-compile \
+		-r "$2" >&2
 	cp "$2" "$stamp"
 fi
 echo "$PWD/$venv/bin/python"
