@@ -63,26 +63,40 @@ pub fn overlap_of_texts<E: From<Error>>(
         outcome?;
     }
     let mut all = Overlap { a: 0, b: 0, shared: 0 };
-    let (mut counts, mut block) = (AHashMap::new(), memory::filled(0, BLOCK)?);
+    let (mut counts, mut block) = (Counts::default(), memory::filled(0, BLOCK)?);
     for part in 0..1 << bits {
-        counts.clear();
+        counts.0.clear();
         for (text, parts) in parts.iter().enumerate() {
             parts.each(part, &mut block, blocks, &mut |hashes| {
                 check();
-                counts.try_reserve(hashes.len()).map_err(|_| memory::refused::<u64>(BLOCK))?;
-                for &hash in hashes {
-                    counts.entry(hash).or_insert([0_u32; 2])[text] += 1;
-                }
-                Ok(())
+                counts.add(text, hashes)
             })?;
         }
-        for &[a, b] in counts.values() {
-            let counted = |count: u32| if config.bag() { count } else { count.min(1) } as usize;
+        counts.sum(config.bag(), &mut all);
+    }
+    Ok(all)
+}
+
+/// How often each hash is in each of the two texts.
+#[derive(Default)]
+struct Counts(AHashMap<u64, [u32; 2]>);
+
+impl Counts {
+    fn add(&mut self, text: usize, hashes: &[u64]) -> Result<(), Error> {
+        self.0.try_reserve(hashes.len()).map_err(|_| memory::refused::<u64>(BLOCK))?;
+        for &hash in hashes {
+            self.0.entry(hash).or_insert([0; 2])[text] += 1;
+        }
+        Ok(())
+    }
+
+    fn sum(&self, is_bag: bool, all: &mut Overlap) {
+        for &[a, b] in self.0.values() {
+            let counted = |count: u32| if is_bag { count } else { count.min(1) } as usize;
             let (a, b) = (counted(a), counted(b));
             (all.a, all.b, all.shared) = (all.a + a, all.b + b, all.shared + a.min(b));
         }
     }
-    Ok(all)
 }
 
 /// The hashes of a text by their upper bits.
@@ -110,13 +124,27 @@ impl HashParts {
     /// Takes hashes; `count` is the number of blocks.
     fn take<E: From<Error>>(
         &mut self,
-        hashes: &[u64],
+        mut hashes: &[u64],
         is_bag: bool,
         count: &mut u32,
         blocks: &mut dyn Blocks<E>,
     ) -> Result<(), E> {
-        for &hash in hashes {
-            let HashPart { open, aside } = &mut self.parts[(hash >> (64 - self.bits)) as usize];
+        while let Some(full) = self.fill(&mut hashes, is_bag) {
+            let HashPart { open, aside } = &mut self.parts[full];
+            blocks.append(open)?;
+            memory::push(aside, *count)?;
+            *count += 1;
+            open.clear();
+        }
+        Ok(())
+    }
+
+    /// Takes hashes until a part has a block of them, which is to be put aside; the number of that part.
+    fn fill(&mut self, hashes: &mut &[u64], is_bag: bool) -> Option<usize> {
+        while let Some((&hash, rest)) = hashes.split_first() {
+            *hashes = rest;
+            let part = (hash >> (64 - self.bits)) as usize;
+            let open = &mut self.parts[part].open;
             open.push(hash);
             if open.len() < BLOCK {
                 continue;
@@ -128,13 +156,10 @@ impl HashParts {
             }
             if open.len() > BLOCK / 2 {
                 open.resize(BLOCK, open[0]);
-                blocks.append(open)?;
-                memory::push(aside, *count)?;
-                *count += 1;
-                open.clear();
+                return Some(part);
             }
         }
-        Ok(())
+        None
     }
 
     fn each<E: From<Error>>(
