@@ -6,10 +6,10 @@
 //! [`Outlines`] of their elements here, which rules out most of them in a tenth of a microsecond, and never one
 //! that is similar.
 //!
-//! A row is known by its address, so that must stay its own as long as it is known. VACUUM frees the addresses of
-//! dead rows, at any time. No row that a transaction in progress has inserted is dead, but for two:
-//! one of a subtransaction that was rolled back, after which all is forgotten; and one of INSERT ... ON CONFLICT that
-//! met a conflict after all and was taken back. So a row counts only once its insertion is seen to be complete.
+//! A row is known by its address, and VACUUM may give that of a dead row to another one at any time. So a row is looked
+//! at before it is ruled out: it must be one that a part of this transaction has inserted that was not rolled back. No
+//! such row is dead, but for one of INSERT ... ON CONFLICT that met a conflict after all and was taken back: so its
+//! insertion must be complete.
 
 use std::cell::Cell;
 
@@ -21,7 +21,7 @@ use sketch::memory;
 
 use crate::document::image::Document;
 use crate::document::kind::Kind;
-use crate::error::{Result, out_of_memory};
+use crate::error::Result;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::pages::LockedPage;
 use crate::memory::of_own_rows;
@@ -32,8 +32,8 @@ use crate::pg::versions;
 /// An index, its file, and a row by its address.
 type Key = (Oid, u32, u64);
 
-/// The outline of the document that is searched for, or was inserted last.
-const LAST: usize = 0;
+/// The outline of the document that is searched for.
+const SOUGHT: usize = 0;
 /// Bytes of a row beside its outline.
 const OVERHEAD: usize = 3 * size_of::<(Key, usize)>();
 /// Bytes for the hashes of a document, if memory is less.
@@ -42,14 +42,9 @@ const LONGEST: usize = 32 << 20;
 /// The rows that this transaction has inserted.
 struct OwnRows {
     outlines: Outlines,
-    /// The number of outlines beside [`LAST`].
     count: usize,
-    /// The document that [`LAST`] is of, as bytes.
-    last: Vec<u8>,
     /// The places of outlines by row.
     rows: AHashMap<Key, usize>,
-    /// Rows of which the insertion was not complete yet, with their tables.
-    pending: Vec<(Oid, Key, usize)>,
 }
 
 thread_local! {
@@ -72,14 +67,11 @@ pub fn forget() {
     OWN_ROWS.take();
 }
 
-/// Forgets all of it at the end of this transaction, and when a subtransaction is rolled back.
+/// Forgets all of it at the end of this transaction.
 fn watch() {
     if !IS_WATCHING.replace(true) {
-        // SAFETY: the functions stay where they are as long as the backend lives.
-        unsafe {
-            pg_sys::RegisterXactCallback(Some(at_end), std::ptr::null_mut());
-            pg_sys::RegisterSubXactCallback(Some(at_end_of_part), std::ptr::null_mut());
-        }
+        // SAFETY: the function stays where it is as long as the backend lives.
+        unsafe { pg_sys::RegisterXactCallback(Some(at_end), std::ptr::null_mut()) };
     }
 }
 
@@ -91,18 +83,6 @@ unsafe extern "C-unwind" fn at_end(
     forget();
 }
 
-#[pg_guard]
-unsafe extern "C-unwind" fn at_end_of_part(
-    event: pg_sys::SubXactEvent::Type,
-    _own: pg_sys::SubTransactionId,
-    _parent: pg_sys::SubTransactionId,
-    _argument: *mut std::ffi::c_void,
-) {
-    if event == pg_sys::SubXactEvent::SUBXACT_EVENT_ABORT_SUB {
-        forget();
-    }
-}
-
 /// Notes a row of a table that is being inserted into an index of documents under a constraint, by the bytes of its
 /// document: a row without one is forgotten.
 pub fn note(index: &MinlshIndex, heap: &Open, row: u64, image: Option<&[u8]>) -> Result<()> {
@@ -111,42 +91,50 @@ pub fn note(index: &MinlshIndex, heap: &Open, row: u64, image: Option<&[u8]>) ->
         return Ok(());
     }
     let key = key_of(index, row);
-    with_own_rows(|own| {
-        if let Some(own) = own {
-            own.settle(heap);
+    with_own_rows(|kept| {
+        kept.take_if(|own| own.is_full());
+        if let Some(own) = kept {
             own.rows.remove(&key);
-            own.pending.retain(|(_, pending, _)| *pending != key);
         }
         let Some(image) = image else { return Ok(()) };
-        let Some(own) = prepare(own, image, &Document::from_bytes(image)?)? else { return Ok(()) };
+        let Some(hashes) = elements(image, &Document::from_bytes(image)?)? else { return Ok(()) };
+        let own = match kept {
+            Some(own) => own,
+            None => kept.insert(OwnRows::for_sets_of(hashes.len())?),
+        };
         let place = own.outlines.add()?;
         own.count += 1;
-        own.outlines.copy(LAST, place);
-        // Room for all of which the insertion will be complete.
-        own.rows.try_reserve(own.pending.len() + 1).map_err(|_| out_of_memory())?;
-        memory::push(&mut own.pending, (heap.oid(), key, place)).map_err(Into::into)
+        own.outlines.draw_hashes(place, &hashes);
+        memory::insert_at(&mut own.rows, key, place)?;
+        Ok(())
     })
 }
 
-/// Removes from the rows that the scan of a constraint has found those that cannot be what it looks for: a document, by
-/// its bytes.
+/// Removes from the rows that the scan of a constraint has found, in order, those that cannot be what it looks for: a
+/// document, by its bytes.
 pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u64>) -> Result<()> {
     with_own_rows(|own| {
-        if let Some(own) = own {
-            own.settle(heap);
-        }
+        let Some(own) = own else { return Ok(()) };
         let document = Document::from_bytes(image)?;
-        if own.as_ref().is_none_or(|own| own.rows.is_empty())
-            || !comparable(&document, &*index.options()?)?
-        {
+        if !comparable(&document, &*index.options()?)? {
             return Ok(());
         }
-        let Some(own) = prepare(own, image, &document)? else { return Ok(()) };
+        let Some(hashes) = elements(image, &document)? else { return Ok(()) };
+        own.outlines.draw_hashes(SOUGHT, &hashes);
         let threshold = document.threshold.get();
         let (oid, file, _) = key_of(index, 0);
+        let mut page: Option<(u64, LockedPage)> = None;
         rows.retain(|row| {
             let place = own.rows.get(&(oid, file, *row));
-            place.is_none_or(|place| own.outlines.may_reach(LAST, *place, threshold))
+            if place.is_none_or(|place| own.outlines.may_reach(SOUGHT, *place, threshold)) {
+                return true;
+            }
+            let block = row >> 16;
+            page.take_if(|(of, _)| *of != block);
+            // Whoever maintains or reads an index has no page of its table locked.
+            let (_, page) = page
+                .get_or_insert_with(|| (block, LockedPage::of(heap, block as pg_sys::BlockNumber)));
+            !is_own(page, *row as u16)
         });
         Ok(())
     })
@@ -163,88 +151,43 @@ fn comparable(document: &Document, options: &IndexOptions) -> Result<bool> {
     Ok(document.kind() != Kind::Signature && document.config()?.is_none_or(same))
 }
 
-/// Draws the outline of a document, unless it is the last one; `None` if it is not a set. What is known of rows is
-/// forgotten when memory is used up.
-fn prepare<'a>(
-    own: &'a mut Option<OwnRows>,
-    image: &[u8],
-    document: &Document,
-) -> Result<Option<&'a mut OwnRows>> {
-    // The hashes of a long document would take more memory than all outlines.
-    if image.len() > of_own_rows().max(LONGEST) / size_of::<u64>() {
-        return Ok(None);
-    }
-    own.take_if(|own| own.is_full());
-    if own.as_ref().is_none_or(|own| own.last != image) {
-        let mut hashes = Vec::new();
-        if !document.elements(&mut hashes)? || hashes.len() >= u32::MAX as usize {
-            return Ok(None);
-        }
-        if own.is_none() {
-            watch();
-            let mut outlines = Outlines::for_sets_of(hashes.len());
-            outlines.add()?;
-            let (rows, last, pending) = (AHashMap::default(), Vec::new(), Vec::new());
-            *own = Some(OwnRows { outlines, count: 0, last, rows, pending });
-        }
-        if let Some(own) = own {
-            own.last.clear();
-            own.last.try_reserve_exact(image.len()).map_err(|_| out_of_memory())?;
-            own.outlines.draw_hashes(LAST, &hashes);
-            own.last.extend_from_slice(image);
-        }
-    }
-    Ok(own.as_mut())
+/// The hashes of the elements of a document; `None` if it is not a set, or too long: they would take more memory than all
+/// outlines.
+fn elements(image: &[u8], document: &Document) -> Result<Option<Vec<u64>>> {
+    let mut hashes = Vec::new();
+    let is_set = image.len() <= of_own_rows().max(LONGEST) / size_of::<u64>()
+        && document.elements(&mut hashes)?
+        && hashes.len() < u32::MAX as usize;
+    Ok(is_set.then_some(hashes))
 }
 
 impl OwnRows {
+    /// None yet, of documents with about so many elements.
+    fn for_sets_of(elements: usize) -> Result<Self> {
+        watch();
+        let mut outlines = Outlines::for_sets_of(elements);
+        outlines.add()?;
+        Ok(Self { outlines, count: 1, rows: AHashMap::default() })
+    }
+
+    /// True if memory is used up. Then all rows are forgotten.
     fn is_full(&self) -> bool {
         self.count * (self.outlines.bytes_of_one() + OVERHEAD) > of_own_rows()
     }
-
-    /// Has the rows of a table count of which the insertion is complete, and forgets those that were taken back.
-    fn settle(&mut self, heap: &Open) {
-        let Self { rows, pending, .. } = self;
-        pending.retain(|&(table, key, place)| {
-            if heap.oid() != table {
-                return true;
-            }
-            match insertion(heap, key.2) {
-                Insertion::UnderWay => return true,
-                Insertion::TakenBack => {}
-                Insertion::Complete => {
-                    rows.insert(key, place);
-                }
-            }
-            false
-        });
-    }
 }
 
-/// The fate of a row that this transaction has inserted.
-enum Insertion {
-    UnderWay,
-    Complete,
-    TakenBack,
-}
-
-/// `SpecTokenOffsetNumber`: stands in the place of a row's successor as long as it may be taken back.
-const TOKEN_OFFSET: u16 = 0xfffe;
-
-/// Looks at a row of a heap.
-fn insertion(heap: &Open, row: u64) -> Insertion {
-    // Whoever maintains or reads an index has no page of its table locked.
-    let page = LockedPage::of(heap, (row >> 16) as pg_sys::BlockNumber);
-    let tuple = page.item(row as u16);
+/// True if a row of a heap was inserted by this transaction, and will not be taken back by the statement that did it.
+fn is_own(page: &LockedPage, offset: u16) -> bool {
+    /// `SpecTokenOffsetNumber`: stands in the place of a row's successor as long as it may be taken back.
+    const TOKEN_OFFSET: u16 = 0xfffe;
+    let tuple = page.item(offset);
     let tuple = tuple.filter(|tuple| tuple.len() >= size_of::<pg_sys::HeapTupleHeaderData>());
-    let Some(tuple) = tuple else { return Insertion::TakenBack };
-    // SAFETY: the item has the bytes of a header, of which the page is locked; any bits make one.
-    unsafe {
-        let tuple = tuple.as_ptr().cast::<pg_sys::HeapTupleHeaderData>().read_unaligned();
-        if !pg_sys::TransactionIdIsCurrentTransactionId(tuple.t_choice.t_heap.t_xmin) {
-            return Insertion::TakenBack;
+    tuple.is_some_and(|tuple| {
+        // SAFETY: the item has the bytes of a header, of which the page is locked; any bits make one.
+        unsafe {
+            let tuple = tuple.as_ptr().cast::<pg_sys::HeapTupleHeaderData>().read_unaligned();
+            tuple.t_ctid.ip_posid != TOKEN_OFFSET
+                && pg_sys::TransactionIdIsCurrentTransactionId(tuple.t_choice.t_heap.t_xmin)
         }
-        let under_way = tuple.t_ctid.ip_posid == TOKEN_OFFSET;
-        if under_way { Insertion::UnderWay } else { Insertion::Complete }
-    }
+    })
 }
