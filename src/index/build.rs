@@ -16,7 +16,7 @@ use crate::index::minlsh_index::MinlshIndex;
 use crate::index::sort::Sorter;
 use crate::index::table_scan::IndexedRows;
 use crate::index::tree_writer::TreeWriter;
-use crate::index::{nbtree, own_rows, pages, stored_options};
+use crate::index::{nbtree, own_rows, page_file, stored_options};
 use crate::memory;
 use crate::pg::catalog::base_element_type;
 use crate::pg::element;
@@ -108,7 +108,7 @@ fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows) -> Result<(f64, u
     };
     let scanned = rows.each_entry(&options, memory.rows, &mut take)?;
     scanned.saturated.warn(&options.config, &open.name());
-    pages::write_metapage(open);
+    page_file::write_metapage(open);
     stored_options::store(open, pg_sys::ForkNumber::MAIN_FORKNUM, &options)?;
     let mut written = None;
     let mut count = |entries| {

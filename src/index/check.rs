@@ -1,23 +1,29 @@
-//! The check of an index by `minlsh_check`: that its pages are a tree, and that it has the entries
-//! of each row, and no others.
+//! The check of an index by `minlsh_check`: that it has the entries of each row, and no others, and that a search
+//! finds each of them. That its pages are a tree as PostgreSQL's own are, the tests have amcheck say.
 //!
 //! Writers are held off meanwhile, as amcheck's `bt_index_parent_check` holds them off. They are not where a share of
-//! the rows is checked, and on a standby they cannot be: then the links between levels are not looked at, and on a
-//! standby neither are entries of rows that are gone, for VACUUM goes on there. The table is scanned as a
+//! the rows is checked, and on a standby they cannot be: then nothing is searched for, and on a
+//! standby entries of rows that are gone are passed over, for VACUUM goes on there. The table is scanned as a
 //! concurrent build would scan it, by a snapshot that is older than what is read of the index, by the rights that
 //! the caller has made its own.
 
+use std::ops::ControlFlow;
+
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+use sketch::memory;
 
-use crate::error::Result;
+use crate::error::{Result, error};
+use crate::index::descent;
 use crate::index::layout::{Entry, u64_to_tid};
 use crate::index::minlsh_index::MinlshIndex;
+use crate::index::nbtree::{NO_BLOCK, Opaque};
 use crate::index::pages::LockedPage;
 use crate::index::sort::Sorter;
+use crate::index::stored_options::{self, OPTIONS_BLOCK};
 use crate::index::table_scan::{IndexedRows, Share};
-use crate::index::{stored_options, tree_check};
-use crate::memory;
+use crate::memory::BuildShares;
 use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, access_method, table_of_index};
 use crate::pg::open::Open;
@@ -80,18 +86,69 @@ fn check_open(
     let snapshot = Snapshot::of_transaction();
     let has_writers = is_standby() || share.is_some();
     let share = share.unwrap_or(Share::ALL);
-    let memory = memory::BuildShares::of_index();
+    let memory = BuildShares::of_index();
     let mut sorter = Sorter::new(memory.sort).with_threads(for_build(heap));
-    let mut problem = |problem: String| report(None, &problem);
-    tree_check::check(&index, !has_writers, &mut problem, &mut |entry| {
+    let read = each_entry(&index, !has_writers, &snapshot, &mut |entry| {
         if share.has(entry.tid) { sorter.push(mark(entry, ACTUAL)) } else { Ok(()) }
-    })?;
+    });
+    match read {
+        Err(cause) if cause.is(PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED) => {
+            return report(None, cause.message());
+        }
+        read => read?,
+    }
     let mut take = |entries: &[Entry]| {
         entries.iter().try_for_each(|entry| sorter.push(mark(*entry, EXPECTED)))
     };
     let rows = IndexedRows::of_check(heap, &index, &snapshot, share)?;
     rows.each_entry(&options, memory.rows, &mut take)?;
     compare(heap, &snapshot, sorter, report)
+}
+
+/// Calls `visit` with the entries of an index. `at_rest` if nobody writes meanwhile.
+///
+/// # Errors
+/// SQLSTATE XX002 if what is read is damaged, or if at rest a search does not find each entry.
+fn each_entry(
+    index: &MinlshIndex,
+    at_rest: bool,
+    snapshot: &Snapshot,
+    visit: &mut dyn FnMut(Entry) -> Result<()>,
+) -> Result<()> {
+    let bare = Opaque { previous: NO_BLOCK, next: NO_BLOCK, level: 0, flags: 0, cycle: 0 };
+    if index.tree_page(OPTIONS_BLOCK)?.1 != bare {
+        return Err(index.damaged(OPTIONS_BLOCK));
+    }
+    let (mut block, mut low, mut last) = (NO_BLOCK, None, None);
+    let (mut keys, mut entries, mut found) = (Vec::new(), 0, 0);
+    descent::each_leaf(index, Some(snapshot), |leaf| {
+        let is_next = leaf.previous == block && leaf.is_above(index.layout(), low);
+        if !leaf.is_in_order(index.layout()) || (at_rest && !is_next) {
+            return Err(index.damaged(leaf.block));
+        }
+        (block, low) = (leaf.block, leaf.high);
+        leaf.entries.iter().try_for_each(|entry| visit(*entry))?;
+        if at_rest {
+            // A key that goes on from the page to the left was looked up there.
+            let new = leaf.entries.partition_point(|entry| Some(entry.key) == last);
+            last = leaf.entries.last().map(|entry| entry.key).or(last);
+            keys.clear();
+            memory::reserve(&mut keys, leaf.entries.len())?;
+            keys.extend(leaf.entries[new..].iter().map(|entry| entry.key));
+            keys.dedup();
+            entries += leaf.entries.len();
+            descent::each(index, Some(snapshot), &keys, &mut |rows| {
+                found += rows.len();
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        Ok(())
+    })?;
+    if found == entries {
+        return Ok(());
+    }
+    let message = format!("searches find {found} of the {entries} entries of the index");
+    Err(error(PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED, message))
 }
 
 fn is_standby() -> bool {

@@ -1,5 +1,5 @@
-//! Looks up the entries of some keys, or reads all of them, as an index scan of PostgreSQL's B-tree does; or all in the
-//! order of their keys, in which rows that share a bucket come together.
+//! Looks up the entries of some keys, as an index scan of PostgreSQL's B-tree does; or reads all leaf pages, on which
+//! rows that share a bucket come together.
 //!
 //! A search has a key for each band. All of them go down the tree together, so each page on their way is read once,
 //! and keys are compared as the numbers that they are. That takes a quarter of the time of a scan for each key.
@@ -17,25 +17,15 @@ use pgrx::pg_sys::{BlockNumber, Oid};
 use sketch::memory;
 
 use crate::error::Result;
-use crate::index::items::{Pivot, downlink, entries, first_item};
-use crate::index::layout::Layout;
+use crate::index::layout::{Entry, Layout};
 use crate::index::minlsh_index::MinlshIndex;
-use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
-use crate::index::pages::{Page, read_page};
+use crate::index::nbtree::{self, NO_BLOCK, Opaque};
+use crate::index::pages::{Page, Pivot, downlink, entries, first_item};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
 use crate::pg::rights::no_such_relation;
 use crate::pg::snapshot::Snapshot;
-
-/// The entries that are looked up.
-#[derive(Clone, Copy)]
-pub enum WantedEntries<'a> {
-    /// All entries.
-    All,
-    /// The entries of these keys, which ascend.
-    Keys(&'a [u64]),
-}
 
 /// Receives the rows of some entries, as block << 16 | offset, and says whether more are wanted.
 pub type VisitRows<'a> = dyn FnMut(&[u64]) -> Result<ControlFlow<()>> + 'a;
@@ -43,8 +33,7 @@ pub type VisitRows<'a> = dyn FnMut(&[u64]) -> Result<ControlFlow<()>> + 'a;
 /// A page to be read.
 struct Step {
     block: BlockNumber,
-    /// Its level; `None` for that from which searches start.
-    level: Option<u32>,
+    level: u32,
     /// The places of the keys that are looked for there.
     keys: Range<usize>,
     /// Between which keys its entries are, about.
@@ -78,42 +67,46 @@ struct Descent<'a> {
     index: &'a MinlshIndex<'a>,
     layout: &'a Layout,
     snapshot: Option<&'a Snapshot>,
-    wanted: WantedEntries<'a>,
+    /// The keys that are looked up, which ascend.
+    wanted: &'a [u64],
     /// The pages that are still to be read.
     steps: Vec<Step>,
+    /// How often it went on with the page to the right, and how many pages the index has, as far as is known.
+    moves: usize,
+    pages: usize,
     /// The rows that the last leaf page had.
     rows: Vec<u64>,
 }
 
-/// Calls `visit` with the rows of what is wanted, in no order; a row may come repeatedly, and may be gone. A snapshot
-/// is held, which need not be that one: none is passed if only an estimate depends on what is read.
+/// Calls `visit` with the rows of the entries of `wanted`, keys that ascend, in no order; a row may come repeatedly,
+/// and may be gone. A snapshot is held, which need not be that one: none is passed if no answer depends on what is read.
 pub fn each(
     index: &MinlshIndex,
     snapshot: Option<&Snapshot>,
-    wanted: WantedEntries,
+    wanted: &[u64],
     visit: &mut VisitRows,
 ) -> Result<()> {
-    let keys = match wanted {
-        WantedEntries::All => 0..1,
-        WantedEntries::Keys(keys) => 0..keys.len(),
-    };
-    if keys.is_empty() {
+    if wanted.is_empty() {
         return Ok(());
     }
-    let mut block = start(index)?;
-    if block == NO_BLOCK
+    let start = || index.meta().map(|meta| meta.fast_root);
+    let mut root = start()?;
+    if root.0 == NO_BLOCK
         && let Some(snapshot) = snapshot
     {
         index.open().predicate_lock(snapshot);
         // Somebody may have made the first page before the index was locked.
-        block = start(index)?;
+        root = start()?;
     }
+    let (block, level) = root;
     if block == NO_BLOCK {
         return Ok(());
     }
     let (mut steps, rows) = (Vec::new(), Vec::new());
-    memory::push(&mut steps, Step { block, level: None, keys, span: Span::ALL })?;
-    Descent { index, layout: index.layout(), snapshot, wanted, steps, rows }.run(visit)
+    memory::push(&mut steps, Step { block, level, keys: 0..wanted.len(), span: Span::ALL })?;
+    let layout = index.layout();
+    let (moves, pages) = (0, 0);
+    Descent { index, layout, snapshot, wanted, steps, moves, pages, rows }.run(visit)
 }
 
 /// Calls `visit` with the rows in the buckets of `keys`, which are ascending, each once, as one search of the index:
@@ -125,71 +118,111 @@ pub fn each_of_buckets(
     visit: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<()> {
     nbtree::count_search(index.open());
-    each(index, Some(snapshot), WantedEntries::Keys(keys), &mut |rows| {
+    each(index, Some(snapshot), keys, &mut |rows| {
         rows.iter().try_for_each(|row| visit(*row))?;
         Ok(ControlFlow::Continue(()))
     })
 }
 
-/// The page from which searches start; `NO_BLOCK` of an empty index.
-fn start(index: &MinlshIndex) -> Result<BlockNumber> {
-    let start = index.page(META_BLOCK).fast_root();
-    start.map(|(block, _)| block).ok_or_else(|| index.damaged(META_BLOCK))
-}
-
 /// Calls `visit(key, row)` with each entry of the index, which the caller has locked, in the order of
-/// keys and rows. Rows are given as block << 16 | offset. An entry may be of a row that is gone. None is missing that
-/// the snapshot sees.
-///
-/// The entries of a page are copied under its lock, then the next to its right is read. A page split meanwhile moves
-/// entries to the right only, so none is missed; one may come again where a page was deleted in between.
+/// keys and rows. Rows are given as block << 16 | offset.
 pub fn each_in_order(
     index: Oid,
     snapshot: &Snapshot,
     mut visit: impl FnMut(u64, u64) -> Result<()>,
 ) -> Result<()> {
     let open = Open::relation(index, Lock::Held).ok_or_else(|| no_such_relation(index))?;
-    let index = MinlshIndex::of(&open)?;
-    let (mut block, mut found) = (leftmost(&index)?, Vec::new());
-    while block != NO_BLOCK {
+    each_leaf(&MinlshIndex::of(&open)?, Some(snapshot), |leaf| {
+        leaf.entries.iter().try_for_each(|entry| visit(entry.key, entry.tid))
+    })
+}
+
+/// A leaf page, as it was under its lock.
+pub struct Leaf {
+    pub block: BlockNumber,
+    /// The page to its left.
+    pub previous: BlockNumber,
+    /// None of a page that is being deleted.
+    pub entries: Vec<Entry>,
+    /// Its high key: of all but the rightmost, and those that are being deleted.
+    pub high: Option<Pivot>,
+}
+
+impl Leaf {
+    /// True if its entries ascend and keep within its high key.
+    pub fn is_in_order(&self, layout: &Layout) -> bool {
+        let ends = self.high.zip(self.entries.last());
+        self.entries.is_sorted_by(|a, b| a < b)
+            && ends.is_none_or(|(high, last)| high.bounds(layout, *last))
+    }
+
+    /// True if its entries are to the right of a bound, if there is one.
+    pub fn is_above(&self, layout: &Layout, bound: Option<Pivot>) -> bool {
+        let ends = bound.zip(self.entries.first());
+        ends.is_none_or(|(bound, first)| !bound.bounds(layout, *first))
+    }
+}
+
+/// Calls `visit` with the leaf pages from left to right. An entry may be of a row that is gone. None is missing that
+/// the snapshot sees.
+///
+/// The entries of a page are copied under its lock, then the next to its right is read. A page split meanwhile moves
+/// entries to the right only, so none is missed; one may come again where a page was deleted in between.
+pub fn each_leaf(
+    index: &MinlshIndex,
+    snapshot: Option<&Snapshot>,
+    mut visit: impl FnMut(&Leaf) -> Result<()>,
+) -> Result<()> {
+    let layout = index.layout();
+    let (block, mut count) = (leftmost(index)?, 0);
+    let mut leaf = Leaf { block, previous: NO_BLOCK, entries: Vec::new(), high: None };
+    while leaf.block != NO_BLOCK {
         check_interrupts();
+        let block = leaf.block;
         let damaged = || index.damaged(block);
-        let page = (block < open.pages()).then(|| index.page(block)).ok_or_else(damaged)?;
-        page.refuse_old(&open, Some(snapshot));
-        let opaque = page.opaque().ok_or_else(damaged)?;
-        if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) == 0 {
-            for offset in first_item(&opaque)..=page.last_item() {
-                let item = page.item(offset).ok_or_else(damaged)?;
-                let (key, rows) = entries(index.layout(), item).ok_or_else(damaged)?;
-                memory::reserve(&mut found, rows.len())?;
-                found.extend(rows.map(|row| (key, row)));
-            }
+        let (page, opaque) = index.tree_page(block)?;
+        page.refuse_old(index.open(), snapshot);
+        let has = |flag| opaque.flags & flag != 0;
+        count += 1;
+        // If they are more than the pages of the index, they are linked in a circle.
+        if opaque.level != 0 || !has(nbtree::LEAF) || count > index.open().pages() {
+            return Err(damaged());
         }
-        drop(page);
-        found.drain(..).try_for_each(|(key, row)| visit(key, row))?;
-        block = opaque.next;
+        if !has(nbtree::DELETED) {
+            (leaf.previous, leaf.high) = (opaque.previous, None);
+            leaf.entries.clear();
+            if !has(nbtree::HALF_DEAD) {
+                leaf.high = page.high_key(&opaque, layout).ok_or_else(damaged)?;
+                for offset in first_item(&opaque)..=page.last_item() {
+                    let item = page.item(offset).ok_or_else(damaged)?;
+                    let (key, rows) = entries(layout, item).ok_or_else(damaged)?;
+                    memory::reserve(&mut leaf.entries, rows.len())?;
+                    leaf.entries.extend(rows.map(|tid| Entry { key, tid }));
+                }
+            }
+            drop(page);
+            visit(&leaf)?;
+        }
+        leaf.block = opaque.next;
     }
     Ok(())
 }
 
 /// The leftmost leaf page; `NO_BLOCK` of an empty index.
 fn leftmost(index: &MinlshIndex) -> Result<BlockNumber> {
-    let page = |block| read_page(index.open(), block).ok_or_else(|| index.damaged(block));
-    let mut block = page(META_BLOCK)?.root().ok_or_else(|| index.damaged(META_BLOCK))?;
-    // A tree of more levels has more pages than there are addresses.
-    for _ in 0..32 {
-        if block == NO_BLOCK {
-            return Ok(NO_BLOCK);
-        }
-        let page = page(block)?;
-        let opaque = page.opaque().ok_or_else(|| index.damaged(block))?;
-        if opaque.level == 0 {
-            return Ok(block);
-        }
-        let first = page.item(first_item(&opaque)).and_then(downlink);
-        block = first.ok_or_else(|| index.damaged(block))?;
+    let (mut block, mut level) = index.meta()?.root;
+    while block != NO_BLOCK && level > 0 {
+        let (page, opaque) = index.tree_page(block)?;
+        let is_gone = opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) != 0;
+        let next = match is_gone {
+            true => Some(opaque.next),
+            false => page.item(first_item(&opaque)).and_then(downlink),
+        };
+        let is_leftmost = opaque.level == level && opaque.previous == NO_BLOCK;
+        block = next.filter(|_| is_leftmost).ok_or_else(|| index.damaged(block))?;
+        level -= u32::from(!is_gone);
     }
-    Err(index.damaged(block))
+    Ok(block)
 }
 
 impl Descent<'_> {
@@ -205,16 +238,25 @@ impl Descent<'_> {
         Ok(())
     }
 
+    /// True if the index has more pages than that.
+    fn has_more_pages(&mut self, count: usize) -> bool {
+        if self.pages <= count {
+            self.pages = self.index.open().pages() as usize;
+        }
+        self.pages > count
+    }
+
     /// Reads a page, under its lock: notes where to go on, and the rows that are wanted.
     fn read(&mut self, step: Step) -> Result<()> {
+        let is_page = self.has_more_pages(step.block as usize);
+        self.sound(&step, is_page.then_some(()))?;
         let page = self.index.page(step.block);
         let opaque = self.sound(&step, page.opaque())?;
         page.refuse_old(self.index.open(), self.snapshot);
         if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) != 0 {
             return self.go_right(&opaque, step);
         }
-        let is_of_level = step.level.unwrap_or(opaque.level) == opaque.level;
-        self.sound(&step, is_of_level.then_some(()))?;
+        self.sound(&step, (step.level == opaque.level).then_some(()))?;
         if opaque.level > 0 {
             return self.inner(&page, &opaque, step);
         }
@@ -229,14 +271,10 @@ impl Descent<'_> {
 
     /// Notes the pages below an inner page.
     fn inner(&mut self, page: &Page, opaque: &Opaque, step: Step) -> Result<()> {
-        let (layout, level) = (self.layout, Some(opaque.level - 1));
+        let (layout, wanted, level) = (self.layout, self.wanted, opaque.level - 1);
         let (first, end) = (first_item(opaque), page.last_item() + 1);
         let child = |offset| downlink(page.item(offset)?);
         let bound = |offset| Pivot::read(layout, page.item(offset)?);
-        let WantedEntries::Keys(wanted) = self.wanted else {
-            let block = self.sound(&step, child(first))?;
-            return Ok(memory::push(&mut self.steps, Step { block, level, ..step })?);
-        };
         let mut at = step.keys.start;
         let until = self.until(page, opaque, &step, Ordering::is_le)?;
         while at < until {
@@ -266,14 +304,8 @@ impl Descent<'_> {
 
     /// Collects the rows of a leaf page.
     fn leaf(&mut self, page: &Page, opaque: &Opaque, mut step: Step) -> Result<()> {
-        let layout = self.layout;
+        let (layout, wanted) = (self.layout, self.wanted);
         let (first, end) = (first_item(opaque), page.last_item() + 1);
-        let WantedEntries::Keys(wanted) = self.wanted else {
-            for offset in first..end {
-                self.collect(page, &step, offset)?;
-            }
-            return if opaque.next == NO_BLOCK { Ok(()) } else { self.go_right(opaque, step) };
-        };
         let key = |offset| layout.key(page.item(offset)?);
         while step.keys.start < step.keys.end {
             let wanted = wanted[step.keys.start];
@@ -302,13 +334,9 @@ impl Descent<'_> {
         step: &Step,
         is_here: fn(Ordering) -> bool,
     ) -> Result<usize> {
-        let WantedEntries::Keys(wanted) = self.wanted else { return Ok(step.keys.end) };
-        if opaque.next == NO_BLOCK {
-            return Ok(step.keys.end);
-        }
-        let high = page.item(nbtree::HIGH_KEY).and_then(|item| Pivot::read(self.layout, item));
-        let high = self.sound(step, high)?;
-        let until = up_to(wanted, &step.keys, |key| is_here(high.order(self.layout, key)));
+        let high = self.sound(step, page.high_key(opaque, self.layout))?;
+        let Some(high) = high else { return Ok(step.keys.end) };
+        let until = up_to(self.wanted, &step.keys, |key| is_here(high.order(self.layout, key)));
         if until < step.keys.end {
             let keys = until..step.keys.end;
             self.go_right(opaque, Step { keys, ..*step })?;
@@ -318,7 +346,11 @@ impl Descent<'_> {
 
     /// Goes on with the page to the right.
     fn go_right(&mut self, opaque: &Opaque, step: Step) -> Result<()> {
-        let block = self.sound(&step, (opaque.next != NO_BLOCK).then_some(opaque.next))?;
+        self.moves += 1;
+        // If keys went over more pages than there are, they would be linked in a circle.
+        let over = self.moves.saturating_sub(self.wanted.len());
+        let is_sound = opaque.next != NO_BLOCK && self.has_more_pages(over);
+        let block = self.sound(&step, is_sound.then_some(opaque.next))?;
         Ok(memory::push(&mut self.steps, Step { block, ..step })?)
     }
 

@@ -29,7 +29,7 @@ use crate::document::constructors::Outline;
 use crate::document::kind::Kind;
 use crate::document::value::{BandSearch, TypedValue};
 use crate::error::Result;
-use crate::index::descent::{self, WantedEntries};
+use crate::index::descent;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::options::{IndexOptions, Options, Threshold, same_shingling};
 use crate::pg::call::{Call, float8_datum, sql_function};
@@ -388,8 +388,7 @@ fn mean(index: &MinlshIndex, keys: &[u64]) -> Result<f64> {
     let (mut rows, mut buckets, mut pages) = (0, 0_u32, 0);
     for key in keys {
         let mut of_bucket = 0;
-        let wanted = WantedEntries::Keys(std::slice::from_ref(key));
-        descent::each(index, None, wanted, &mut |found| {
+        descent::each(index, None, std::slice::from_ref(key), &mut |found| {
             rows += found.len();
             of_bucket += 1;
             let enough = of_bucket == PAGES_OF_BUCKET;

@@ -10,7 +10,8 @@ use pgrx::prelude::*;
 use crate::document::kind::{Kind, is_document};
 use crate::error::{JOINED, Result, SqlError, error, not_supported};
 use crate::index::layout::{Layout, SCOPE_HASH};
-use crate::index::pages::LockedPage;
+use crate::index::nbtree::{META_BLOCK, Opaque};
+use crate::index::pages::{LockedPage, Meta};
 use crate::index::reloptions;
 use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, function_of_family};
@@ -103,6 +104,18 @@ impl<'a> MinlshIndex<'a> {
     /// Locks a page for reading. An ERROR is raised if there is no such block.
     pub fn page(&self, block: pg_sys::BlockNumber) -> LockedPage {
         LockedPage::of(self.open, block)
+    }
+
+    /// The content of its metapage.
+    pub fn meta(&self) -> Result<Meta> {
+        self.page(META_BLOCK).meta().ok_or_else(|| self.damaged(META_BLOCK))
+    }
+
+    /// Locks a page of the tree for reading, if there is such a block.
+    pub fn tree_page(&self, block: pg_sys::BlockNumber) -> Result<(LockedPage, Opaque)> {
+        let page = (block < self.open.pages()).then(|| self.page(block));
+        let page = page.and_then(|page| page.opaque().map(|opaque| (page, opaque)));
+        page.ok_or_else(|| self.damaged(block))
     }
 
     /// The error about a page that cannot be read.

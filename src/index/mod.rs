@@ -12,7 +12,6 @@ pub mod descent;
 mod estimates;
 pub mod info;
 mod insert;
-mod items;
 pub mod keys;
 pub mod layout;
 pub mod minlsh_index;
@@ -25,7 +24,6 @@ mod scan;
 pub mod sort;
 pub mod stored_options;
 pub mod table_scan;
-mod tree_check;
 mod tree_writer;
 
 use pgrx::pg_sys::{self, Datum, Oid};

@@ -32,8 +32,6 @@ pub const DELETED: u16 = 1 << 2;
 pub const META: u16 = 1 << 3;
 /// `BTP_HALF_DEAD`
 pub const HALF_DEAD: u16 = 1 << 4;
-/// `BTP_INCOMPLETE_SPLIT`: the page to the right has no downlink yet.
-pub const INCOMPLETE_SPLIT: u16 = 1 << 7;
 /// `INDEX_ALT_TID_MASK`: the item is a pivot or has a posting list.
 pub const ALTERNATIVE_TID: u16 = 0x2000;
 /// `BT_IS_POSTING`: of items with an alternative TID, those that have a posting list.

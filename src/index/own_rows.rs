@@ -151,8 +151,8 @@ fn comparable(document: &Document, options: &IndexOptions) -> Result<bool> {
     Ok(document.kind() != Kind::Signature && document.config()?.is_none_or(same))
 }
 
-/// The hashes of the elements of a document; `None` if it is not a set, or too long: they would take more memory than all
-/// outlines.
+/// The hashes of the elements of a document; `None` if it is not a set, or too long: they would take more memory than
+/// all outlines.
 fn elements(image: &[u8], document: &Document) -> Result<Option<Vec<u64>>> {
     let mut hashes = Vec::new();
     let is_set = image.len() <= of_own_rows().max(LONGEST) / size_of::<u64>()

@@ -1,210 +1,32 @@
-//! Pages of a B-tree: made item by item, and read item by item.
-//!
-//! Nobody else reads an index while it is built, and WAL gets finished pages, so a page needs no care while it is
-//! made. The first two are made in buffers, all others in a [file](crate::index::page_file).
+//! Pages of a B-tree, read where they are: what is in them is not to be trusted.
 
-use std::ops::{Deref, DerefMut};
+use std::cmp::Ordering;
+use std::ops::Deref;
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, BlockNumber, Buffer};
 
-use crate::index::nbtree::{self, NO_BLOCK, Opaque};
+use crate::index::layout::{Entry, Layout, read_tid};
+use crate::index::nbtree::{self, HIGH_KEY, NO_BLOCK, Opaque};
 use crate::pg::open::Open;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::versions;
 
-const PAGE: usize = pg_sys::BLCKSZ as usize;
-const PAGE_HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
+pub const PAGE: usize = pg_sys::BLCKSZ as usize;
+pub const PAGE_HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
 pub const LINE_POINTER: usize = size_of::<pg_sys::ItemIdData>();
 pub const TUPLE_HEADER: usize = size_of::<pg_sys::IndexTupleData>();
-const OPAQUE: usize = size_of::<Opaque>().next_multiple_of(8);
-/// Bytes for line pointers and items.
-pub const ROOM: usize = PAGE - PAGE_HEADER - OPAQUE;
-/// The longest item [`write_single_item`] takes.
-pub const MAX_ITEM: usize = ROOM - LINE_POINTER - TUPLE_HEADER - 8;
+pub const OPAQUE: usize = size_of::<Opaque>().next_multiple_of(8);
 
-/// The bytes of a page that is being made.
-#[repr(C, align(8))]
-pub struct NewPage([u8; PAGE]);
-
-impl NewPage {
-    /// Zeros, of which [`NewPage::init`] makes a page.
-    pub const ZERO: Self = Self([0; PAGE]);
-
-    /// Makes zeros an empty page, as `_bt_pageinit` does. Any thread may do this.
-    pub fn init(&mut self) {
-        // SAFETY: a page begins with its header, and any bits make one.
-        let header = unsafe { &mut *self.0.as_mut_ptr().cast::<pg_sys::PageHeaderData>() };
-        header.pd_lower = PAGE_HEADER as u16;
-        header.pd_upper = (PAGE - OPAQUE) as u16;
-        header.pd_special = (PAGE - OPAQUE) as u16;
-        header.pd_pagesize_version = PAGE as u16 | pg_sys::PG_PAGE_LAYOUT_VERSION as u16;
-    }
-
-    /// Makes it the metapage of a tree with that root, in which equal keys have equal bytes.
-    pub fn make_meta(&mut self, root: BlockNumber, height: u32) {
-        let page = self.0.as_mut_ptr().cast();
-        // SAFETY: the bytes of a page, aligned, which are ours to write; nothing is dropped in the closure.
-        unsafe {
-            pg_guard_ffi_boundary(|| nbtree::raw::_bt_initmetapage(page, root, height, true))
-        };
-    }
-
-    /// The tree's own words at the end of the page.
-    pub fn opaque(&mut self) -> &mut Opaque {
-        // SAFETY: `init` has left that space at the end of the page, which is aligned.
-        unsafe { &mut *self.0.as_mut_ptr().add(PAGE - OPAQUE).cast() }
-    }
-
-    /// Adds an item of `size` bytes, written by `write`. Whoever fills a page counts its bytes.
-    pub fn add(&mut self, size: usize, write: impl FnOnce(&mut [u8])) {
-        // SAFETY: a page begins with its header, and any bits make one.
-        let header = unsafe { &mut *self.0.as_mut_ptr().cast::<pg_sys::PageHeaderData>() };
-        let (lower, upper) = (header.pd_lower as usize, header.pd_upper as usize);
-        let start = upper - size.next_multiple_of(8);
-        // The callers add no more than fits (`ROOM`).
-        assert!(lower + LINE_POINTER <= start, "a page holds what was counted for it");
-        header.pd_lower = (lower + LINE_POINTER) as u16;
-        header.pd_upper = start as u16;
-        let mut pointer = pg_sys::ItemIdData::default();
-        pointer.set_lp_off(start as u32);
-        pointer.set_lp_flags(pg_sys::LP_NORMAL);
-        pointer.set_lp_len(size as u32);
-        let place = &mut self.0[lower..lower + LINE_POINTER];
-        // SAFETY: the slice has as many bytes.
-        unsafe { place.as_mut_ptr().cast::<pg_sys::ItemIdData>().write_unaligned(pointer) };
-        write(&mut self.0[start..start + size]);
-    }
-}
-
-/// A page in a buffer to be written, locked and pinned. It is given back, dirty, by [`BufferedPage::finish`]; an ERROR
-/// meanwhile releases it.
-pub struct BufferedPage {
-    buffer: Buffer,
-    page: *mut NewPage,
-}
-
-impl BufferedPage {
-    /// Appends an empty page to a fork, which nobody else writes.
-    pub fn append(index: &Open, fork: pg_sys::ForkNumber::Type) -> Self {
-        let mut page = Self::at(index, fork, pg_sys::InvalidBlockNumber);
-        page.init();
-        page
-    }
-
-    /// Locks a page that has been written. An ERROR is raised if there is no such block.
-    pub fn existing(index: &Open, block: BlockNumber) -> Self {
-        Self::at(index, pg_sys::ForkNumber::MAIN_FORKNUM, block)
-    }
-
-    /// Locks a page of a fork, or one more if the block is `P_NEW`.
-    fn at(index: &Open, fork: pg_sys::ForkNumber::Type, block: BlockNumber) -> Self {
-        let (mode, strategy) = (pg_sys::ReadBufferMode::RBM_NORMAL, std::ptr::null_mut());
-        // SAFETY: the relation is open; the buffer is pinned when it is locked.
-        unsafe {
-            let buffer = pg_sys::ReadBufferExtended(index.raw(), fork, block, mode, strategy);
-            let exclusive = pg_sys::BUFFER_LOCK_EXCLUSIVE as i32;
-            pg_guard_ffi_boundary(|| versions::LockBuffer(buffer, exclusive));
-            Self { buffer, page: pg_sys::BufferGetPage(buffer).cast() }
-        }
-    }
-
-    /// The number of the block.
-    pub fn block(&self) -> BlockNumber {
-        // SAFETY: a pinned buffer.
-        unsafe { pg_sys::BufferGetBlockNumber(self.buffer) }
-    }
-
-    /// Gives the page back.
-    pub fn finish(self) {
-        // SAFETY: pinned and locked when it was made.
-        unsafe {
-            pg_sys::MarkBufferDirty(self.buffer);
-            pg_sys::UnlockReleaseBuffer(self.buffer);
-        }
-    }
-}
-
-impl Deref for BufferedPage {
-    type Target = NewPage;
-
-    fn deref(&self) -> &NewPage {
-        // SAFETY: a buffer has as many bytes, aligned; `at` has pinned and locked it, until `finish`.
-        unsafe { &*self.page }
-    }
-}
-
-impl DerefMut for BufferedPage {
-    fn deref_mut(&mut self) -> &mut NewPage {
-        // SAFETY: a buffer has as many bytes, aligned; `at` has pinned it and locked it for us alone.
-        unsafe { &mut *self.page }
-    }
-}
-
-/// Makes the metapage and nothing else; it becomes block 0 of a file that is empty.
-pub fn write_metapage(index: &Open) {
-    let mut page = BufferedPage::append(index, pg_sys::ForkNumber::MAIN_FORKNUM);
-    page.make_meta(NO_BLOCK, 0);
-    page.finish();
-}
-
-/// Writes a page that holds one item of our own: an inner page that no downlink leads to. It must
-/// become block `block` of the fork, which nobody else writes. Pages of an init fork are logged at once.
-pub fn write_single_item(
-    index: &Open,
-    fork: pg_sys::ForkNumber::Type,
-    block: BlockNumber,
-    item: &[u8],
-) {
-    let mut page = BufferedPage::append(index, fork);
-    assert_eq!(page.block(), block, "the page comes right behind the metapage");
-    let size = (TUPLE_HEADER + item.len()).next_multiple_of(8);
-    page.add(size, |bytes| {
-        bytes.fill(0);
-        bytes[6..8].copy_from_slice(&(size as u16).to_ne_bytes());
-        bytes[TUPLE_HEADER..TUPLE_HEADER + item.len()].copy_from_slice(item);
-    });
-    if fork == pg_sys::ForkNumber::INIT_FORKNUM {
-        // SAFETY: the page is locked and complete; what is logged in a critical section is also
-        // marked dirty in it.
-        unsafe {
-            pg_sys::CritSectionCount += 1;
-            pg_sys::MarkBufferDirty(page.buffer);
-            pg_sys::log_newpage_buffer(page.buffer, true);
-            pg_sys::CritSectionCount -= 1;
-        }
-    }
-    page.finish();
-}
-
-/// Reads what [`write_single_item`] has written: the bytes behind the header of item `offset`,
-/// without the zeros at their end.
-pub fn read_item(index: &Open, block: BlockNumber, offset: u16) -> Option<Vec<u8>> {
-    let page = read_page(index, block)?;
-    let item = page.item(offset)?.get(TUPLE_HEADER..)?;
-    let length = item.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-    Some(item[..length].to_vec())
-}
-
-/// The bytes of a page: what is in it is not to be trusted.
+/// The bytes of a page.
 #[repr(transparent)]
 pub struct Page([u8; PAGE]);
 
-/// A copy of a page.
-pub struct PageCopy(Box<Page>);
-
-impl Deref for PageCopy {
-    type Target = Page;
-
-    fn deref(&self) -> &Page {
-        &self.0
-    }
-}
-
-/// Copies a page; `None` if the index has no such block.
-pub fn read_page(index: &Open, block: BlockNumber) -> Option<PageCopy> {
-    let page = (block < index.pages()).then(|| LockedPage::of(index, block))?;
-    Some(PageCopy(Box::new(Page(page.0))))
+/// The content of a metapage: the root of the tree, and the page from which searches start, which is the only one of
+/// its level; each with its level.
+pub struct Meta {
+    pub root: (BlockNumber, u32),
+    pub fast_root: (BlockNumber, u32),
 }
 
 /// A page that is read where it is: nobody writes it until this is dropped. Others may only set hint bits of rows in a
@@ -272,66 +94,50 @@ impl Drop for LockedPage {
 impl Page {
     /// The place of the page's last change in the WAL.
     fn lsn(&self) -> u64 {
-        let half = |start: usize| {
-            let bytes = [0, 1, 2, 3].map(|byte| self.0[start + byte]);
-            u64::from(u32::from_ne_bytes(bytes))
-        };
-        half(0) << 32 | half(4)
+        u64::from(self.word(0)) << 32 | u64::from(self.word(4))
     }
 
-    fn word(&self, offset: usize) -> usize {
+    fn word(&self, offset: usize) -> u32 {
+        u32::from_ne_bytes([0, 1, 2, 3].map(|byte| self.0[offset + byte]))
+    }
+
+    fn half_word(&self, offset: usize) -> usize {
         u16::from_ne_bytes([self.0[offset], self.0[offset + 1]]).into()
-    }
-
-    fn upper(&self) -> usize {
-        self.word(std::mem::offset_of!(pg_sys::PageHeaderData, pd_upper))
     }
 
     /// The tree's own words at the end of the page; `None` if the page is not part of a tree.
     pub fn opaque(&self) -> Option<Opaque> {
-        let special = self.word(std::mem::offset_of!(pg_sys::PageHeaderData, pd_special));
+        let special = self.half_word(std::mem::offset_of!(pg_sys::PageHeaderData, pd_special));
         if special != PAGE - OPAQUE {
             return None;
         }
-        // SAFETY: the copy has that many bytes there; any bits make an `Opaque`.
+        // SAFETY: the page has that many bytes there; any bits make an `Opaque`.
         Some(unsafe { self.0.as_ptr().add(special).cast::<Opaque>().read_unaligned() })
     }
 
-    /// The root of the tree, of a metapage; `None` if the page is not one.
-    pub fn root(&self) -> Option<BlockNumber> {
-        self.meta(2)
-    }
-
-    /// The level of the root, of a metapage; `None` if the page is not one.
-    pub fn height(&self) -> Option<u32> {
-        self.meta(3)
-    }
-
-    /// The page from which searches start, and its level, of a metapage: the lowest level that has one
-    /// page only; `None` if the page is not one.
-    pub fn fast_root(&self) -> Option<(BlockNumber, u32)> {
-        self.meta(4).zip(self.meta(5))
-    }
-
-    /// True if equal keys have equal bytes, of a metapage; `None` if the page is not one, or says neither.
-    pub fn all_equal_image(&self) -> Option<bool> {
+    /// The content of a metapage; `None` of another page, and of a tree in which equal keys may have other bytes.
+    pub fn meta(&self) -> Option<Meta> {
+        let start = PAGE_HEADER.next_multiple_of(8);
+        let word = |number: usize| self.word(start + 4 * number);
         // Behind eight words and a number of eight bytes.
-        let flag = *self.0.get(PAGE_HEADER.next_multiple_of(8) + 40)?;
-        self.root().and((flag <= 1).then_some(flag == 1))
+        let all_equal_image = self.0[start + 40] == 1;
+        let is_meta = (word(0), word(1)) == (nbtree::MAGIC, nbtree::VERSION)
+            && self.opaque()?.flags == nbtree::META
+            && all_equal_image;
+        is_meta.then(|| Meta { root: (word(2), word(3)), fast_root: (word(4), word(5)) })
     }
 
-    /// Word `number` of a metapage.
-    fn meta(&self, number: usize) -> Option<u32> {
-        let word = |number: usize| {
-            let start = PAGE_HEADER.next_multiple_of(8) + number * 4;
-            Some(u32::from_ne_bytes(self.0.get(start..start + 4)?.try_into().ok()?))
-        };
-        (word(0)? == nbtree::MAGIC && word(1)? == nbtree::VERSION).then(|| word(number))?
+    /// The high key of a page of the tree, or none if it is the rightmost; `None` if that is damaged.
+    pub fn high_key(&self, opaque: &Opaque, layout: &Layout) -> Option<Option<Pivot>> {
+        if opaque.next == NO_BLOCK {
+            return Some(None);
+        }
+        Pivot::read(layout, self.item(HIGH_KEY)?).map(Some)
     }
 
     /// The number of the last item.
     pub fn last_item(&self) -> u16 {
-        let lower = self.word(std::mem::offset_of!(pg_sys::PageHeaderData, pd_lower));
+        let lower = self.half_word(std::mem::offset_of!(pg_sys::PageHeaderData, pd_lower));
         (lower.min(PAGE - OPAQUE).saturating_sub(PAGE_HEADER) / LINE_POINTER) as u16
     }
 
@@ -340,8 +146,8 @@ impl Page {
         if offset == 0 || offset > self.last_item() {
             return None;
         }
-        let place = pointer(offset);
-        // SAFETY: within the copy, as just checked; any bits make a line pointer.
+        let place = PAGE_HEADER + usize::from(offset - 1) * LINE_POINTER;
+        // SAFETY: within the page, as just checked; any bits make a line pointer.
         Some(unsafe { self.0.as_ptr().add(place).cast::<pg_sys::ItemIdData>().read_unaligned() })
     }
 
@@ -354,12 +160,100 @@ impl Page {
     pub fn item(&self, offset: u16) -> Option<&[u8]> {
         let pointer = self.line_pointer(offset)?;
         let (start, length) = (pointer.lp_off() as usize, pointer.lp_len() as usize);
+        let upper = self.half_word(std::mem::offset_of!(pg_sys::PageHeaderData, pd_upper));
         let item = self.0.get(start..start.checked_add(length)?)?;
-        (length >= TUPLE_HEADER && start >= self.upper()).then_some(item)
+        (length >= TUPLE_HEADER && start >= upper).then_some(item)
     }
 }
 
-/// The place of a line pointer, from 1.
-fn pointer(offset: u16) -> usize {
-    PAGE_HEADER + usize::from(offset).saturating_sub(1) * LINE_POINTER
+/// The first item of a leaf page: behind the high key, which all but the rightmost have.
+pub fn first_item(opaque: &Opaque) -> u16 {
+    if opaque.next == NO_BLOCK { HIGH_KEY } else { HIGH_KEY + 1 }
+}
+
+/// The key of a leaf item, and its rows: one, or those of a posting list. `None` if it is neither.
+#[inline]
+pub fn entries<'a>(
+    layout: &Layout,
+    item: &'a [u8],
+) -> Option<(u64, impl ExactSizeIterator<Item = u64> + use<'a>)> {
+    let key = layout.key(item)?;
+    let half = |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
+    let info = half(6)?;
+    if usize::from(info & !nbtree::ALTERNATIVE_TID) != item.len() {
+        return None;
+    }
+    let mut tids = 0..6;
+    if info & nbtree::ALTERNATIVE_TID != 0 {
+        let count = half(4)?;
+        // The posting list's place stands where a plain item has its block.
+        let start = usize::from(half(0)?) << 16 | usize::from(half(2)?);
+        if count & !nbtree::COUNT_MASK != nbtree::POSTING_LIST || start != layout.size() {
+            return None;
+        }
+        tids = start..start + usize::from(count & nbtree::COUNT_MASK) * 6;
+        if tids.end.next_multiple_of(8) != item.len() {
+            return None;
+        }
+    } else if item.len() != layout.size() {
+        return None;
+    }
+    let (tids, _) = item.get(tids)?.as_chunks();
+    Some((key, tids.iter().map(read_tid)))
+}
+
+/// The page that an item of an inner page leads to; `None` if it is too short.
+pub fn downlink(item: &[u8]) -> Option<pg_sys::BlockNumber> {
+    Some((read_tid(item.first_chunk()?) >> 16) as pg_sys::BlockNumber)
+}
+
+/// A bound between two pages: the leading attributes of a key, and perhaps a row. What is missing is minus
+/// infinity.
+#[derive(Clone, Copy, Debug)]
+pub struct Pivot {
+    /// The number of its attributes.
+    attributes: u16,
+    key: u64,
+    row: Option<u64>,
+}
+
+impl Pivot {
+    /// Reads a pivot; `None` if the item is not one.
+    pub fn read(layout: &Layout, item: &[u8]) -> Option<Self> {
+        let half =
+            |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
+        let (info, count) = (half(6)?, half(4)?);
+        if usize::from(info) != item.len() | usize::from(nbtree::ALTERNATIVE_TID)
+            || count & nbtree::POSTING_LIST != 0
+        {
+            return None;
+        }
+        let attributes = count & nbtree::COUNT_MASK;
+        let row = if count & nbtree::PIVOT_HAS_ROW != 0 {
+            Some(read_tid(item.last_chunk()?))
+        } else {
+            None
+        };
+        Some(Self { attributes, key: layout.prefix(item, attributes.into())?, row })
+    }
+
+    /// Its leading attributes as a key.
+    pub fn key(self) -> u64 {
+        self.key
+    }
+
+    /// Compares a key with this bound. The entries of a lesser one are to the left of it, those of a greater one to
+    /// the right, and those of an equal one may be on both sides.
+    pub fn order(self, layout: &Layout, key: u64) -> Ordering {
+        let complete = usize::from(self.attributes) == layout.columns();
+        let leading = if complete { key } else { layout.leading(key, self.attributes.into()) };
+        let order = leading.cmp(&self.key);
+        if complete && self.row.is_some() { order } else { order.then(Ordering::Greater) }
+    }
+
+    /// True if an entry may be on the page to the left of this bound.
+    pub fn bounds(self, layout: &Layout, entry: Entry) -> bool {
+        let leading = layout.leading(entry.key, self.attributes.into());
+        leading < self.key || (leading == self.key && self.row.is_some_and(|row| entry.tid <= row))
+    }
 }

@@ -15,7 +15,7 @@ use sketch::passage::Bound;
 use crate::document::kind::Kind;
 use crate::document::value::{BandSearch, TypedValue};
 use crate::error::{Result, raise, wrong_state};
-use crate::index::descent::{self, WantedEntries};
+use crate::index::descent;
 use crate::index::layout::u64_to_tid;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::{nbtree, own_rows};
@@ -256,17 +256,19 @@ impl<'a> IndexScan<'a> {
         nbtree::count_search(index.open());
         // SAFETY: `of` was given a scan that has not ended.
         unsafe { versions::count_search_of(self.raw) };
-        let each = |wanted: WantedEntries, visit: &mut descent::VisitRows| {
-            descent::each(index, self.snapshot.as_ref(), wanted, visit)
+        let snapshot = self.snapshot.as_ref();
+        let each = |wanted: &[u64], visit: &mut descent::VisitRows| {
+            descent::each(index, snapshot, wanted, visit)
         };
-        let mut visit_all = |rows: &[u64]| visit(rows).map(ControlFlow::Continue);
         match lookup {
-            Lookup::AllRows => each(WantedEntries::All, &mut visit_all),
-            Lookup::Keys(wanted) => each(WantedEntries::Keys(&wanted), &mut visit_all),
+            Lookup::AllRows => self.each_row(visit),
+            Lookup::Keys(wanted) => {
+                each(&wanted, &mut |rows| visit(rows).map(ControlFlow::Continue))
+            }
             Lookup::Passage(bound, keys) => {
                 let mut read = |place: usize, rows: &mut Vec<u64>, limit: usize| {
                     let mut complete = true;
-                    each(WantedEntries::Keys(&keys[place..=place]), &mut |found| {
+                    each(&keys[place..=place], &mut |found| {
                         let room = limit - rows.len();
                         complete = found.len() <= room;
                         memory::extend(rows, &found[..found.len().min(room)])?;
@@ -279,6 +281,20 @@ impl<'a> IndexScan<'a> {
                 visit(&rows)
             }
         }
+    }
+
+    /// Calls `visit` with all rows, each for all of its entries.
+    fn each_row(&self, visit: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        let (index, snapshot) = (&self.state.index, self.snapshot.as_ref());
+        // Nobody may insert anything anywhere.
+        snapshot.into_iter().for_each(|snapshot| index.open().predicate_lock(snapshot));
+        let mut rows = Vec::new();
+        descent::each_leaf(index, snapshot, |leaf| {
+            rows.clear();
+            memory::reserve(&mut rows, leaf.entries.len())?;
+            rows.extend(leaf.entries.iter().map(|entry| entry.tid));
+            visit(&rows)
+        })
     }
 
     /// Makes searches of the conditions.

@@ -13,7 +13,8 @@ use sketch::Banding;
 use crate::error::{Result, SqlError, error, not_supported, wrong_state};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::HIGH_KEY;
-use crate::index::pages;
+use crate::index::page_file::{MAX_ITEM, write_single_item};
+use crate::index::pages::TUPLE_HEADER;
 use crate::options::{IndexOptions, Options, Threshold, Versions};
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
@@ -113,20 +114,26 @@ thread_local! {
 /// Writes the options of a build into block 1 of a fork that has just its metapage.
 pub fn store(index: &Open, fork: pg_sys::ForkNumber::Type, options: &IndexOptions) -> Result<()> {
     let json = to_json(options)?;
-    if json.len() > pages::MAX_ITEM {
+    if json.len() > MAX_ITEM {
         return Err(error(
             PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             format!("the options of the index are too long: {} bytes", json.len()),
         )
-        .set_detail(format!("At most {} bytes fit into its page.", pages::MAX_ITEM))
+        .set_detail(format!("At most {} bytes fit into its page.", MAX_ITEM))
         .set_hint("Use fewer stop words."));
     }
     READ.with_borrow_mut(|read| read.clear());
-    pages::write_single_item(index, fork, OPTIONS_BLOCK, json.as_bytes());
+    write_single_item(index, fork, OPTIONS_BLOCK, json.as_bytes());
     Ok(())
 }
 
 impl MinlshIndex<'_> {
+    /// What block 1 says, which zeros fill up.
+    fn written(&self) -> Option<IndexOptions> {
+        let (page, _) = self.tree_page(OPTIONS_BLOCK).ok()?;
+        read(page.item(HIGH_KEY)?.get(TUPLE_HEADER..)?.split(|byte| *byte == 0).next()?)
+    }
+
     /// The options with which it was built.
     pub fn options(&self) -> Result<Rc<IndexOptions>> {
         let index = self.open();
@@ -135,9 +142,7 @@ impl MinlshIndex<'_> {
             return Ok(options);
         }
         refuse_unlogged(index)?;
-        let item = pages::read_item(index, OPTIONS_BLOCK, HIGH_KEY);
-        let options = item.and_then(|item| read(&item)).map(Rc::new);
-        let options = options.ok_or_else(|| unreadable(&index.name()))?;
+        let options = self.written().map(Rc::new).ok_or_else(|| unreadable(&index.name()))?;
         READ.with_borrow_mut(|read| {
             if read.len() >= REMEMBERED {
                 read.clear();

@@ -1,6 +1,6 @@
 //! Tables of near-duplicates, for tests of the native index.
 
-use crate::{Client, texts};
+use crate::{Client, Database, texts};
 
 /// Makes the function `near(template, edits)`: a text of 30 words of 6 letters, of which that many are its own. Two
 /// texts of
@@ -69,6 +69,27 @@ pub fn assert_sound(client: &mut Client, index: &str) {
                 ON b.body ~= minlsh_document(a.body, 1)) SELECT * FROM copies EXCEPT SELECT * FROM found";
     assert_eq!(texts(client, lost), Vec::<String>::new(), "copies that {index} does not find");
     client.batch_execute("RESET ALL").expect("settings");
+}
+
+/// Asserts by amcheck that the pages of an index are a tree as PostgreSQL's own are, in which each entry is found from
+/// the root. amcheck takes B-trees alone: a session shows it the index as one, and rolls that back. Servers with
+/// assertions do not let an index change so.
+pub fn assert_tree(database: &Database, index: &str) {
+    let mut client = database.connect();
+    let available = "SELECT 1 FROM pg_available_extensions WHERE name = 'amcheck'";
+    if texts(&mut client, available).is_empty()
+        || texts(&mut client, "SHOW debug_assertions") == ["on"]
+    {
+        return;
+    }
+    client
+        .batch_execute(&format!(
+            "CREATE EXTENSION IF NOT EXISTS amcheck; BEGIN; \
+             UPDATE pg_class SET relam = 403 WHERE oid = '{index}'::regclass; \
+             DELETE FROM pg_amproc WHERE amprocnum IN (7, 8); \
+             SELECT bt_index_parent_check('{index}', false, true)"
+        ))
+        .unwrap_or_else(|cause| panic!("{index} is not a tree: {cause:?}"));
 }
 
 /// All pairs of `docs` that a join by the index finds at 0.8.
