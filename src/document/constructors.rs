@@ -178,47 +178,34 @@ fn write_numbers(out: &mut Vec<u8>, numbers: impl Iterator<Item = i64>) -> Resul
     Ok(memory::extend(out, b"]")?)
 }
 
-/// The members of the object that were read.
-#[derive(Default)]
-struct ObjectMembers<'a> {
-    threshold: Option<f64>,
-    shingle_size: Option<i32>,
-    unit: Option<Cow<'a, str>>,
-    normalization: Option<Cow<'a, str>>,
-    stop_words: Option<Cow<'a, str>>,
-    bag: Option<bool>,
-    text: Option<Cow<'a, [u8]>>,
-    set: Option<Vec<u64>>,
-    signature: Option<Vec<i32>>,
-}
-
 /// Makes a document of its text form.
 fn read(literal: &[u8]) -> Read<Datum> {
-    if !FORM.is_object(literal) {
-        let options = Options::of(&Options::default().config()?);
-        let content = Content::Text(options, literal);
-        return Ok(Document { threshold: Threshold::default(), content }.write());
+    let (mut threshold, mut options, mut has_options) = (None, Options::default(), false);
+    let (mut text, mut set, mut signature) = (None, None::<Vec<i64>>, None::<Vec<i32>>);
+    if FORM.is_object(literal) {
+        JsonReader::new(literal).object(|name, reader| {
+            match name {
+                b"threshold" => threshold = Some(reader.number()?),
+                b"text" => text = Some(reader.string()?),
+                b"set" => set = Some(reader.numbers()?),
+                b"signature" => signature = Some(reader.numbers()?),
+                option => {
+                    has_options = true;
+                    return read_option(&mut options, option, reader);
+                }
+            }
+            Ok(true)
+        })?;
+    } else {
+        (threshold, text) = (Some(Threshold::default().get()), Some(literal.into()));
     }
-    let members = ObjectMembers::read(&mut JsonReader::new(literal))?;
-    let threshold = match members.threshold {
-        Some(least) => Threshold::new(least)?,
-        None => return syntax("It has no \"threshold\"."),
-    };
-    let has_options = members.has_options();
-    let content = match (&members.text, members.set, members.signature) {
-        (Some(text), None, None) => {
-            let default = Options::default();
-            let options = Options {
-                shingle_size: members.shingle_size.unwrap_or(default.shingle_size),
-                unit: members.unit.unwrap_or(default.unit),
-                normalization: members.normalization.unwrap_or(default.normalization),
-                stop_words: members.stop_words.unwrap_or(default.stop_words),
-                bag: members.bag.unwrap_or(default.bag),
-                ..Options::default()
-            };
-            Content::Text(Options::of(&options.config()?), text)
+    let Some(threshold) = threshold else { return syntax("It has no \"threshold\".") };
+    let threshold = Threshold::new(threshold)?;
+    let content = match (&text, set, signature) {
+        (Some(text), None, None) => Content::Text(Options::of(&options.config()?), text),
+        (None, Some(hashes), None) if !has_options => {
+            Content::of_hashes(hashes.into_iter().map(|hash| hash as u64).collect())?
         }
-        (None, Some(hashes), None) if !has_options => Content::of_hashes(hashes)?,
         (None, None, Some(slots)) if !has_options => Content::of_slots(&slots)?,
         (None, None, None) => return syntax("It has no \"text\", \"set\" or \"signature\"."),
         _ => {
@@ -230,36 +217,19 @@ fn read(literal: &[u8]) -> Read<Datum> {
     Ok(Document { threshold, content }.write())
 }
 
-impl<'a> ObjectMembers<'a> {
-    fn has_options(&self) -> bool {
-        self.shingle_size.is_some()
-            || self.unit.is_some()
-            || self.normalization.is_some()
-            || self.stop_words.is_some()
-            || self.bag.is_some()
+/// Reads one of the options of a text; false if there is none of that name.
+fn read_option<'a>(
+    options: &mut Options<'a>,
+    name: &[u8],
+    reader: &mut JsonReader<'a>,
+) -> Read<bool> {
+    match name {
+        b"shingle_size" => options.shingle_size = reader.number()?,
+        b"unit" => options.unit = reader.utf8()?,
+        b"normalization" => options.normalization = reader.utf8()?,
+        b"stop_words" => options.stop_words = reader.utf8()?,
+        b"bag" => options.bag = reader.boolean()?,
+        _ => return Ok(false),
     }
-
-    fn read(reader: &mut JsonReader<'a>) -> Read<Self> {
-        let mut members = Self::default();
-        reader.object(|name, reader| members.read_member(name, reader))?;
-        Ok(members)
-    }
-
-    fn read_member(&mut self, name: &[u8], reader: &mut JsonReader<'a>) -> Read<bool> {
-        Ok(match name {
-            b"threshold" => self.threshold.replace(reader.number()?).is_none(),
-            b"shingle_size" => self.shingle_size.replace(reader.number()?).is_none(),
-            b"unit" => self.unit.replace(reader.utf8()?).is_none(),
-            b"normalization" => self.normalization.replace(reader.utf8()?).is_none(),
-            b"stop_words" => self.stop_words.replace(reader.utf8()?).is_none(),
-            b"bag" => self.bag.replace(reader.boolean()?).is_none(),
-            b"text" => self.text.replace(reader.string()?).is_none(),
-            b"set" => {
-                let signed = reader.numbers::<i64>()?;
-                self.set.replace(signed.into_iter().map(|hash| hash as u64).collect()).is_none()
-            }
-            b"signature" => self.signature.replace(reader.numbers()?).is_none(),
-            _ => false,
-        })
-    }
+    Ok(true)
 }

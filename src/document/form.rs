@@ -164,16 +164,19 @@ impl<'a> JsonReader<'a> {
     }
 
     /// Reads an object, which must be all that is left. `read` takes the value of each member, by its name; false if
-    /// that is unknown or repeated.
+    /// that is unknown.
     pub fn object(&mut self, mut read: impl FnMut(&[u8], &mut Self) -> Read<bool>) -> Read<()> {
         self.token(b'{')?;
+        let mut names = Vec::new();
         let mut is_done = self.next_is(b'}');
         while !is_done {
             let name = self.string()?;
             self.token(b':')?;
-            if !read(&name, self)? {
+            if names.contains(&name) || !read(&name, self)? {
                 return syntax("A member is unknown or repeated.");
             }
+            // As many as are known, at most.
+            names.push(name);
             is_done = self.next_is(b'}');
             if !is_done {
                 self.token(b',')?;

@@ -10,7 +10,6 @@
 //! | `image` | a document as bytes, each of which is checked when it is read |
 //! | `form` | the forms that our types share: for people, dumps and clients |
 //! | `constructors` | from a text, a set, a signature to a document; a document as text |
-//! | `prepared` | one side of a comparison, made ready once and kept for the next row |
 //! | `similar` | the operators `~=` and the measure behind them |
 //! | `passage` | passages that are sought in texts: a type, operators and entries of their own |
 //! | `to_bands` | from a value to the band hashes of an index |
@@ -20,7 +19,6 @@ mod form;
 pub mod image;
 pub mod kind;
 mod passage;
-pub mod prepared;
 mod similar;
 pub mod to_bands;
 pub mod value;

@@ -26,7 +26,7 @@ use sketch::passage::{
 use sketch::{Config, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, Normalization, memory, sort_by};
 
 use super::form::{JsonReader, Read, TypeForm, damaged, syntax, until_zero, write_string};
-use super::prepared::KeptValue;
+use super::similar::KeptValue;
 use super::value::{BandSearch, TypedValue};
 use crate::error::Result;
 use crate::options::{IndexOptions, Recent};
@@ -155,50 +155,30 @@ fn write_literal(passage: &Passage) -> Result<Vec<u8>> {
 }
 
 fn read_literal(literal: &[u8]) -> Read<Datum> {
-    match FORM.is_object(literal) {
-        true => PassageMembers::read(&mut JsonReader::new(literal))?.write(),
-        false => {
-            PassageMembers { passage: Some(literal.into()), ..PassageMembers::default() }.write()
-        }
-    }
-}
-
-/// The members of a passage that were read.
-#[derive(Default)]
-struct PassageMembers<'a> {
-    coverage: Option<f64>,
-    min_match: Option<i64>,
-    normalization: Option<Cow<'a, str>>,
-    passage: Option<Cow<'a, [u8]>>,
-}
-
-impl<'a> PassageMembers<'a> {
-    fn read(reader: &mut JsonReader<'a>) -> Read<Self> {
-        let mut members = Self::default();
-        reader.object(|name, reader| {
-            Ok(match name {
-                b"coverage" => members.coverage.replace(reader.number()?).is_none(),
-                b"min_match" => members.min_match.replace(reader.number()?).is_none(),
-                b"normalization" => members.normalization.replace(reader.utf8()?).is_none(),
-                b"passage" => members.passage.replace(reader.string()?).is_none(),
-                _ => false,
-            })
+    let (mut coverage, mut min_match) = (DEFAULT_COVERAGE, DEFAULT_MIN_MATCH as i64);
+    let (mut steps, mut passage) = (Cow::Borrowed("plain"), None);
+    if FORM.is_object(literal) {
+        JsonReader::new(literal).object(|name, reader| {
+            match name {
+                b"coverage" => coverage = reader.number()?,
+                b"min_match" => min_match = reader.number()?,
+                b"normalization" => steps = reader.utf8()?,
+                b"passage" => passage = Some(reader.string()?),
+                _ => return Ok(false),
+            }
+            Ok(true)
         })?;
-        Ok(members)
+    } else {
+        passage = Some(literal.into());
     }
-
-    fn write(&self) -> Read<Datum> {
-        let Some(text) = &self.passage else { return syntax("It has no \"passage\".") };
-        let min_match = self.min_match.unwrap_or(DEFAULT_MIN_MATCH as i64);
-        let steps = self.normalization.as_deref().unwrap_or("plain");
-        let passage = Passage {
-            coverage: valid_coverage(self.coverage.unwrap_or(DEFAULT_COVERAGE))?,
-            min_match: valid_min_match(min_match)?,
-            normalization: &normalization(steps)?.to_string(),
-            text,
-        };
-        Ok(passage.write())
-    }
+    let Some(text) = &passage else { return syntax("It has no \"passage\".") };
+    let passage = Passage {
+        coverage: valid_coverage(coverage)?,
+        min_match: valid_min_match(min_match)?,
+        normalization: &normalization(&steps)?.to_string(),
+        text,
+    };
+    Ok(passage.write())
 }
 
 /// A passage made ready, which most calls of a query share.
