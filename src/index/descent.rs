@@ -79,7 +79,8 @@ struct Descent<'a> {
 }
 
 /// Calls `visit` with the rows of the entries of `wanted`, keys that ascend, in no order; a row may come repeatedly,
-/// and may be gone. A snapshot is held, which need not be that one: none is passed if no answer depends on what is read.
+/// and may be gone. A snapshot is held, which need not be that one: none is passed if no answer depends on what is
+/// read.
 pub fn each(
     index: &MinlshIndex,
     snapshot: Option<&Snapshot>,
