@@ -23,8 +23,8 @@ const STEP: usize = 64 * 1024;
 
 /// Calls `f` for each word of a piece, in order, with the bytes at which it starts and ends.
 ///
-/// `check` is called at least every few [`STEP`]s, but a run of marks or signs, without a letter, a digit or
-/// an ideograph, is one step.
+/// `check` is called at least every few [`STEP`]s. But a run of marks or signs, without a letter, a digit or an
+/// ideograph, is cut in one step.
 #[inline(always)]
 pub(crate) fn each(level: Level, piece: &str, check: Check, mut f: impl FnMut(usize, usize)) {
     level.compiled(
@@ -78,7 +78,14 @@ fn each_of_part(part: &str, step: usize, check: Check, f: &mut dyn FnMut(usize, 
     loop {
         let rest = &part[at..];
         let from = rest.ceil_char_boundary(step);
-        let both = rest[from..].char_indices().find(|(_, c)| beyond_ascii::is_solid(*c));
+        let mut checked = 0;
+        let both = rest[from..].char_indices().find(|&(place, c)| {
+            if place - checked >= STEP {
+                check();
+                checked = place;
+            }
+            beyond_ascii::is_solid(c)
+        });
         let end = both.map_or(rest.len(), |(place, c)| from + place + c.len_utf8());
         let mut words = rest[..end].unicode_word_indices().peekable();
         while let Some((start, word)) = words.next() {
