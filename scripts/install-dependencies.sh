@@ -4,12 +4,13 @@
 . "$(dirname "$0")/lib.sh"
 packages=()
 # Debian has a new Rust beside the one of its release, which goes when this one comes.
+# pgrx formats what it makes of PostgreSQL's headers, and fails where nothing can.
 if ! rust_suffices cargo; then
-	packages+=(rustc-web cargo-web)
-	[ "${1:-}" != --test ] || packages+=(rust-web-clippy rustfmt-web)
-elif [ "${1:-}" = --test ] && [ "$(readlink -f "$(command -v cargo)")" = /usr/bin/cargo ]; then
-	[ -x /usr/bin/cargo-clippy ] || packages+=(rust-web-clippy)
-	[ -x /usr/bin/cargo-fmt ] || packages+=(rustfmt-web)
+	packages+=(rustc-web cargo-web rustfmt-web)
+	[ "${1:-}" != --test ] || packages+=(rust-web-clippy)
+elif [ "$(readlink -f "$(command -v cargo)")" = /usr/bin/cargo ]; then
+	[ -x /usr/bin/rustfmt ] || packages+=(rustfmt-web)
+	[ "${1:-}" != --test ] || [ -x /usr/bin/cargo-clippy ] || packages+=(rust-web-clippy)
 fi
 need() { command -v "$1" >/dev/null || packages+=("$2"); }
 need make make
