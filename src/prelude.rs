@@ -1,4 +1,4 @@
-//! What nearly every room uses of those below it. The faces of PostgreSQL (`pg/`) do without it.
+//! Names that nearly every room uses. The faces of PostgreSQL (`pg/`) do without it.
 
 pub(crate) use pgrx::pg_sys::{self, Datum, Oid};
 pub(crate) use pgrx::prelude::{PgLogLevel, PgSqlErrorCode};

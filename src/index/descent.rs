@@ -71,7 +71,7 @@ struct Descent<'a> {
     wanted: &'a [u64],
     /// The pages that are still to be read.
     steps: Vec<Step>,
-    /// How often it went on with the page to the right, and how many pages the index has, as far as is known.
+    /// The number of steps to a page on the right, and of pages of the index as far as is known.
     moves: usize,
     pages: usize,
     /// The rows that the last leaf page had.

@@ -128,7 +128,7 @@ pub fn store(index: &Open, fork: pg_sys::ForkNumber::Type, options: &IndexOption
 }
 
 impl MinlshIndex<'_> {
-    /// What block 1 says, which zeros fill up.
+    /// Reads block 1, which zeros fill up.
     fn written(&self) -> Option<IndexOptions> {
         let (page, _) = self.tree_page(OPTIONS_BLOCK).ok()?;
         read(page.item(HIGH_KEY)?.get(TUPLE_HEADER..)?.split(|byte| *byte == 0).next()?)

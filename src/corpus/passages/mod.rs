@@ -38,7 +38,7 @@ struct PassageQuestion {
     cut: PassageCut,
     /// True if equal texts count once.
     collapses: bool,
-    /// What becomes of texts that are too short for a passage.
+    /// The message's word for the fate of texts that are too short for a passage.
     short: &'static str,
 }
 

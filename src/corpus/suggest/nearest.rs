@@ -61,7 +61,7 @@ struct NearestSearch {
     sharing: Vec<u32>,
 }
 
-/// What is made of the document at hand.
+/// The document at hand, and buffers for what is made of it.
 struct DocumentAtHand {
     reader: Reader,
     config: Config,

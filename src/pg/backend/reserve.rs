@@ -64,7 +64,7 @@ pub fn with_reserve<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// What was on the stack of callbacks before one of ours.
+/// The top of the stack of callbacks before ours was put there.
 struct Before(*mut pg_sys::ErrorContextCallback);
 
 impl Drop for Before {
@@ -86,7 +86,7 @@ unsafe extern "C-unwind" fn note_error(_argument: *mut c_void) {
     }
 }
 
-/// Bytes of a request that is not told of a refusal: whoever asks for more is.
+/// Bytes up to which a request cannot handle a refusal. Larger ones get null and report it.
 const SMALL: usize = 64 << 10;
 
 /// The allocator of the system, which gives up the reserve for a small request.
@@ -96,7 +96,7 @@ struct Reserving;
 static ALLOCATOR: Reserving = Reserving;
 
 impl Reserving {
-    /// What `allocate` gives, with the reserve if it gives nothing without.
+    /// Calls `allocate`, and once more without the reserve if a small request was refused.
     #[inline]
     fn or_reserve(size: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
         let taken = allocate();

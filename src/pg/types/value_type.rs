@@ -1,4 +1,4 @@
-//! What a type does with values that are known only as datums: the default btree order, and how they are written.
+//! Types of values that are known only as datums: their default btree order, and their text form.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

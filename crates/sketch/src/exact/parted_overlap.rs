@@ -77,7 +77,7 @@ pub fn overlap_of_texts<E: From<Error>>(
     Ok(all)
 }
 
-/// How often each hash is in each of the two texts.
+/// The number of times that each hash is in each of the two texts.
 #[derive(Default)]
 struct Counts(AHashMap<u64, [u32; 2]>);
 

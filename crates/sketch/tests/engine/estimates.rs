@@ -1,4 +1,4 @@
-//! What signatures tell: similarities, whole or of a few bits of each slot, and numbers of elements.
+//! Estimates from signatures: similarities, by whole slots or a few bits of each, and numbers of elements.
 
 use crate::common::{config, mix64};
 use sketch::{

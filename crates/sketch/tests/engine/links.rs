@@ -1,4 +1,4 @@
-//! What a cluster is worth: its bridges and its least similar pair, against brute force.
+//! The bridges of a cluster and its least similar pair, against brute force.
 
 use std::convert::Infallible;
 

@@ -42,7 +42,7 @@ fn defined(steps: &str, text: &str) -> String {
     if has("whitespace") { text.split_whitespace().collect::<Vec<_>>().join(" ") } else { text }
 }
 
-/// What the steps after the normal form make of a character.
+/// Applies the steps after the normal form to a character.
 fn mapped(has: &dyn Fn(&str) -> bool, c: char) -> Option<char> {
     use GeneralCategoryGroup::{Punctuation, Symbol};
     let punctuation = matches!(c.general_category_group(), Punctuation | Symbol);
