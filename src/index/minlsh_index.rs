@@ -210,21 +210,16 @@ fn class(oid: Oid) -> Option<ValidatedClass> {
 
 fn problems(class: &ValidatedClass) -> Vec<String> {
     let function = |number: i16| function_of_family(class.family, class.input, number);
-    let is = |number: i16, expected: u32| function(number) == Oid::from(expected);
     let is_scope = function(SCOPE_HASH as i16) != Oid::INVALID;
     let mut problems = Vec::new();
-    let (stored, compare) = if is_scope {
-        (pg_sys::CHAROID, pg_sys::F_BTCHARCMP)
-    } else {
-        (pg_sys::TIDOID, pg_sys::F_BTTIDCMP)
-    };
+    let stored = if is_scope { pg_sys::CHAROID } else { pg_sys::TIDOID };
     if class.stored != stored {
         problems.push(format!("it must have STORAGE {}", type_label(stored)));
     }
-    if !is(COMPARE, compare) {
+    if argument_types(function(COMPARE)) != [stored; 2] {
         problems.push(format!("support function 1 must compare values of {}", type_label(stored)));
     }
-    if !is(EQUAL_IMAGE, pg_sys::F_BTEQUALIMAGE) {
+    if function(EQUAL_IMAGE) != Oid::from(pg_sys::F_BTEQUALIMAGE) {
         problems.push("support function 4 must be btequalimage".to_owned());
     }
     if is_scope && !takes(function(SCOPE_HASH as i16), class.input) {
@@ -244,12 +239,18 @@ fn problems(class: &ValidatedClass) -> Vec<String> {
 
 /// True if the first argument of a function is passed as values of that type are: some types are hashed as others.
 fn takes(function: Oid, input: Oid) -> bool {
-    let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(function);
-    // SAFETY: a function has as many types as arguments; this one has one at least.
-    let argument =
-        row.filter(|row| row.pronargs > 0).map(|row| unsafe { *row.proargtypes.values.as_ptr() });
     let same = |argument| TypeStorage::of(argument) == TypeStorage::of(input);
+    let argument = argument_types(function).first().copied();
     argument.is_some_and(|argument| argument == pg_sys::INTERNALOID || same(argument))
+}
+
+/// The types of the arguments of a function; none if there is no such function.
+fn argument_types(function: Oid) -> Vec<Oid> {
+    let Some(row) = CatalogRow::<pg_sys::FormData_pg_proc>::find(function) else {
+        return Vec::new();
+    };
+    // SAFETY: `pg_proc` has as many types in `proargtypes` as `pronargs` says, behind one another.
+    unsafe { row.proargtypes.values.as_slice(row.pronargs.max(0) as usize).to_vec() }
 }
 
 /// True if the family has an operator at all: which types it takes differs from class to class.
