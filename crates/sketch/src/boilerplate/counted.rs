@@ -68,7 +68,7 @@ impl Boilerplate {
     #[inline(always)]
     fn buckets_of(&self, hash: u64) -> [usize; 2] {
         let count = self.buckets.len() as u64;
-        [hash & u64::from(u32::MAX), hash >> 32].map(|half| (half * count >> 32) as usize)
+        [hash & u64::from(u32::MAX), hash >> 32].map(|half| ((half * count) >> 32) as usize)
     }
 
     fn buckets(count: usize) -> usize {

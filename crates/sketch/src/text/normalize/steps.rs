@@ -162,8 +162,11 @@ fn preset(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The steps on characters in the order in which they are done: the name of each, what it sets, and how.
-static CHARACTER_STEPS: [(&str, &str, fn(&mut CharacterSteps)); 10] = [
+/// A step on characters: its name, what it sets, and how.
+type CharacterStep = (&'static str, &'static str, fn(&mut CharacterSteps));
+
+/// The steps on characters in the order in which they are done.
+static CHARACTER_STEPS: [CharacterStep; 10] = [
     ("nfc", "form", |steps| steps.form = NormalForm::Nfc),
     ("nfkc", "form", |steps| steps.form = NormalForm::Nfkc),
     ("casefold", "casefold", |steps| steps.casefold = true),
