@@ -9,9 +9,9 @@ CREATE FUNCTION evil.close() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN EXECUT
 CREATE POLICY p ON evil.docs USING (evil.close());
 ALTER TABLE evil.docs ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 -- tried
-SELECT minlsh_recall('evil.docs');
+SELECT minlsh_recall('evil.docs', sample => 100);
 -- tried
-SELECT minlsh_recall('evil.docs', verify => 'exact');
+SELECT minlsh_recall('evil.docs', sample => 100, verify => 'exact');
 -- tried
 SELECT count(*) FROM near_duplicates(1, 0.9, 'evil.docs', 'exact');
 -- tried
