@@ -101,7 +101,7 @@ pub unsafe trait CatalogForm {
 /// A catalog whose cache has the rows by their OID alone.
 ///
 /// # Safety
-/// So it must be.
+/// `CACHE` must have the OID as its only key.
 pub unsafe trait ByOid: CatalogForm {}
 
 /// The catalogs that are read, each with its cache by OID.
@@ -111,7 +111,7 @@ macro_rules! catalogs {
         unsafe impl CatalogForm for pg_sys::$form {
             const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::$cache;
         }
-        // SAFETY: the same.
+        // SAFETY: that cache has one key, an OID (syscache.c); the list below names only such caches.
         unsafe impl ByOid for pg_sys::$form {})*
     };
 }
