@@ -114,7 +114,9 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<BlockWords> {
         // Before a character that stands alone and is all here. Not amid spaces, nor between a joiner and a picture:
         // these hold together, and a mark behind them makes a word of them all.
         let spaces = level.bits(block, |byte| byte == b' ');
-        let cut = leads & !wide & !joins & !between & !(spaces & spaces << 1) | alone | nothing & !(joiners << 3);
+        let cut = leads & !wide & !joins & !between & !(spaces & spaces << 1)
+            | alone
+            | nothing & !(joiners << 3);
         (cut & !1).checked_ilog2()? as usize
     };
     let here = below(length);

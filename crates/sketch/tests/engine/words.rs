@@ -80,9 +80,17 @@ fn every_character_is_cut_alike_on_every_level() {
 #[test]
 fn pictures_that_are_joined_stay_one_word_with_a_mark() {
     for before in 0..80 {
-        for joined in ["👍\u{200d}👍\u{93f}", "漢👍\u{200d}👍\u{200d}👍\u{93f}", "  👍\u{200d}\u{200d}👍\u{300}"] {
+        for joined in [
+            "👍\u{200d}👍\u{93f}",
+            "漢👍\u{200d}👍\u{200d}👍\u{93f}",
+            "  👍\u{200d}\u{200d}👍\u{300}",
+        ] {
             let text = format!("{}{joined}a.1.b.2{}", "a".repeat(before), ".1".repeat(20));
-            assert_eq!(found_tokens(&words(), &text), text.unicode_words().collect::<Vec<_>>(), "{text}");
+            assert_eq!(
+                found_tokens(&words(), &text),
+                text.unicode_words().collect::<Vec<_>>(),
+                "{text}"
+            );
         }
     }
 }
