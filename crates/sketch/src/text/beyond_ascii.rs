@@ -200,17 +200,37 @@ fn class(code: u32) -> Class {
     KIND_OF_PAGE.get(code / PAGE).map_or(Other, |&kind| CLASSES[usize::from(kind)][code % PAGE])
 }
 
-/// True for letters, digits and ideographs: in a word whatever is around, and in none of the rules what stands between
-/// others or follows them. Not letters that are emoji too: rule WB3c looks at what is before them.
-pub(super) fn is_solid(c: char) -> bool {
-    c.is_alphanumeric()
-        && !matches!(c, 'ℹ' | 'Ⓜ' | '\u{1f100}'..='\u{1f1ff}')
-        && !matches!(class(u32::from(c)), Mark | Mute | Joiner)
+/// True for what is in none of the rules what stands between others or follows them, nor counted in pairs, as flags are.
+/// Not letters that are emoji too: rule WB3c looks at what is before them.
+pub(super) fn is_joint(c: char) -> bool {
+    match class(u32::from(c)) {
+        Mark | Mute | Joiner | BetweenLetters | BetweenDigits | Between => false,
+        // Between Hebrew letters it joins.
+        Nothing => c != '"',
+        Other => c.is_alphanumeric() && !matches!(c, 'ℹ' | 'Ⓜ' | '\u{1f100}'..='\u{1f1ff}'),
+        Letter | Digit | LowLine | Katakana | Word => true,
+    }
+}
+
+/// True for what belongs to the character before it (rule WB4).
+pub(super) fn follows(c: char) -> bool {
+    let is_tag = matches!(c, '\u{e0001}' | '\u{e0020}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}');
+    is_tag || matches!(class(u32::from(c)), Mark | Mute | Joiner)
 }
 
 #[cfg(test)]
 mod tests {
+    use unicode_segmentation::UnicodeSegmentation;
+
     use super::*;
+
+    #[test]
+    fn what_follows_a_character_is_what_the_tables_say() {
+        for c in '\0'..=char::MAX {
+            let joins = |before: &str| format!("{before}{c}").split_word_bounds().count() == 1;
+            assert_eq!(follows(c), joins("漢") && joins("👍") && joins(" "), "{c:?}");
+        }
+    }
 
     #[test]
     fn what_people_write_is_not_refused() {

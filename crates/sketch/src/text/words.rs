@@ -23,8 +23,7 @@ const STEP: usize = 64 * 1024;
 
 /// Calls `f` for each word of a piece, in order, with the bytes at which it starts and ends.
 ///
-/// `check` is called at least every few [`STEP`]s. But a run of marks or signs, without a letter, a digit or an
-/// ideograph, is cut in one step.
+/// `check` is called at least every few [`STEP`]s.
 #[inline(always)]
 pub(crate) fn each(level: Level, piece: &str, check: Check, mut f: impl FnMut(usize, usize)) {
     level.compiled(
@@ -69,37 +68,109 @@ fn each_of_any(level: Level, piece: &str, check: Check, f: &mut impl FnMut(usize
 
 /// The words of a part by unicode-segmentation, about `step` bytes at a time, which are one at least.
 ///
-/// A step ends with a letter, a digit or an ideograph, with which the next one starts. No rule looks beyond it from
-/// before it, so this step says whether it is joined with what is before it. And no rule looks past it from behind it.
+/// A step ends with a joint, with which the next one starts. No rule looks beyond it from before it, so this step says
+/// whether it is joined with what is before it. And no rule looks past it from behind it.
 #[cold]
 fn each_of_part(part: &str, step: usize, check: Check, f: &mut dyn FnMut(usize, usize)) {
-    // Where the word starts that the first word of a step goes on with.
+    // Where the word starts that the first word of a step goes on with, and whether it has a letter or a digit.
     let (mut at, mut begun) = (0, None);
     loop {
         let rest = &part[at..];
         let from = rest.ceil_char_boundary(step);
-        let mut checked = 0;
-        let both = rest[from..].char_indices().find(|&(place, c)| {
-            if place - checked >= STEP {
+        let joint = checked(&rest[from..], check).find(|&(_, c)| beyond_ascii::is_joint(c));
+        let end = joint.map_or(rest.len(), |(place, c)| from + place + c.len_utf8());
+        let short = without_long_runs(&rest[..end], step.clamp(16, STEP), check);
+        let text = short.as_ref().map_or(&rest[..end], |short| &short.text);
+        let mut last_check = 0;
+        for (start, word) in text.split_word_bound_indices() {
+            let ended = start + word.len();
+            if ended - last_check >= STEP {
                 check();
-                checked = place;
+                last_check = ended;
             }
-            beyond_ascii::is_solid(c)
-        });
-        let end = both.map_or(rest.len(), |(place, c)| from + place + c.len_utf8());
-        let mut words = rest[..end].unicode_word_indices().peekable();
-        while let Some((start, word)) = words.next() {
-            let first = begun.take().unwrap_or(at + start);
-            if both.is_some() && words.peek().is_none() {
-                begun = Some(first);
-            } else {
-                f(first, at + start + word.len());
+            let place = |of: usize| at + short.as_ref().map_or(of, |short| short.place(of));
+            let (first, is_word) = begun.take().unwrap_or((place(start), false));
+            let is_word = is_word || word.contains(char::is_alphanumeric);
+            if joint.is_some() && ended == text.len() {
+                begun = Some((first, is_word));
+            } else if is_word {
+                f(first, place(ended));
             }
         }
-        let Some((place, _)) = both else { return };
+        let Some((place, _)) = joint else { return };
         at += from + place;
         check();
     }
+}
+
+/// The characters of a text and their places, with a call of `check` every [`STEP`] bytes.
+fn checked(text: &str, check: Check) -> impl Iterator<Item = (usize, char)> {
+    let mut last_check = 0;
+    text.char_indices().inspect(move |&(place, _)| {
+        if place - last_check >= STEP {
+            check();
+            last_check = place;
+        }
+    })
+}
+
+/// A text that lacks the middle of long runs.
+struct Short {
+    text: String,
+    /// Where text was left out, and what is to be added to a place from there on.
+    left_out: Vec<(usize, usize)>,
+}
+
+impl Short {
+    /// The place in the whole text of one in this.
+    fn place(&self, of: usize) -> usize {
+        let before = self.left_out.partition_point(|&(from, _)| from <= of);
+        of + before.checked_sub(1).map_or(0, |last| self.left_out[last].1)
+    }
+}
+
+/// Leaves out the middle of runs of more than `longest` bytes, 16 at least, that belong to the character before them
+/// (rule WB4): the crate takes such a run in one step. Of a run matter whether it has a mark that makes a word of it,
+/// and its last character.
+///
+/// `None` if there is no such run, or no memory for the rest of the text: then it takes longer until a check.
+fn without_long_runs(text: &str, longest: usize, check: Check) -> Option<Short> {
+    if text.len() <= longest {
+        return None;
+    }
+    let mut short = Short { text: String::new(), left_out: Vec::new() };
+    // Where the run starts, what of it is kept, and its last character so far.
+    let (mut copied, mut run) = (0, None);
+    let mut leave_out = |run: &mut Option<(usize, char, usize)>| {
+        let Some((start, kept, last)) =
+            run.take().filter(|(start, _, last)| last - start > longest)
+        else {
+            return Some(());
+        };
+        short.text.try_reserve(start - copied + kept.len_utf8()).ok()?;
+        short.text.push_str(&text[copied..start]);
+        short.text.push(kept);
+        short.left_out.try_reserve(1).ok()?;
+        short.left_out.push((short.text.len(), last - short.text.len()));
+        copied = last;
+        Some(())
+    };
+    for (place, c) in checked(text, check) {
+        if !beyond_ascii::follows(c) {
+            leave_out(&mut run)?;
+            continue;
+        }
+        let (start, kept, _) = run.unwrap_or((place, c, place));
+        let kept = if kept.is_alphanumeric() { kept } else { c };
+        run = Some((start, kept, place));
+    }
+    leave_out(&mut run)?;
+    if copied == 0 {
+        return None;
+    }
+    short.text.try_reserve(text.len() - copied).ok()?;
+    short.text.push_str(&text[copied..]);
+    Some(short)
 }
 
 /// The words of ASCII, 64 bytes at a time, each byte a bit.
@@ -217,6 +288,7 @@ mod tests {
             text in prop_oneof![
                 "[a1éאア漢か٣ℹⓂ🅰\u{301}\u{93f}\u{345}\u{200d}\u{ad}😀❤👍🏽🇦🇧_ .:,'\"’·،\r\n\u{3000}]{0,24}",
                 "[éא\u{345}\u{200d}ℹ🇦ア1_.:'\",]{0,16}",
+                "([aé.\u{301}\u{345}\u{200d}\u{ad}\u{e0041}א\"🇦😀ℹ_1,\r\n ][\u{301}\u{345}\u{200d}\u{ad}]{0,20}){0,5}",
                 "\\PC{0,16}",
                 prop::collection::vec(any::<char>(), 0..16)
                     .prop_map(|chars| chars.into_iter().collect::<String>()),

@@ -116,8 +116,10 @@ fn texts_of_several_scripts_have_these_words() {
 #[test]
 fn a_long_word_can_be_cancelled() {
     let length = 1 << 20;
-    for unit in ["é", "é.", "א", "ア", "x\u{301}", "a", "é,", "a,", "漢\u{301}", "ab\u{93f}"]
-    {
+    let of_words = ["é", "é.", "א", "ア", "x\u{301}", "a", "é,", "a,", "漢\u{301}", "ab\u{93f}"];
+    let of_none =
+        ["\u{345}\u{301}", "_\u{301}", ".\u{301}", "😀\u{200d}", "🇦", "\u{3000}", "\"\u{e0041}"];
+    for unit in of_words.into_iter().chain(of_none) {
         let text = unit.repeat(length / unit.len());
         let mut checks = 0;
         Sketcher::new(words()).sketch(&text, &mut || checks += 1).unwrap();
