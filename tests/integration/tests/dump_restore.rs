@@ -106,7 +106,13 @@ fn a_plain_dump_restored_by_psql_has_the_same_index() {
 
 #[test]
 fn a_custom_dump_restored_in_parallel_has_the_same_index() {
-    assert_restored(&["-Fc"], &[("pg_restore", &["-e", "-j", "2"])]);
+    // Without sections pg_restore may make the triggers of a partitioned table before it has loaded all partitions.
+    let section = |name: &'static str| ("pg_restore", ["-e", "-j", "2", name]);
+    let sections =
+        [section("--section=pre-data"), section("--section=data"), section("--section=post-data")];
+    let commands: Vec<(&str, &[&str])> =
+        sections.iter().map(|(program, arguments)| (*program, arguments.as_slice())).collect();
+    assert_restored(&["-Fc"], &commands);
 }
 
 #[test]
