@@ -200,7 +200,7 @@ fn class(code: u32) -> Class {
     KIND_OF_PAGE.get(code / PAGE).map_or(Other, |&kind| CLASSES[usize::from(kind)][code % PAGE])
 }
 
-/// True for what is in none of the rules what stands between others or follows them, nor counted in pairs, as flags are.
+/// True for what in no rule stands between others, follows them, or is counted in pairs, as flags are.
 /// Not letters that are emoji too: rule WB3c looks at what is before them.
 pub(super) fn is_joint(c: char) -> bool {
     match class(u32::from(c)) {

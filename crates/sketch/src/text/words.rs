@@ -117,7 +117,7 @@ fn checked(text: &str, check: Check) -> impl Iterator<Item = (usize, char)> {
 /// A text that lacks the middle of long runs.
 struct Short {
     text: String,
-    /// Where text was left out, and what is to be added to a place from there on.
+    /// The places where text was left out, and what is to be added to a place from there on.
     left_out: Vec<(usize, usize)>,
 }
 

@@ -146,7 +146,9 @@ proptest! {
 
 /// Those that no step changes.
 fn is_ideograph(c: &char) -> bool {
-    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{20000}'..='\u{2ebef}' | '\u{30000}'..='\u{323af}')
+    let with_forms = '\u{2f800}'..='\u{2fa1f}';
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{20000}'..='\u{323af}')
+        && !with_forms.contains(c)
 }
 
 #[test]
