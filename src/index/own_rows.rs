@@ -2,8 +2,8 @@
 //!
 //! Such a constraint compares each new row with every row that shares a bucket with it, and with ON CONFLICT twice.
 //! Of texts that are made from one template, these are thousands, of which none is similar enough; to fetch and
-//! to compare one takes some ten microseconds. So the rows that the transaction itself has inserted leave an
-//! [`Outlines`] of their elements here, which rules out most of them in a tenth of a microsecond, and never one
+//! to compare one takes some ten microseconds. So the rows that the transaction itself has inserted leave a
+//! [`SetOutline`] of their elements here, which rules out most of them in a tenth of a microsecond, and never one
 //! that is similar.
 //!
 //! A row is known by its address, and VACUUM may give that of a dead row to another one at any time. So a row is looked
@@ -16,7 +16,7 @@ use std::cell::Cell;
 use ahash::AHashMap;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
-use sketch::corpus::Outlines;
+use sketch::corpus::SetOutline;
 use sketch::memory;
 
 use crate::document::image::Document;
@@ -32,19 +32,19 @@ use crate::pg::versions;
 /// An index, its file, and a row by its address.
 type Key = (Oid, u32, u64);
 
-/// The outline of the document that is searched for.
-const SOUGHT: usize = 0;
-/// Bytes of a row beside its outline.
-const OVERHEAD: usize = 3 * size_of::<(Key, usize)>();
+/// Words of an outline, at most: 4 kB for a row.
+const MOST_WORDS: usize = 512;
+/// Bytes of a row beside the words of its outline.
+const OVERHEAD: usize = 3 * size_of::<(Key, SetOutline)>();
 /// Bytes for the hashes of a document, if memory is less.
 const LONGEST: usize = 32 << 20;
 
 /// The rows that this transaction has inserted.
+#[derive(Default)]
 struct OwnRows {
-    outlines: Outlines,
-    count: usize,
-    /// The places of outlines by row.
-    rows: AHashMap<Key, usize>,
+    outlines: AHashMap<Key, SetOutline>,
+    /// The bytes of all that were ever added.
+    bytes: usize,
 }
 
 thread_local! {
@@ -92,20 +92,17 @@ pub fn note(index: &MinlshIndex, heap: &Open, row: u64, image: Option<&[u8]>) ->
     }
     let key = key_of(index, row);
     with_own_rows(|kept| {
-        kept.take_if(|own| own.is_full());
+        // When memory is used up, all rows are forgotten.
+        kept.take_if(|own| own.bytes > of_own_rows());
         if let Some(own) = kept {
-            own.rows.remove(&key);
+            own.outlines.remove(&key);
         }
         let Some(image) = image else { return Ok(()) };
         let Some(hashes) = elements(image, &Document::from_bytes(image)?)? else { return Ok(()) };
-        let own = match kept {
-            Some(own) => own,
-            None => kept.insert(OwnRows::for_sets_of(hashes.len())?),
-        };
-        let place = own.outlines.add()?;
-        own.count += 1;
-        own.outlines.draw_hashes(place, &hashes);
-        memory::insert_at(&mut own.rows, key, place)?;
+        watch();
+        let own = kept.get_or_insert_default();
+        own.bytes += words_for(&hashes) * size_of::<u64>() + OVERHEAD;
+        memory::insert_at(&mut own.outlines, key, outline(&hashes)?)?;
         Ok(())
     })
 }
@@ -120,13 +117,13 @@ pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u
             return Ok(());
         }
         let Some(hashes) = elements(image, &document)? else { return Ok(()) };
-        own.outlines.draw_hashes(SOUGHT, &hashes);
+        let sought = outline(&hashes)?;
         let threshold = document.threshold.get();
         let (oid, file, _) = key_of(index, 0);
         let mut page: Option<(u64, LockedPage)> = None;
         rows.retain(|row| {
-            let place = own.rows.get(&(oid, file, *row));
-            if place.is_none_or(|place| own.outlines.may_reach(SOUGHT, *place, threshold)) {
+            let outline = own.outlines.get(&(oid, file, *row));
+            if outline.is_none_or(|outline| outline.may_reach(&sought, threshold)) {
                 return true;
             }
             let block = row >> 16;
@@ -161,19 +158,16 @@ fn elements(image: &[u8], document: &Document) -> Result<Option<Vec<u64>>> {
     Ok(is_set.then_some(hashes))
 }
 
-impl OwnRows {
-    /// None yet, of documents with about so many elements.
-    fn for_sets_of(elements: usize) -> Result<Self> {
-        watch();
-        let mut outlines = Outlines::for_sets_of(elements);
-        outlines.add()?;
-        Ok(Self { outlines, count: 1, rows: AHashMap::default() })
-    }
+/// The outline of a set that has these hashes.
+fn outline(hashes: &[u64]) -> Result<SetOutline> {
+    SetOutline::about(hashes, words_for(hashes)).map_err(Into::into)
+}
 
-    /// True if memory is used up. Then all rows are forgotten.
-    fn is_full(&self) -> bool {
-        self.count * (self.outlines.bytes_of_one() + OVERHEAD) > of_own_rows()
-    }
+/// The words of that outline: enough that most of what two sets do not share shows.
+fn words_for(hashes: &[u64]) -> usize {
+    const BITS_OF_ELEMENT: usize = 3;
+    let words = (BITS_OF_ELEMENT * hashes.len()).div_ceil(u64::BITS as usize);
+    words.clamp(8, MOST_WORDS).next_power_of_two()
 }
 
 /// True if a row of a heap was inserted by this transaction, and will not be taken back by the statement that did it.

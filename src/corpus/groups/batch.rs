@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use sketch::corpus::{Drawing, Hashes};
+use sketch::corpus::Hashes;
 use sketch::pipeline::Crew;
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Level, memory};
@@ -77,8 +77,6 @@ struct Files {
     columns: Option<BandColumns>,
     /// The bytes that are compared, unless they are fetched again.
     bytes: Option<TempFile>,
-    /// The outlines that were drawn of them.
-    outlines: Option<OutlineFile>,
 }
 
 /// The properties of a document that are known before it is compared.
@@ -110,7 +108,6 @@ impl Batch {
             hashes: TempFile::create(),
             columns: None,
             bytes: (until == Until::InFile).then(TempFile::create),
-            outlines: None,
         };
         let held = Held { width, ..Held::default() };
         Self { held, files: (until != Until::Held).then(files) }
@@ -443,18 +440,6 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// The outlines that were drawn of documents in a file.
-    pub fn outlines(&mut self) -> Option<&mut OutlineFile> {
-        self.files.as_mut()?.outlines.as_mut()
-    }
-
-    /// Keeps the outlines of documents in a file.
-    pub fn keep_outlines(&mut self, outlines: OutlineFile) {
-        if let Some(files) = &mut self.files {
-            files.outlines = Some(outlines);
-        }
-    }
-
     /// The number of bytes of a document that are compared.
     pub fn size(&self, place: u32) -> usize {
         self.held.size(place)
@@ -492,51 +477,5 @@ impl<'a> Bytes<'a> {
         memory::resize(&mut self.read, size, 0)?;
         file.read(start, &mut self.read).unwrap_or_else(|report| raise(report));
         look(held.stored(place, &self.read))
-    }
-}
-
-/// Outlines as wide as they pay, of documents of which memory holds only narrow ones. Most comparisons without success
-/// read these, half a byte for each shingle at most, and not two texts.
-pub struct OutlineFile {
-    /// The words of one after the other.
-    file: TempFile,
-    /// By the place of a document in its batch; of no words, unless it was added.
-    outlines: Vec<Filed>,
-}
-
-/// An outline in the file.
-#[derive(Clone, Copy, Default)]
-struct Filed {
-    start: u64,
-    words: u32,
-    /// The number of elements of the set.
-    elements: u32,
-}
-
-impl OutlineFile {
-    /// No outlines yet.
-    pub fn new() -> Self {
-        Self { file: TempFile::create(), outlines: Vec::new() }
-    }
-
-    /// Adds the outline of the document at a place. Only before the first one is read.
-    pub fn push(&mut self, place: u32, outline: &Drawing) -> Result<(), Error> {
-        let (words, elements) = (outline.words(), outline.elements());
-        let filed = Filed { start: self.file.len(), words: words.len() as u32, elements };
-        let count = self.outlines.len().max(place as usize + 1);
-        memory::resize(&mut self.outlines, count, Filed::default())?;
-        self.outlines[place as usize] = filed;
-        self.file.append(words);
-        Ok(())
-    }
-
-    /// Reads the outline of the document at a place.
-    pub fn read(&mut self, place: u32) -> Result<Option<Drawing>, Error> {
-        let filed = self.outlines.get(place as usize).filter(|filed| filed.words > 0);
-        let Some(&Filed { start, words, elements }) = filed else { return Ok(None) };
-        let mut words = memory::filled(0_u64, words as usize)?;
-        // Only the backend has files.
-        self.file.read(start, &mut words).unwrap_or_else(|report| raise(report));
-        Ok(Some(Drawing::new(words, elements)))
     }
 }

@@ -124,11 +124,6 @@ impl<'a, 'c> Group<'a, 'c> {
         self.places.len()
     }
 
-    /// The bytes that are compared of all documents.
-    pub fn bytes(&mut self) -> &mut Bytes<'a> {
-        &mut self.bytes
-    }
-
     /// Calls `look` with the bytes of a document, and with what it must call often.
     pub fn with_bytes<T>(
         &mut self,

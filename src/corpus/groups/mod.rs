@@ -475,15 +475,14 @@ impl Comparing {
         let (mut check, threshold) = (check_interrupts, threshold.get());
         let mut crew = self.crew(size, threads, &mut check);
         let parts = || {
-            let mut cache = Cache::new(reader, config, &bytes, &distinct.places, self.memory)?;
-            cache.draw(&mut bytes, &distinct.places, &mut crew)?;
-            // Outlines take the other half.
-            let terms = self.terms(self.memory / 2);
+            // One half of memory is for outlines, the other for sorting.
+            let half = self.memory / 2;
+            let outlines = distinct.outlines(&mut bytes, reader, config, half, &mut crew)?;
+            let terms = self.terms(half);
             let mut group = Group::new((held, bytes), &places, Measure::Same, terms, &mut crew);
-            let mut components = split(&mut group, self.limit, &mut |group, a, b| {
+            let mut components = split(&mut group, self.limit, &|a, b| {
                 let [a, b] = [a, b].map(|document| distinct.of_document(document));
-                let places = [a, b].map(|own| (own as u32, distinct.places[own]));
-                Ok(a == b || cache.may_reach(group.bytes(), places, threshold)?)
+                a == b || outlines[a].may_reach(&outlines[b], threshold)
             })?;
             let roots = (0..places.len() as u32).map(|document| components.find(document));
             let mut order = memory::collect(roots.zip(places.iter().copied()))?;
@@ -526,12 +525,10 @@ impl Comparing {
         if fits {
             return visit(bytes, Measure::Exact(&distinct, room), crew);
         }
-        let memory = if bytes.is_held() { self.memory } else { self.group };
-        let mut cache = Cache::new(reader, config, &bytes, &distinct.places, memory)?;
-        // Whoever is alone draws those that are asked for, unless they lie in a file.
-        if crew.size() > 1 || !bytes.is_held() {
-            cache.draw(&mut bytes, &distinct.places, crew)?;
-        }
+        // One half of memory is for outlines, the other for sets.
+        let half = if bytes.is_held() { self.memory } else { self.group } / 2;
+        let outlines = distinct.outlines(&mut bytes, reader, config, half, crew)?;
+        let mut cache = Cache::new(reader, config, outlines, half);
         visit(bytes, Measure::OneByOne(&distinct, &mut cache), crew)
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use sketch::corpus::{Drawing, NumberedSets, Outlines};
+use sketch::corpus::{NumberedSets, SetOutline};
 use sketch::pipeline::Crew;
 use sketch::{Config, ElementHash, Error, Scheme, memory};
 
-use crate::corpus::groups::batch::{Bytes, OutlineFile};
+use crate::corpus::groups::batch::Bytes;
 use crate::corpus::source::reader::Reader;
 
 /// Hashes of a document for which room is kept.
@@ -88,6 +88,29 @@ impl Distinct {
             Err(Unmade::Failed(cause)) => Err(cause),
         }
     }
+
+    /// Their outlines in about `memory` bytes, which a crew draws.
+    pub fn outlines(
+        &self,
+        bytes: &mut Bytes,
+        reader: Reader,
+        config: &Config,
+        memory: usize,
+        crew: &mut Crew,
+    ) -> Result<Vec<SetOutline>, Error> {
+        let config = config.with_scheme(Scheme::Fss);
+        let elements = self.places.iter().map(|place| reader.elements(bytes.size(*place)));
+        let words = SetOutline::widths(&memory::collect(elements)?, memory)?;
+        let make = |document: usize, bytes: &[u8], check: &mut dyn FnMut()| {
+            let mut hashes = Vec::new();
+            reader.hashes(&config, bytes, &mut hashes, check)?;
+            SetOutline::of(&mut hashes, words[document], check)
+        };
+        let mut outlines = memory::with_capacity(self.places.len())?;
+        let mut take = |outline| memory::push(&mut outlines, outline);
+        bytes.each(&self.places, crew, &make, &mut take)?;
+        Ok(outlines)
+    }
 }
 
 /// The reason why there are no sets.
@@ -125,42 +148,29 @@ fn same(bytes: &mut Bytes, places: &[u32]) -> Result<Vec<u32>, Error> {
     Ok(same)
 }
 
-/// Sets made as they are needed, as many as memory holds, and outlines of all that were.
+/// Sets made as they are needed, as many as memory holds, and outlines of all.
 pub struct Cache {
     reader: Reader,
     /// With a scheme that hashes to 64 bits.
     config: Config,
-    /// Shared by forks, which need those of all documents.
-    outlines: Arc<Outlines>,
+    /// Shared by forks.
+    outlines: Arc<Vec<SetOutline>>,
     sets: NumberedSets,
     hashes: Vec<u64>,
     memory: usize,
-    /// Wider outlines of the two documents that were compared last, if a file has them.
-    wide: [Option<(u32, Drawing)>; 2],
 }
 
 impl Cache {
-    /// An empty cache for the documents at `places`, of `memory` bytes.
-    pub fn new(
-        reader: Reader,
-        config: &Config,
-        bytes: &Bytes,
-        places: &[u32],
-        memory: usize,
-    ) -> Result<Self, Error> {
-        let sizes = places.iter().map(|place| reader.elements(bytes.size(*place)));
-        let sizes = memory::collect(sizes)?;
-        let outlines = Outlines::new(&sizes, memory / 2)?;
-        let config = config.with_scheme(Scheme::Fss);
-        Ok(Self {
+    /// An empty cache of `memory` bytes for sets of documents that have these outlines.
+    pub fn new(reader: Reader, config: &Config, outlines: Vec<SetOutline>, memory: usize) -> Self {
+        Self {
             reader,
-            config,
+            config: config.with_scheme(Scheme::Fss),
             outlines: Arc::new(outlines),
-            sets: NumberedSets::new(memory / 2),
+            sets: NumberedSets::new(memory),
             hashes: Vec::new(),
-            memory: memory / 2,
-            wide: [None, None],
-        })
+            memory,
+        }
     }
 
     /// Forgets all sets, but not the outlines.
@@ -169,8 +179,7 @@ impl Cache {
         self.hashes = Vec::new();
     }
 
-    /// One of `count` caches with the same outlines, which share the memory of this one: it must be empty, and have
-    /// drawn them.
+    /// One of `count` caches with the same outlines, which share the memory of this one: it must be empty.
     pub fn fork(&self, count: usize) -> Self {
         let memory = self.memory / count;
         Self {
@@ -180,67 +189,7 @@ impl Cache {
             sets: NumberedSets::new(memory),
             hashes: Vec::new(),
             memory,
-            wide: [None, None],
         }
-    }
-
-    /// True if two documents, given with their places, may be so similar by their outlines, which are drawn.
-    pub fn may_reach(
-        &mut self,
-        bytes: &mut Bytes,
-        documents: [(u32, u32); 2],
-        threshold: f64,
-    ) -> Result<bool, Error> {
-        let own = documents.map(|(document, _)| document as usize);
-        if !self.outlines.may_reach(own[0], own[1], threshold) {
-            return Ok(false);
-        }
-        let Some(file) = bytes.outlines() else { return Ok(true) };
-        for (wide, (document, place)) in self.wide.iter_mut().zip(documents) {
-            if wide.as_ref().is_none_or(|(other, _)| *other != document) {
-                *wide = file.read(place)?.map(|drawing| (document, drawing));
-            }
-        }
-        let [Some((_, a)), Some((_, b))] = &self.wide else { return Ok(true) };
-        Ok(self.outlines.may_reach_by(own, [a.words(), b.words()], threshold))
-    }
-
-    /// Draws the outlines of all documents, which are at `places`. Those of documents in a file are drawn once, as wide
-    /// as they pay, and put into another one.
-    pub fn draw(
-        &mut self,
-        bytes: &mut Bytes,
-        places: &[u32],
-        crew: &mut Crew,
-    ) -> Result<(), Error> {
-        let Self { reader, config, outlines, .. } = self;
-        let Some(outlines) = Arc::get_mut(outlines) else { return Ok(()) };
-        if let Some(file) = bytes.outlines() {
-            for (document, &place) in places.iter().enumerate() {
-                crew.check();
-                file.read(place)?.iter().for_each(|drawing| outlines.put(document, drawing));
-            }
-            return Ok(());
-        }
-        let mut file = (!bytes.is_held()).then(OutlineFile::new);
-        let widths = places.iter().enumerate().map(|(document, place)| match file {
-            Some(_) => Drawing::widest(reader.elements(bytes.size(*place))),
-            None => outlines.width(document),
-        });
-        let widths = memory::collect(widths)?;
-        let make = |document: usize, bytes: &[u8], check: &mut dyn FnMut()| {
-            let mut hashes = Vec::new();
-            reader.hashes(config, bytes, &mut hashes, check)?;
-            Drawing::of(&mut hashes, widths[document], check)
-        };
-        let mut document = 0;
-        bytes.each(places, crew, &make, &mut |drawing| {
-            outlines.put(document, &drawing);
-            document += 1;
-            file.iter_mut().try_for_each(|file| file.push(places[document - 1], &drawing))
-        })?;
-        file.into_iter().for_each(|file| bytes.keep_outlines(file));
-        Ok(())
     }
 
     /// The similarity of two documents, given with their places, if it is at least `threshold`.
@@ -252,15 +201,9 @@ impl Cache {
         check: &mut dyn FnMut(),
     ) -> Result<Option<f64>, Error> {
         let [(a, _), (b, _)] = documents;
-        if threshold > 0.0 {
-            for (document, place) in documents {
-                if !self.outlines.has(document as usize) {
-                    self.draw_one(bytes, document as usize, place, check)?;
-                }
-            }
-            if !self.may_reach(bytes, documents, threshold)? {
-                return Ok(None);
-            }
+        let [own, other] = [a, b].map(|document| &self.outlines[document as usize]);
+        if threshold > 0.0 && !own.may_reach(other, threshold) {
+            return Ok(None);
         }
         // Adding the second one may have removed the first, which is then added again.
         for (document, place) in [documents[0], documents[1], documents[0]] {
@@ -290,23 +233,6 @@ impl Cache {
                 bytes.with(place, |bytes| Ok(self.reader.set(&self.config, bytes, check)?.hash()))
             }
         }
-    }
-
-    fn draw_one(
-        &mut self,
-        bytes: &mut Bytes,
-        document: usize,
-        place: u32,
-        check: &mut dyn FnMut(),
-    ) -> Result<(), Error> {
-        let Self { reader, config, hashes, outlines, .. } = self;
-        // Who shares outlines has them all.
-        let Some(outlines) = Arc::get_mut(outlines) else { return Ok(()) };
-        hashes.clear();
-        bytes.with(place, |bytes| reader.hashes(config, bytes, hashes, check))?;
-        outlines.put(document, &Drawing::of(hashes, outlines.width(document), check)?);
-        hashes.shrink_to(LONG);
-        Ok(())
     }
 
     /// Adds a set, unless it is too large.

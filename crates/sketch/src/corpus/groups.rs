@@ -158,10 +158,6 @@ impl Components {
     }
 }
 
-/// A look at a pair of documents of a corpus: false if they cannot be similar.
-pub type MayBeSimilar<'a, C> =
-    dyn FnMut(&mut C, u32, u32) -> Result<bool, <C as Hashes>::Error> + 'a;
-
 /// Joins the documents of a group that share a bucket and may be similar, as `may_be_similar` says; it is never wrong
 /// when it says no. As with [`groups`](super::groups()), no verified pair reaches across two of the parts, so each can
 /// be asked about alone.
@@ -174,7 +170,7 @@ pub type MayBeSimilar<'a, C> =
 pub fn split<C: Hashes>(
     corpus: &mut C,
     limit: usize,
-    may_be_similar: &mut MayBeSimilar<C>,
+    may_be_similar: &dyn Fn(u32, u32) -> bool,
 ) -> Result<Components, C::Error> {
     let documents = corpus.documents();
     let mut components = Components::new(documents)?;
@@ -196,7 +192,7 @@ pub fn split<C: Hashes>(
             for (position, &b) in bucket.iter().enumerate() {
                 corpus.check_interrupts()?;
                 for &a in &bucket[..position] {
-                    if components.find(a) != components.find(b) && may_be_similar(corpus, a, b)? {
+                    if components.find(a) != components.find(b) && may_be_similar(a, b) {
                         components.union(a, b);
                     }
                 }

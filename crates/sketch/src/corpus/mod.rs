@@ -31,11 +31,11 @@ mod leaders;
 mod least_similar;
 mod pairs;
 
-pub use crate::exact::{Drawing, NumberedSets, Outlines};
+pub use crate::exact::{NumberedSets, SetOutline};
 pub use bridges::{Bridge, ClusterLinks};
 pub use collection::{Corpus, Hashes, LeftOut};
 pub use connect::{Connected, connect};
-pub use groups::{Components, MayBeSimilar, groups, split};
+pub use groups::{Components, groups, split};
 pub use identical::Identical;
 pub use leaders::leaders;
 pub use least_similar::{LeastSimilar, least_similar, weakest_link};

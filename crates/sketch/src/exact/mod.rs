@@ -3,20 +3,20 @@
 
 mod comparison;
 mod numbered_sets;
-mod outlines;
 mod overlap;
 mod parted_overlap;
 mod prepared_set;
 mod sample;
+mod set_outline;
 mod shingle_set;
 mod word_diff;
 
 pub use comparison::Comparison;
 pub use numbered_sets::NumberedSets;
-pub use outlines::{Drawing, Outlines};
 pub use overlap::Overlap;
 pub use parted_overlap::{Blocks, overlap_of_texts};
 pub use prepared_set::PreparedSet;
 pub use sample::{ExactSample, ratio_interval};
+pub use set_outline::SetOutline;
 pub use shingle_set::ShingleSet;
 pub use word_diff::{FoundIn, word_diff};

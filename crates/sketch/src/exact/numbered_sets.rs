@@ -7,6 +7,8 @@
 //!
 //! When memory is full, all sets are forgotten, and numbers start again.
 
+use hashbrown::HashTable;
+
 use super::shingle_set::add_to_hash;
 use crate::error::Error;
 use crate::memory;
@@ -14,16 +16,11 @@ use crate::simd::Level;
 
 const BITS: usize = u64::BITS as usize;
 
-/// Places of the table of numbers, at first.
-const FIRST: usize = 1 << 12;
+/// Places in the table of numbers, at least.
+const LEAST: usize = 1 << 12;
 
-/// Places of a table, and words, for which room is kept when all sets are forgotten.
+/// Words, and numbers, for which room is kept when all sets are forgotten.
 const KEPT: usize = 1 << 16;
-
-/// In a table with more places than the second-level cache holds, the place of a hash is fetched this many hashes
-/// ahead. That takes a quarter of the time with two million numbers, and would slow smaller tables.
-const CACHED: usize = 1 << 17;
-const AHEAD: usize = 16;
 
 /// Words that are compared between two looks at what can still be shared.
 const STRIDE: usize = 64;
@@ -43,9 +40,8 @@ const STRIDE: usize = 64;
 /// ```
 pub struct NumberedSets {
     level: Level,
-    /// At a place found by the hash, an entry; or 0.
-    table: Vec<u32>,
-    entries: EntryForm,
+    /// The numbers of hashes.
+    numbers: HashTable<u32>,
     /// By number.
     hashes: Vec<u64>,
     most: usize,
@@ -70,17 +66,17 @@ impl NumberedSets {
     /// None yet; they may take about `memory` bytes.
     #[must_use]
     pub fn new(memory: usize) -> Self {
-        // A table that is three quarters full, of four bytes for each place, beside the hashes.
-        let most = (memory / 2 / 40 * 3).clamp(FIRST, u32::MAX as usize);
+        // A table has places for a power of two, of five bytes each, and uses seven of eight; a hash takes eight bytes.
+        const PLACE: usize = 13;
+        let places = 1 << (memory / 4 * 3 / PLACE).clamp(LEAST, 1 << 31).ilog2();
         Self {
             level: Level::best(),
-            table: Vec::new(),
-            entries: EntryForm::up_to(most),
+            numbers: HashTable::new(),
             hashes: Vec::new(),
-            most,
+            most: places / 8 * 7,
             sets: Vec::new(),
             words: Vec::new(),
-            most_words: memory / 2 / size_of::<(u32, u64)>(),
+            most_words: memory.saturating_sub(places * PLACE) / size_of::<(u32, u64)>(),
             scratch: Vec::new(),
         }
     }
@@ -131,27 +127,14 @@ impl NumberedSets {
         if !self.has_room(hashes.len()) {
             self.forget();
         }
-        self.reserve(hashes.len())?;
-        let words = (self.hashes.len() + hashes.len()).div_ceil(BITS);
-        if self.scratch.len() < words.max(1) {
-            memory::resize(&mut self.scratch, words.max(1), 0)?;
-        }
-        grow(&mut self.words, hashes.len(), self.most_words)?;
-        if self.sets.len() <= document as usize {
-            memory::resize(&mut self.sets, document as usize + 1, None)?;
-        }
+        self.reserve(document, hashes.len())?;
         let start = self.words.len();
-        let is_cached = self.table.len() <= CACHED;
         let (mut next, mut word, mut bits) = (usize::MAX, 0, 0);
-        for (i, &hash) in hashes.iter().enumerate() {
-            if !is_cached && let Some(&later) = hashes.get(i + AHEAD) {
-                let place = place(&self.table, later);
-                self.level.fetch(&self.table[place..=place]);
-            }
+        for &hash in hashes {
             // Documents that are alike have most shingles in the same order: of the next number, and of the same word.
             let number = match self.hashes.get(next) {
                 Some(known) if *known == hash => next,
-                _ => self.entries.number(&mut self.table, &mut self.hashes, hash),
+                _ => self.number(hash),
             };
             next = number + 1;
             if number / BITS != word {
@@ -170,6 +153,38 @@ impl NumberedSets {
         }
         self.sets[document as usize] = Some(Set { start, end: self.words.len(), elements });
         Ok(())
+    }
+
+    /// Makes room for the set of a document of so many hashes.
+    fn reserve(&mut self, document: u32, hashes: usize) -> Result<(), Error> {
+        let Self { numbers, hashes: known, .. } = self;
+        let needed = known.len() + hashes;
+        if needed > numbers.capacity() {
+            let hash = |number: &u32| known[*number as usize];
+            let refused = |_| memory::refused::<(u64, u32)>(needed);
+            numbers.try_reserve(needed - numbers.len(), hash).map_err(refused)?;
+        }
+        grow(&mut self.hashes, hashes, self.most)?;
+        grow(&mut self.words, hashes, self.most_words)?;
+        let places = needed.div_ceil(BITS).max(self.scratch.len()).max(1);
+        memory::resize(&mut self.scratch, places, 0)?;
+        let documents = self.sets.len().max(document as usize + 1);
+        memory::resize(&mut self.sets, documents, None)
+    }
+
+    /// The number of a hash; one without a number gets the next. There must be room.
+    #[inline(always)]
+    fn number(&mut self, hash: u64) -> usize {
+        let Self { numbers, hashes, .. } = self;
+        match numbers.find(hash, |number| hashes[*number as usize] == hash) {
+            Some(number) => *number as usize,
+            None => {
+                let number = hashes.len();
+                hashes.push(hash);
+                numbers.insert_unique(hash, number as u32, |number| hashes[*number as usize]);
+                number
+            }
+        }
     }
 
     /// Adds bits to a word of the set that is being made.
@@ -227,86 +242,14 @@ impl NumberedSets {
 
     /// Forgets all sets. Room for small ones stays, and more than that does not.
     pub fn forget(&mut self) {
-        if self.table.len() > KEPT || self.words.capacity() > KEPT {
-            (self.table, self.hashes, self.words) = (Vec::new(), Vec::new(), Vec::new());
-            self.scratch = Vec::new();
+        if self.numbers.capacity() > KEPT || self.words.capacity() > KEPT {
+            (self.numbers, self.hashes) = (HashTable::new(), Vec::new());
+            (self.words, self.scratch) = (Vec::new(), Vec::new());
         }
-        self.table.fill(0);
+        self.numbers.clear();
         self.hashes.clear();
         self.sets.clear();
         self.words.clear();
-    }
-
-    /// Makes the table large enough for `additional` more numbers.
-    fn reserve(&mut self, additional: usize) -> Result<(), Error> {
-        let needed = self.hashes.len() + additional;
-        grow(&mut self.hashes, additional, self.most)?;
-        if needed <= self.table.len() / 4 * 3 {
-            return Ok(());
-        }
-        let places = |numbers: usize| numbers / 3 * 4 + 8;
-        let places = places(needed).max((2 * self.table.len()).min(places(self.most))).max(FIRST);
-        self.table = Vec::new();
-        self.table = memory::filled(0, places)?;
-        for (number, &hash) in (1..).zip(&self.hashes) {
-            let mut at = place(&self.table, hash);
-            while self.table[at] != 0 {
-                at = behind(&self.table, at);
-            }
-            self.table[at] = self.entries.of(number, hash);
-        }
-        Ok(())
-    }
-}
-
-/// The place where to look for a hash first: hashes are uniform in their top bits.
-#[inline(always)]
-fn place(table: &[u32], hash: u64) -> usize {
-    ((u128::from(hash) * table.len() as u128) >> u64::BITS) as usize
-}
-
-#[inline(always)]
-fn behind(table: &[u32], at: usize) -> usize {
-    if at + 1 == table.len() { 0 } else { at + 1 }
-}
-
-/// The form of the table's entries: in the low bits a number plus one, above them as many bits of its hash as there is
-/// room for. These tell most other hashes apart without waiting for `hashes`.
-#[derive(Clone, Copy)]
-struct EntryForm {
-    numbers: u32,
-}
-
-impl EntryForm {
-    /// Entries for so many numbers, less than 2^32.
-    fn up_to(most: usize) -> Self {
-        Self { numbers: u32::MAX >> (most as u32).leading_zeros() }
-    }
-
-    /// The entry of a hash with its number plus one.
-    #[inline(always)]
-    fn of(self, number: u32, hash: u64) -> u32 {
-        // Entries are placed by the top bits of their hashes, so these need not be stored.
-        hash as u32 & !self.numbers | number
-    }
-
-    /// Returns the number of a hash; a hash without a number gets the next one. The table must have room.
-    #[inline(always)]
-    fn number(self, table: &mut [u32], hashes: &mut Vec<u64>, hash: u64) -> usize {
-        let mut at = place(table, hash);
-        loop {
-            let entry = table[at];
-            if entry == 0 {
-                hashes.push(hash);
-                table[at] = self.of(hashes.len() as u32, hash);
-                return hashes.len() - 1;
-            }
-            let number = (entry & self.numbers).wrapping_sub(1) as usize;
-            if (entry ^ hash as u32) & !self.numbers == 0 && hashes[number] == hash {
-                return number;
-            }
-            at = behind(table, at);
-        }
     }
 }
 
@@ -328,17 +271,17 @@ mod tests {
     #[test]
     fn what_memory_does_not_hold_is_forgotten() {
         let memory = 4 << 20;
-        let mut numbered = NumberedSets::new(memory);
+        let mut sets = NumberedSets::new(memory);
         for document in 0..1000 {
             let hashes: Vec<u64> =
                 (0..5000).map(|i| mix64(u64::from(document) << 32 | i)).collect();
-            assert!(numbered.can_hold(hashes.len()));
-            numbered.add(document, &hashes).unwrap();
-            let numbers = 4 * numbered.table.capacity() + 8 * numbered.hashes.capacity();
-            let sets = 16 * numbered.words.capacity() + 8 * numbered.scratch.capacity();
-            assert!(numbers + sets <= memory, "{numbers} and {sets}");
+            assert!(sets.can_hold(hashes.len()));
+            sets.add(document, &hashes).unwrap();
+            let numbers = sets.numbers.allocation_size() + 8 * sets.hashes.capacity();
+            let own = 16 * sets.words.capacity() + 8 * sets.scratch.capacity();
+            assert!(numbers + own <= memory, "{numbers} and {own}");
         }
-        assert!(numbered.has(999) && !numbered.has(0));
-        assert!(!numbered.can_hold(1 << 20));
+        assert!(sets.has(999) && !sets.has(0));
+        assert!(!sets.can_hold(1 << 20));
     }
 }

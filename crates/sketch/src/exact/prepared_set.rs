@@ -46,7 +46,7 @@ impl PreparedSet {
     /// [`Error::OutOfMemory`].
     pub fn new(set: &ShingleSet) -> Result<Self, Error> {
         let mut members = Table::with_room(set.len())?;
-        set.hashes().iter().for_each(|&hash| {
+        set.iter().for_each(|hash| {
             members.insert(hash, FIRST_STAMP);
         });
         let (misses, buffer) = (Table::with_room(0)?, Vec::new());

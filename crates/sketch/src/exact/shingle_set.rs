@@ -46,11 +46,6 @@ impl ShingleSet {
         Self(hashes)
     }
 
-    /// The hashes, ascending.
-    pub(crate) fn hashes(&self) -> &[u64] {
-        &self.0
-    }
-
     /// The number of distinct shingles.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -274,10 +274,12 @@ proptest! {
     ) {
         let threshold = f64::from(percent) / 100.0;
         let mut corpus = Signatures::new(&signatures, threshold);
-        let mut components = split(&mut corpus, limit, &mut |corpus, a, b| {
-            // Wrong at times, but not about what is similar.
-            Ok((a + b) % noise == 1 || corpus.similarity(a, b)?.is_some())
-        }).unwrap();
+        // Wrong at times, but not about what is similar.
+        let similar = |a: u32, b: u32| {
+            (a + b) % noise == 1
+                || estimate_jaccard(&signatures[a as usize], &signatures[b as usize]).unwrap() >= threshold
+        };
+        let mut components = split(&mut corpus, limit, &similar).unwrap();
         let mut parts: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for document in 0..signatures.len() as u32 {
             parts.entry(components.find(document)).or_default().push(document);

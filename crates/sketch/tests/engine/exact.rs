@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use proptest::prelude::*;
-use sketch::corpus::NumberedSets;
+use sketch::corpus::{NumberedSets, SetOutline};
 use sketch::{
     Blocks, Config, Error, ExactSample, Overlap, PreparedSet, ShingleSet, overlap_of_texts,
     ratio_interval,
@@ -285,6 +285,53 @@ proptest! {
             prop_assert_eq!(found, expected);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn no_outline_rules_out_a_similar_pair(
+        sets in hashes(2..8, 300, 250), about in prop::collection::vec(0_usize..20_000, 8),
+        threshold in thresholds(), memory in prop_oneof![0..100_000_usize, 0..500_usize],
+    ) {
+        let widths = SetOutline::widths(&about[..sets.len()], memory).unwrap();
+        let outline = |(set, words): (&Vec<u64>, &usize)| {
+            let repeated = [&set[..], &set[..]].concat();
+            let counted = SetOutline::of(&mut repeated.clone(), *words, &mut || ()).unwrap();
+            [counted, SetOutline::about(&repeated, *words).unwrap()]
+        };
+        let outlines: Vec<[SetOutline; 2]> = sets.iter().zip(&widths).map(outline).collect();
+        let sets: Vec<ShingleSet> = sets.iter().map(|hashes| sorted(hashes)).collect();
+        for (own, a) in outlines.iter().zip(&sets) {
+            for (other, b) in outlines.iter().zip(&sets) {
+                let is_similar = jaccard(a, b, threshold).is_some();
+                let mut all = own.iter().flat_map(|own| other.iter().map(move |other| (own, other)));
+                prop_assert!(!is_similar || all.all(|(own, other)| own.may_reach(other, threshold)));
+            }
+        }
+    }
+}
+
+#[test]
+fn outlines_rule_out_most_pairs_below_the_threshold() {
+    let hashes = |ids: Range<u64>| ids.map(mix64).collect::<Vec<_>>();
+    // 2,000 elements in 1 kB and less: of what they do not share, more than half shows.
+    for words in [[128, 128], [128, 64]] {
+        let of = |ids, words| SetOutline::of(&mut hashes(ids), words, &mut || ()).unwrap();
+        let (a, b) = (of(0..2000, words[0]), of(300..2300, words[1]));
+        assert!(a.may_reach(&b, 0.7) && !a.may_reach(&b, 0.9));
+    }
+    // They share 700 of 1100.
+    let [a, b] = [0..900, 200..1100].map(|ids| SetOutline::about(&hashes(ids), 64).unwrap());
+    assert!(a.may_reach(&b, 0.63) && !a.may_reach(&b, 0.75));
+}
+
+#[test]
+fn memory_for_outlines_goes_to_the_large_sets() {
+    let widths = SetOutline::widths(&[100, 100_000, 1000, 0], 32 << 10).unwrap();
+    assert!(widths.iter().sum::<usize>() * 8 <= 32 << 10);
+    assert!(widths[1] >= widths[2] << 5 && widths[2] >= widths[0], "{widths:?}");
 }
 
 #[test]

@@ -1,0 +1,143 @@
+//! Outlines of sets: a few words that show that two of them cannot be similar.
+//!
+//! Where the sets of a group do not fit into memory, comparing two means fetching both, and most pairs turn out not to
+//! be similar enough. So an outline keeps the number of elements of a set, and a bit for some of its hashes. Each bit
+//! that A has and B lacks stands for at least one element that B does not have. That bounds what two sets share, and
+//! never too tightly.
+//!
+//! A large set has a wide outline. Widths are powers of two, and the low bits of a hash choose its bit. So a wide
+//! outline is compared with a narrow one by laying its parts upon each other.
+
+use crate::error::Error;
+use crate::hash::count_distinct;
+use crate::limits::Check;
+use crate::memory;
+use crate::simd::Level;
+
+const BITS: usize = u64::BITS as usize;
+
+/// The most bits for an element that are worth their memory.
+const MOST_BITS: usize = 4;
+
+/// Words that are looked at between two looks at the bound.
+const STRIDE: usize = 64;
+
+/// The outline of a set.
+///
+/// ```
+/// use sketch::corpus::SetOutline;
+///
+/// // Hashes of two sets of 500 elements, of which 200 are the same.
+/// let hashes = |ids: std::ops::Range<u64>| -> Vec<u64> {
+///     ids.map(|id| (id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
+/// };
+/// let a = SetOutline::of(&mut hashes(0..500), 32, &mut || ())?;
+/// let b = SetOutline::of(&mut hashes(300..800), 32, &mut || ())?;
+/// // Their similarity is 0.25. That it does not reach 0.8 is seen without a look at the sets.
+/// assert!(a.may_reach(&b, 0.25) && !a.may_reach(&b, 0.8));
+/// # Ok::<(), sketch::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct SetOutline {
+    words: Vec<u64>,
+    /// The number of elements of the set lies between these.
+    least: u32,
+    most: u32,
+}
+
+impl SetOutline {
+    /// The numbers of words for outlines of sets of about so many elements each, in about `memory` bytes for all.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn widths(elements: &[usize], memory: usize) -> Result<Vec<usize>, Error> {
+        let words = |bits: usize| {
+            // Of `bits` for 64 elements.
+            elements.iter().map(move |elements| {
+                let words = elements.saturating_mul(bits) / BITS / BITS;
+                if words < 2 { 1 } else { words.next_power_of_two() / 2 }
+            })
+        };
+        let memory = memory.saturating_sub(size_of::<Self>() * elements.len());
+        let mut bits = MOST_BITS * BITS;
+        while bits > 1 && words(bits).sum::<usize>() * size_of::<u64>() > memory {
+            bits -= bits.div_ceil(4);
+        }
+        memory::collect(words(bits))
+    }
+
+    /// Draws the outline of a set of less than 2^32 elements, by their hashes in any order and with any repeats; they
+    /// may be in another order afterwards. `words` is a power of two.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn of(hashes: &mut [u64], words: usize, check: Check) -> Result<Self, Error> {
+        let elements = count_distinct(hashes, check)? as u32;
+        Ok(Self { least: elements, most: elements, ..Self::about(hashes, words)? })
+    }
+
+    /// The same in a fifth of the time: the number of elements is not counted, so that outlines of sets with many
+    /// repeats rule out less.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn about(hashes: &[u64], words: usize) -> Result<Self, Error> {
+        let mut outline =
+            Self { words: memory::filled(0, words)?, least: 0, most: hashes.len() as u32 };
+        for &hash in hashes {
+            // Hashes are uniform: so are their places among the bits.
+            let bit = hash as usize & (BITS * words - 1);
+            outline.words[bit / BITS] |= 1 << (bit % BITS);
+        }
+        // Each bit stands for an element at least.
+        outline.least = outline.words.iter().map(|word| word.count_ones()).sum();
+        Ok(outline)
+    }
+
+    /// True if the Jaccard similarity of two sets may be `threshold` or more, as far as their outlines say.
+    #[must_use]
+    pub fn may_reach(&self, other: &Self, threshold: f64) -> bool {
+        let (wide, narrow) =
+            if self.words.len() < other.words.len() { (other, self) } else { (self, other) };
+        Level::best().compiled(
+            #[inline(always)]
+            || wide.may_reach_narrow(narrow, threshold),
+        )
+    }
+
+    #[inline(always)]
+    fn may_reach_narrow(&self, narrow: &Self, threshold: f64) -> bool {
+        // The bits that one has and the other lacks.
+        let (mut own, mut others) = (0, 0);
+        for start in (0..narrow.words.len()).step_by(STRIDE) {
+            if !self.allows(narrow, [own, others], threshold) {
+                return false;
+            }
+            let end = narrow.words.len().min(start + STRIDE);
+            let mut laid = [0; STRIDE];
+            let narrow_words = &narrow.words[start..end];
+            for part in self.words.chunks_exact(narrow.words.len()) {
+                for ((x, y), laid) in part[start..end].iter().zip(narrow_words).zip(&mut laid) {
+                    own += u64::from((x & !y).count_ones());
+                    *laid |= x;
+                }
+            }
+            for (laid, y) in laid.iter().zip(narrow_words) {
+                others += u64::from((y & !laid).count_ones());
+            }
+        }
+        self.allows(narrow, [own, others], threshold)
+    }
+
+    /// True if the similarity may be the threshold or more, where so many elements at least are in one set only.
+    #[inline(always)]
+    fn allows(&self, other: &Self, [own, others]: [u64; 2], threshold: f64) -> bool {
+        let common = u64::from(self.most)
+            .saturating_sub(own)
+            .min(u64::from(other.most).saturating_sub(others));
+        let total = u64::from(self.least) + u64::from(other.least);
+        let united = total.saturating_sub(common).max(common + own + others);
+        // As the similarity itself is rounded.
+        common as f64 / united as f64 >= threshold
+    }
+}
