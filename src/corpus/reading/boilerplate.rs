@@ -17,7 +17,7 @@ use sketch::{Config, Error, Scheme, memory};
 
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::{Criteria, Reader, Unread, append_bytes, append_hashes};
-use crate::corpus::source::row_spool::RowSpools;
+use crate::corpus::source::row_spool::{Again, RowSpools};
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter, raise};
 use crate::pg::interrupts::check_interrupts;
@@ -53,7 +53,7 @@ pub struct Collecting {
 #[derive(Clone, Copy)]
 struct JudgedText {
     origin: u32,
-    /// The place at which it was put aside, and the number of bytes that are stored there.
+    /// The place at which it was put aside, or that of its row, and the number of bytes that are stored there.
     at: u64,
     size: u32,
     packing: Packing,
@@ -103,8 +103,8 @@ impl Collecting {
         memory: usize,
     ) -> Result<Boilerplates> {
         let Self { reader, config, origins, chosen, .. } = self;
-        let mut texts = Spool::new(memory / 2);
-        let judged = judged(chosen, reader, rows, &mut texts)?;
+        let mut texts = JudgedTexts::new(reader, rows.again(), memory / 2);
+        let judged = texts.judged(chosen, rows)?;
         // What is at hand has a table.
         let mut hashes = Spool::new(memory / 4);
         let last = judged.last().map_or(0, |place| place.origin as usize + 1);
@@ -123,8 +123,7 @@ impl Collecting {
         let samples = || judged.chunk_by(|a, b| a.origin == b.origin);
         for sample in samples().filter(is_large) {
             let mut read = |text: &JudgedText, out: &mut Vec<u8>| {
-                let read = texts.copy(text.at, text.size as usize, out);
-                read.unwrap_or_else(|report| raise(report));
+                texts.copy(text, out).unwrap_or_else(|report| raise(report));
                 Ok(())
             };
             let shared = counter.shared(sample, &mut read, &mut check_interrupts);
@@ -150,40 +149,65 @@ impl Collecting {
     }
 }
 
-/// The documents of those origins that have enough to be judged, by origin, and then in order. Their texts are put into
-/// `spool`.
-fn judged(
-    chosen: OriginSample,
+/// The texts of the documents by which origins are judged. Those of one origin are read together, so they are rather
+/// fetched from their table once more than from a file, whose blocks have texts of many origins.
+struct JudgedTexts {
     reader: Reader,
-    rows: &mut RowSpools,
-    spool: &mut Spool<u8>,
-) -> Result<Vec<JudgedText>> {
-    let mut wanted = Vec::new();
-    for (origin, documents) in (0..).zip(chosen.into_origins()) {
-        if documents.len() >= LEAST {
-            memory::reserve(&mut wanted, documents.len())?;
-            wanted.extend(documents.map(|document| (document, origin)));
-        }
+    again: Option<Again>,
+    spool: Spool<u8>,
+    /// Memory and room for one document.
+    context: Memory,
+    room: Vec<u8>,
+}
+
+impl JudgedTexts {
+    fn new(reader: Reader, again: Option<Again>, memory: usize) -> Self {
+        let (context, room) = (Memory::scratch(c"minlsh document"), Vec::new());
+        Self { reader, again, spool: Spool::new(memory), context, room }
     }
-    wanted.sort_unstable();
-    let mut judged = memory::with_capacity(wanted.len())?;
-    let (mut context, mut room) = (Memory::scratch(c"minlsh document"), Vec::new());
-    let mut origins = wanted.iter().map(|(_, origin)| *origin);
-    rows.each(&mut wanted.iter().map(|(document, _)| *document), &mut |_, row| {
-        check_interrupts();
-        let mut take = |StoredBytes { bytes, packing }: StoredBytes| {
-            let (at, size) = (spool.append(bytes)?, bytes.len() as u32);
-            let origin = origins.next().unwrap_or(NONE);
-            judged.push(JudgedText { origin, at, size, packing });
-            Ok(())
-        };
-        // SAFETY: a value that was taken in before, by the same reader.
-        let document = unsafe { reader.document(row.document()?) };
-        context.run_and_reset(|| document.with_stored(&mut room, &mut take))
-    })?;
-    rows.rewind();
-    judged.sort_unstable_by_key(|text| (text.origin, text.at));
-    Ok(judged)
+
+    /// The documents of those origins that have enough to be judged, by origin, and then in order.
+    fn judged(&mut self, chosen: OriginSample, rows: &mut RowSpools) -> Result<Vec<JudgedText>> {
+        let mut wanted = Vec::new();
+        for (origin, documents) in (0..).zip(chosen.into_origins()) {
+            if documents.len() >= LEAST {
+                memory::reserve(&mut wanted, documents.len())?;
+                wanted.extend(documents.map(|document| (document, origin)));
+            }
+        }
+        wanted.sort_unstable();
+        let mut judged = memory::with_capacity(wanted.len())?;
+        let mut origins = wanted.iter().map(|(_, origin)| *origin);
+        let Self { reader, again, spool, context, room } = self;
+        rows.each(&mut wanted.iter().map(|(document, _)| *document), &mut |_, row| {
+            check_interrupts();
+            let mut take = |StoredBytes { bytes, packing }: StoredBytes| {
+                let at = if again.is_some() { row.place } else { spool.append(bytes)? };
+                let (origin, size) = (origins.next().unwrap_or(NONE), bytes.len() as u32);
+                judged.push(JudgedText { origin, at, size, packing });
+                Ok(())
+            };
+            // SAFETY: a value that was taken in before, by the same reader.
+            let document = unsafe { reader.document(row.document()?) };
+            context.run_and_reset(|| document.with_stored(room, &mut take))
+        })?;
+        rows.rewind();
+        judged.sort_unstable_by_key(|text| (text.origin, text.at));
+        Ok(judged)
+    }
+
+    /// Replaces `out` by a text as it is stored.
+    fn copy(&mut self, text: &JudgedText, out: &mut Vec<u8>) -> Result<()> {
+        let Self { reader, again, spool, context, room } = self;
+        let Some(again) = again else { return spool.copy(text.at, text.size as usize, out) };
+        out.clear();
+        let mut take = |stored: StoredBytes| Ok(memory::extend(out, stored.bytes)?);
+        again.each(std::iter::once(text.at), &mut |document| {
+            // SAFETY: a value that was taken in before, by the same reader.
+            let document = unsafe { reader.document(document) };
+            context.run_and_reset(|| document.with_stored(room, &mut take))
+        })
+    }
 }
 
 /// The documents by which an origin is judged, in memory.
@@ -197,11 +221,11 @@ struct OriginTexts {
 
 impl OriginTexts {
     /// Reads those of an origin.
-    fn read(sample: &[JudgedText], spool: &mut Spool<u8>) -> Result<Self> {
+    fn read(sample: &[JudgedText], stored: &mut JudgedTexts) -> Result<Self> {
         let (mut bytes, mut texts, mut room) = (Vec::new(), memory::copied(sample)?, Vec::new());
         for text in &mut texts {
             check_interrupts();
-            spool.copy(text.at, text.size as usize, &mut room)?;
+            stored.copy(text, &mut room)?;
             text.at = bytes.len() as u64;
             memory::extend(&mut bytes, &room)?;
         }

@@ -184,7 +184,7 @@ impl Counting {
                 count += usize::from(counts[(hash >> shift) as usize] >= *least);
             }
             for &hash in &many[..count] {
-                fits = fits && entries.add(hash, document, room)?;
+                fits = fits && (!entries.add(hash, document) || entries.grow(room)?);
             }
             Ok(())
         })?;
@@ -221,20 +221,16 @@ impl Entries {
         memory::resize(&mut self.table, FEWEST, Entry::default())
     }
 
-    /// Counts a document of a shingle, whose documents come one after the other; false if the table had to take more
-    /// than `room` bytes for it.
-    #[inline]
-    fn add(&mut self, hash: u64, document: u32, room: usize) -> Result<bool, Error> {
+    /// Counts a document of a shingle, whose documents come one after the other; true if the table should grow.
+    #[inline(always)]
+    fn add(&mut self, hash: u64, document: u32) -> bool {
         let entry = self.entry(hash);
-        if entry.documents > 0 {
-            if entry.last != document {
-                *entry = Entry { hash, documents: entry.documents + 1, last: document };
-            }
-            return Ok(true);
-        }
-        *entry = Entry { hash, documents: 1, last: document };
-        self.count += 1;
-        if 2 * self.count <= self.table.len() { Ok(true) } else { self.grow(room) }
+        let is_new = entry.documents == 0;
+        // Without a branch, for whether a document repeats a shingle is as good as random.
+        let documents = entry.documents + u32::from(is_new | (entry.last != document));
+        *entry = Entry { hash, documents, last: document };
+        self.count += usize::from(is_new);
+        2 * self.count > self.table.len()
     }
 
     /// Doubles the table, if `room` bytes suffice.
