@@ -19,12 +19,6 @@ pub fn cases(count: u32) -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count) }
 }
 
-/// Every character, but of the planes that Unicode leaves empty or to private use one of sixteen.
-pub fn characters() -> impl Iterator<Item = char> {
-    let is_assigned = |c: char| c < '\u{40000}' || ('\u{e0000}'..'\u{f0000}').contains(&c);
-    ('\0'..=char::MAX).filter(move |&c| is_assigned(c) || u32::from(c).is_multiple_of(16))
-}
-
 pub fn config(scheme: &str, num_perm: i64, unit: &str, size: i64, seed: i64) -> Config {
     Config::new(scheme, num_perm, unit, size, seed).unwrap()
 }
