@@ -6,10 +6,10 @@
 //! [`SetOutline`] of their elements here, which rules out most of them in a tenth of a microsecond, and never one
 //! that is similar.
 //!
-//! A row is known by its address, and VACUUM may give that of a dead row to another one at any time. So a row is looked
-//! at before it is ruled out: it must be one that a part of this transaction has inserted that was not rolled back. No
-//! such row is dead, but for one of INSERT ... ON CONFLICT that met a conflict after all and was taken back: so its
-//! insertion must be complete.
+//! A row is known by its address, and VACUUM may give that of a dead row to another one at any time. No row of a
+//! transaction in progress is dead, but for two: one of a subtransaction that was rolled back, after which all rows are
+//! forgotten; and one of INSERT ... ON CONFLICT that met a conflict after all and was taken back. So before a row is
+//! ruled out for the first time, it is looked at: its insertion must be complete.
 
 use std::cell::Cell;
 
@@ -35,14 +35,21 @@ type Key = (Oid, u32, u64);
 /// Words of an outline, at most: 4 kB for a row.
 const MOST_WORDS: usize = 512;
 /// Bytes of a row beside the words of its outline.
-const OVERHEAD: usize = 3 * size_of::<(Key, SetOutline)>();
+const OVERHEAD: usize = 3 * size_of::<(Key, OwnRow)>();
 /// Bytes for the hashes of a document, if memory is less.
 const LONGEST: usize = 32 << 20;
+
+/// A row, by the outline of its document.
+struct OwnRow {
+    outline: SetOutline,
+    /// True once its insertion was seen to be complete.
+    is_complete: Cell<bool>,
+}
 
 /// The rows that this transaction has inserted.
 #[derive(Default)]
 struct OwnRows {
-    outlines: AHashMap<Key, SetOutline>,
+    rows: AHashMap<Key, OwnRow>,
     /// The bytes of all that were ever added.
     bytes: usize,
 }
@@ -67,11 +74,14 @@ pub fn forget() {
     OWN_ROWS.take();
 }
 
-/// Forgets all of it at the end of this transaction.
+/// Forgets all of it at the end of this transaction, and when a subtransaction is rolled back.
 fn watch() {
     if !IS_WATCHING.replace(true) {
-        // SAFETY: the function stays where it is as long as the backend lives.
-        unsafe { pg_sys::RegisterXactCallback(Some(at_end), std::ptr::null_mut()) };
+        // SAFETY: the functions stay where they are as long as the backend lives.
+        unsafe {
+            pg_sys::RegisterXactCallback(Some(at_end), std::ptr::null_mut());
+            pg_sys::RegisterSubXactCallback(Some(at_end_of_part), std::ptr::null_mut());
+        }
     }
 }
 
@@ -81,6 +91,18 @@ unsafe extern "C-unwind" fn at_end(
     _argument: *mut std::ffi::c_void,
 ) {
     forget();
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn at_end_of_part(
+    event: pg_sys::SubXactEvent::Type,
+    _own: pg_sys::SubTransactionId,
+    _parent: pg_sys::SubTransactionId,
+    _argument: *mut std::ffi::c_void,
+) {
+    if event == pg_sys::SubXactEvent::SUBXACT_EVENT_ABORT_SUB {
+        forget();
+    }
 }
 
 /// Notes a row of a table that is being inserted into an index of documents under a constraint, by the bytes of its
@@ -95,14 +117,15 @@ pub fn note(index: &MinlshIndex, heap: &Open, row: u64, image: Option<&[u8]>) ->
         // When memory is used up, all rows are forgotten.
         kept.take_if(|own| own.bytes > of_own_rows());
         if let Some(own) = kept {
-            own.outlines.remove(&key);
+            own.rows.remove(&key);
         }
         let Some(image) = image else { return Ok(()) };
         let Some(hashes) = elements(image, &Document::from_bytes(image)?)? else { return Ok(()) };
         watch();
         let own = kept.get_or_insert_default();
         own.bytes += words_for(&hashes) * size_of::<u64>() + OVERHEAD;
-        memory::insert_at(&mut own.outlines, key, outline(&hashes)?)?;
+        let row = OwnRow { outline: outline(&hashes)?, is_complete: Cell::new(false) };
+        memory::insert_at(&mut own.rows, key, row)?;
         Ok(())
     })
 }
@@ -122,16 +145,20 @@ pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u
         let (oid, file, _) = key_of(index, 0);
         let mut page: Option<(u64, LockedPage)> = None;
         rows.retain(|row| {
-            let outline = own.outlines.get(&(oid, file, *row));
-            if outline.is_none_or(|outline| outline.may_reach(&sought, threshold)) {
+            let Some(known) = own.rows.get(&(oid, file, *row)) else { return true };
+            if known.outline.may_reach(&sought, threshold) {
                 return true;
             }
-            let block = row >> 16;
-            page.take_if(|(of, _)| *of != block);
-            // Whoever maintains or reads an index has no page of its table locked.
-            let (_, page) = page
-                .get_or_insert_with(|| (block, LockedPage::of(heap, block as pg_sys::BlockNumber)));
-            !is_own(page, *row as u16)
+            if !known.is_complete.get() {
+                let block = row >> 16;
+                page.take_if(|(of, _)| *of != block);
+                // Whoever maintains or reads an index has no page of its table locked.
+                let (_, page) = page.get_or_insert_with(|| {
+                    (block, LockedPage::of(heap, block as pg_sys::BlockNumber))
+                });
+                known.is_complete.set(is_own(page, *row as u16));
+            }
+            !known.is_complete.get()
         });
         Ok(())
     })
