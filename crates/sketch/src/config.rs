@@ -87,9 +87,6 @@ impl Config {
 
     /// This configuration, with other stop words than the English ones: those that anchored shingles start with, and
     /// that the step `stop_words` of the normalisation drops.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn with_stop_words(self, stop_words: StopWords) -> Result<Self, Error> {
         Self { stop_words, ..self }.with_rules()
     }

@@ -21,6 +21,11 @@
 //! | [`clusters`] | from an old state and new components to ids that stay, and a log |
 //! | [`stored`] | from bytes as a database stores them to a text |
 //! | [`pipeline`] | batches of documents, computed by several threads |
+//!
+//! # Errors
+//!
+//! A function that returns a `Result` may return [`Error::OutOfMemory`], and the first error of a closure or a trait
+//! that it calls, which it does not call again then. Its own section *Errors* names what else there is.
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
 

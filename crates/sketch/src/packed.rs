@@ -26,9 +26,6 @@ pub const MOST_PACKED_BYTES: usize = HEAD + BLOCK * 16;
 const SLACK: usize = 8;
 
 /// Appends pairs, which are in ascending order of their first numbers.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn pack<T: Packable>(pairs: &[T], bytes: &mut Vec<u8>) -> Result<(), Error> {
     for block in pairs.chunks(BLOCK) {
         let mut numbers = block.iter().map(|pair| pair.numbers());
@@ -68,9 +65,6 @@ pub fn pack<T: Packable>(pairs: &[T], bytes: &mut Vec<u8>) -> Result<(), Error> 
 
 /// Appends the pairs of complete blocks while there is place for those of another one among `most`. Returns how many
 /// bytes it has read.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn unpack<T: Packable>(bytes: &[u8], most: usize, pairs: &mut Vec<T>) -> Result<usize, Error> {
     let end = pairs.len() + most;
     let mut start = 0;

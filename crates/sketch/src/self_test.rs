@@ -31,9 +31,6 @@ const KNOWN: [(&str, i64, &str, i64, u64); 4] = [
 
 /// Signs a text of several scripts, longer than every block of the kernels, with each set of instructions that this
 /// machine has, and compares the signatures with the known ones.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn self_test() -> Result<Vec<Answer>, Error> {
     let text = text();
     let mut answers = Vec::new();

@@ -66,7 +66,7 @@ impl<'a> StoredBytes<'a> {
     /// The bytes; in `room` if they were compressed. What `room` holds is replaced.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if nothing can have been compressed to such bytes, and [`Error::OutOfMemory`].
+    /// [`Error::Damaged`] if nothing can have been compressed to such bytes.
     pub fn unpacked<'b>(self, room: &'b mut Vec<u8>) -> Result<&'b [u8], Error>
     where
         'a: 'b,
@@ -183,9 +183,6 @@ fn copy(out: &mut [u8], at: usize, distance: usize, length: usize) -> usize {
 }
 
 /// The text that bytes are in a database of UTF-8: of bytes that are not characters, see [`of_any_bytes`].
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn text(bytes: &[u8]) -> Result<Cow<'_, str>, Error> {
     utf8(bytes).map_or_else(|| of_any_bytes(bytes).map(Cow::Owned), |text| Ok(Cow::Borrowed(text)))
 }
@@ -196,9 +193,6 @@ const PRIVATE: u32 = 0x10FE00;
 
 /// UTF-8 where it is that; the private characters themselves are taken for bytes, so that no other
 /// text becomes the same.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn of_any_bytes(bytes: &[u8]) -> Result<String, Error> {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -217,9 +211,6 @@ pub fn of_any_bytes(bytes: &[u8]) -> Result<String, Error> {
 }
 
 /// Adds the private character of a byte, which is not ASCII, to a text.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn push_byte(text: &mut String, byte: u8) -> Result<(), Error> {
     let character =
         char::from_u32(PRIVATE + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER);

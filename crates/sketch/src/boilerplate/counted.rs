@@ -32,9 +32,6 @@ pub struct Boilerplate {
 
 impl Boilerplate {
     /// The shingles of such hashes, which ascend.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn new(hashes: &[u64]) -> Result<Self, Error> {
         // The least number that no hash is.
         let free = (0..).zip(hashes).find(|(number, hash)| number != *hash);
@@ -107,9 +104,6 @@ impl Boilerplate {
 
 /// Replaces `out` by the hashes of what counts of a document, with repeats: all, or those without the boilerplate of
 /// its origin. There are some if it has shingles.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn counted(
     boilerplate: Option<&Boilerplate>,
     content: Shingled,

@@ -19,9 +19,6 @@ pub enum Shingled<'a> {
 impl Shingled<'_> {
     /// A hash of a text once it is normalised, or of a set, which is that of all its copies; `None` if there are no
     /// shingles.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn fingerprint(self, check: Check) -> Result<Option<u64>, Error> {
         match self {
             Self::Text(config, text) => {
@@ -42,9 +39,6 @@ impl Shingled<'_> {
     }
 
     /// Appends the hashes of its shingles to `out`, with repeats.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn hashes(self, out: &mut Vec<u64>, check: Check) -> Result<(), Error> {
         match self {
             Self::Text(config, text) => shingle_hashes(config, text, out, check),
@@ -67,9 +61,6 @@ pub struct OriginSample {
 impl OriginSample {
     /// Adds a document of the origin of that number if it is chosen as things stand. A later one may take its place.
     /// Those of one fingerprint are one document.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn offer(&mut self, origin: u32, fingerprint: u64, document: u32) -> Result<(), Error> {
         let origin = origin as usize;
         if origin >= self.origins.len() {

@@ -35,9 +35,6 @@ pub struct Sampled {
 /// The hashes, ascending, of those shingles that more than a fifth of some documents have, and at least five. `hashes`
 /// is called once with each document if all hashes take half of `memory` bytes at most, else several times, and more
 /// often if the rest does not suffice to count all shingles at once.
-///
-/// # Errors
-/// [`Error::OutOfMemory`], and those of `hashes`.
 pub fn shared_by_many(
     sampled: &Sampled,
     memory: usize,

@@ -30,9 +30,6 @@ pub enum Outcome {
 /// Finds the ids of components, the first new one of which is `next`, and what happened.
 ///
 /// The result does not depend on which unchanged clusters are left out, nor on what is a [`Block`].
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn update(
     documents: &[RankedDocument],
     blocks: &[Block],

@@ -28,18 +28,12 @@ pub struct ClusterLinks {
 
 impl ClusterLinks {
     /// No links yet of so many documents.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn new(documents: u32) -> Result<Self, Error> {
         let (first, second) = (Components::new(documents)?, Components::new(documents)?);
         Ok(Self { first, second, links: Vec::new() })
     }
 
     /// Takes note of a link. Each comes once.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn push(&mut self, link: Pair) -> Result<(), Error> {
         for forest in [&mut self.first, &mut self.second] {
             if forest.find(link.a) != forest.find(link.b) {
@@ -57,9 +51,6 @@ impl ClusterLinks {
     /// # Complexity
     ///
     /// That of sorting the links.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn bridges(
         mut self,
         size: &dyn Fn(u32) -> u64,

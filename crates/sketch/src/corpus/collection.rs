@@ -18,25 +18,16 @@ pub trait Hashes {
 
     /// Calls `visit(document, hash)` for each document, ascending, with its hash of band `column`
     /// below [`Self::probes`]; `column` [`Self::probes`] is a hash of the whole signature.
-    ///
-    /// # Errors
-    /// What the storage says.
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64))
     -> Result<(), Self::Error>;
 
-    /// Called often in every long loop.
-    ///
-    /// # Errors
-    /// The wish to stop.
+    /// Called often in every long loop. It fails with the wish to stop.
     fn check_interrupts(&mut self) -> Result<(), Self::Error>;
 }
 
 /// The documents of a collection, and how two of them are compared.
 pub trait Corpus: Hashes {
     /// The hashes of a document's bands, [`Hashes::probes`] of them.
-    ///
-    /// # Errors
-    /// What the storage says.
     fn bands(&mut self, document: u32) -> Result<Vec<u64>, Self::Error>;
 
     /// A number that documents have in common if it is known that they are the same.
@@ -46,23 +37,14 @@ pub trait Corpus: Hashes {
 
     /// A hash of what is compared of a document: those that are the same have the same one. It is asked where one
     /// signature has documents that [`Self::same_as`] keeps apart.
-    ///
-    /// # Errors
-    /// What the storage says.
     fn set_hash(&mut self, _document: u32) -> Result<u64, Self::Error> {
         Ok(0)
     }
 
     /// True if two documents share one of the first `bands` bands.
-    ///
-    /// # Errors
-    /// What the storage says.
     fn share_band(&mut self, bands: usize, a: u32, b: u32) -> Result<bool, Self::Error>;
 
     /// The similarity of two documents, `None` if it does not reach the threshold.
-    ///
-    /// # Errors
-    /// What the storage says.
     fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>, Self::Error>;
 }
 

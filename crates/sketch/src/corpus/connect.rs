@@ -25,9 +25,6 @@ pub struct Connected {
 /// # Complexity
 ///
 /// A sort of the hashes for each band. A bucket of `n` documents of one template costs `n` questions, not `n²`.
-///
-/// # Errors
-/// Those of the corpus.
 pub fn connect<C: Corpus>(
     corpus: &mut C,
     identical: &Identical,

@@ -15,9 +15,6 @@ const MOST_BITS: u32 = 10;
 /// Joins all documents that share a bucket, unseen: no verified pair, and no cluster, reaches
 /// across two of these groups. So whatever is asked of a corpus can be asked of each group alone,
 /// with all that must be known of its documents at hand. The crew finds out who shares a bucket.
-///
-/// # Errors
-/// Those of the corpus.
 pub fn groups<C: Hashes>(corpus: &mut C, crew: &mut Crew) -> Result<Components, C::Error> {
     let mut components = Components::new(corpus.documents())?;
     let mut runs = Runs::of(corpus);
@@ -133,9 +130,6 @@ pub struct Components {
 
 impl Components {
     /// `documents` components of one document each.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn new(documents: u32) -> Result<Self, Error> {
         Ok(Self { parents: memory::collect(0..documents)? })
     }
@@ -164,9 +158,6 @@ impl Components {
 ///
 /// The answers are those of the whole group under a limit of failed comparisons, too: a document that meets more than
 /// `limit` others, over all bands, stays with all of them.
-///
-/// # Errors
-/// Those of the corpus.
 pub fn split<C: Hashes>(
     corpus: &mut C,
     limit: usize,

@@ -14,9 +14,6 @@ pub struct Identical {
 
 impl Identical {
     /// Groups the documents of which [`Corpus::similarity`] says that they are the same.
-    ///
-    /// # Errors
-    /// Those of the corpus.
     pub fn group<C: Corpus>(corpus: &mut C) -> Result<Self, C::Error> {
         let mut leaders = memory::collect(0..corpus.documents())?;
         let (mut copies, mut same, mut firsts) = (Vec::new(), Vec::new(), Vec::new());

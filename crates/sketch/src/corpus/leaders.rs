@@ -15,9 +15,6 @@ use crate::memory;
 ///
 /// So no two leaders that share a band are similar, and no chain of links leads from a leader to
 /// what has nothing in common with it. Memory grows with the number of leaders.
-///
-/// # Errors
-/// Those of the corpus.
 pub fn leaders<C: Corpus>(
     corpus: &mut C,
     documents: &[u32],

@@ -24,9 +24,6 @@ pub struct LeastSimilar {
 /// far from another, and then pairs at random, the same each time.
 ///
 /// `similarity` must not stop at a threshold: what is sought is below it.
-///
-/// # Errors
-/// Those of `similarity`.
 pub fn least_similar<E>(
     documents: &[u32],
     most: u64,
@@ -91,9 +88,6 @@ pub fn least_similar<E>(
 /// maximum spanning tree (single linkage; Gower, Ross 1969). 1 for one document.
 ///
 /// Compares every two of them (Prim's algorithm): for clusters of moderate size.
-///
-/// # Errors
-/// Those of the corpus.
 pub fn weakest_link<C: Corpus>(corpus: &mut C, documents: &[u32]) -> Result<f64, C::Error> {
     let mut weakest: f64 = 1.0;
     let Some((&first, rest)) = documents.split_first() else { return Ok(weakest) };

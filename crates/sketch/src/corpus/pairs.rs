@@ -38,9 +38,6 @@ pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<(), <C as Hashes>:
 ///
 /// A sort of the hashes for each band, and one comparison for each pair that shares a band. A document makes no more
 /// than `limit` comparisons without success in a bucket.
-///
-/// # Errors
-/// Those of the corpus and of `visit`.
 pub fn pairs<C: Corpus>(
     corpus: &mut C,
     identical: &Identical,

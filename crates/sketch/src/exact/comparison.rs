@@ -39,9 +39,6 @@ pub struct Comparison {
 impl Comparison {
     /// Compares two texts, with at most `examples` parts of each kind. Passages are of 16 characters or more; in
     /// short texts of a quarter of the shorter one.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn new(
         config: &Config,
         a: &str,

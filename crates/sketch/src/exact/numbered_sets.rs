@@ -120,9 +120,6 @@ impl NumberedSets {
 
     /// Adds the set of a document, by its hashes in any order and with any repeats; they must be as many as
     /// [`Self::can_hold`] allows. If there is no room, all others are forgotten first.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn add(&mut self, document: u32, hashes: &[u64]) -> Result<(), Error> {
         if !self.has_room(hashes.len()) {
             self.forget();

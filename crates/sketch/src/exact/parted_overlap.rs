@@ -30,9 +30,6 @@ pub trait Blocks<E> {
 
 /// Counts the shingles of two texts, and those they share; for bags their elements. Hashes take about `limit` bytes of
 /// memory. If there are more, they are put aside by their upper bits, and each part is counted by itself.
-///
-/// # Errors
-/// [`Error::OutOfMemory`], and those of `blocks`.
 pub fn overlap_of_texts<E: From<Error>>(
     config: &Config,
     texts: [&str; 2],

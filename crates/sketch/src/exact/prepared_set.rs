@@ -41,9 +41,6 @@ pub struct PreparedSet {
 
 impl PreparedSet {
     /// Prepares a set.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn new(set: &ShingleSet) -> Result<Self, Error> {
         let mut members = Table::with_room(set.len())?;
         set.iter().for_each(|hash| {
@@ -54,9 +51,6 @@ impl PreparedSet {
     }
 
     /// Prepares the shingles of a text.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn from_text(config: &Config, text: &str, check: Check) -> Result<Self, Error> {
         Self::new(&ShingleSet::from_text(config, text, check)?)
     }
@@ -79,9 +73,6 @@ impl PreparedSet {
     /// # Complexity
     ///
     /// Linear in the length of the text, up to where it is seen that the threshold is out of reach.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn similarity(
         &mut self,
         config: &Config,
@@ -109,9 +100,6 @@ impl PreparedSet {
     }
 
     /// The same with a set that is given by the hashes of its elements, in any order and with any repeats.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn similarity_of(
         &mut self,
         hashes: &[u64],

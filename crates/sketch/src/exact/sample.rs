@@ -16,9 +16,6 @@ pub struct ExactSample {
 
 impl ExactSample {
     /// Adds a document; they are numbered from 0.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn push(&mut self, set: ShingleSet) -> Result<(), Error> {
         self.shingles += set.len();
         let document = self.sets.len() as u32;

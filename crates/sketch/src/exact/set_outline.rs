@@ -47,9 +47,6 @@ pub struct SetOutline {
 
 impl SetOutline {
     /// The numbers of words for outlines of sets of about so many elements each, in about `memory` bytes for all.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn widths(elements: &[usize], memory: usize) -> Result<Vec<usize>, Error> {
         let words = |bits: usize| {
             // Of `bits` for 64 elements.
@@ -68,9 +65,6 @@ impl SetOutline {
 
     /// Draws the outline of a set of less than 2^32 elements, by their hashes in any order and with any repeats; they
     /// may be in another order afterwards. `words` is a power of two.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn of(hashes: &mut [u64], words: usize, check: Check) -> Result<Self, Error> {
         let elements = count_distinct(hashes, check)? as u32;
         Ok(Self { least: elements, most: elements, ..Self::about(hashes, words)? })
@@ -78,9 +72,6 @@ impl SetOutline {
 
     /// The same in a fifth of the time: the number of elements is not counted, so that outlines of sets with many
     /// repeats rule out less.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn about(hashes: &[u64], words: usize) -> Result<Self, Error> {
         let mut outline =
             Self { words: memory::filled(0, words)?, least: 0, most: hashes.len() as u32 };

@@ -29,9 +29,6 @@ pub struct ShingleSet(Vec<u64>);
 impl ShingleSet {
     /// The shingles of a text; see [`shingle_hashes`]. Their hashes have 64
     /// bits even if the scheme of `config` hashes to 32.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn from_text(config: &Config, text: &str, check: Check) -> Result<Self, Error> {
         let mut hashes = Vec::new();
         shingle_hashes(&config.with_scheme(Scheme::Fss), text, &mut hashes, check)?;

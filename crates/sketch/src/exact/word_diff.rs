@@ -51,8 +51,7 @@ impl FoundIn {
 /// nowhere else in them.
 ///
 /// # Errors
-/// [`Error::DiffWords`] for a text of more than [`MAX_DIFF_WORDS`] words; [`Error::OutOfMemory`]; and the first of
-/// `visit`, which is not called again.
+/// [`Error::DiffWords`] for a text of more than [`MAX_DIFF_WORDS`] words.
 pub fn word_diff<E: From<Error>>(
     normalization: &Normalization,
     a: &str,

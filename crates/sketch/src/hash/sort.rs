@@ -171,9 +171,6 @@ fn distribute<T: Copy>(
 const MANY: usize = 1 << 16;
 
 /// The number of distinct hashes, which may change their order. A table takes a quarter of the time of sorting.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub(crate) fn count_distinct(hashes: &mut [u64], check: Check) -> Result<usize, Error> {
     check();
     if hashes.len() > MANY {

@@ -41,9 +41,6 @@ enum Need {
 impl Bound {
     /// The search for a passage in an index of windows of `t` characters, as many as the passage
     /// has at least. The windows that count for coverage are of `min_match`, at least `t`.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn new(
         passage: &Characters,
         coverage: f64,
@@ -78,9 +75,6 @@ impl Bound {
 
     /// The cheapest entries, by their places in [`Self::entries`], of which every text that has enough of the passage
     /// has one. `cost` is `None` for an entry that cannot be asked for; `None` if it takes such entries.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn cheapest(
         &self,
         cost: impl Fn(usize) -> Option<u64>,

@@ -25,18 +25,12 @@ pub(super) enum Units<'a> {
 
 impl<'a> Characters<'a> {
     /// The characters of `text` under `normalization`, whose steps on tokens do not count.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn of(normalization: &Normalization, text: &'a str, check: Check) -> Result<Self, Error> {
         let text = normalization.normalize(text, check)?;
         Self::read(text, Origins::default(), check)
     }
 
     /// The same, so that [`Self::original`] can be asked where they come from.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn with_places(
         normalization: &Normalization,
         text: &'a str,
@@ -65,9 +59,6 @@ impl<'a> Characters<'a> {
     }
 
     /// The same characters, apart from the text that they were read from.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn into_owned(self) -> Result<Characters<'static>, Error> {
         let text = match self.text {
             Cow::Borrowed(text) => memory::owned(text)?,
@@ -174,9 +165,6 @@ const EACH: usize = 64;
 
 impl<'a> CharacterOffsets<'a> {
     /// Those of `text`, which has less than 4 GiB.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn of(text: &'a str) -> Result<Self, Error> {
         let mut some = Vec::new();
         if !text.is_ascii() {

@@ -33,9 +33,6 @@ impl CommonRuns {
     }
 
     /// Adds the window at a place, behind those before, which so many documents have.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn push(&mut self, place: usize, documents: u32) -> Result<(), Error> {
         let before = std::mem::replace(&mut self.before, documents);
         let is_alike = documents < before.saturating_mul(2) && before < documents.saturating_mul(2);
@@ -53,9 +50,6 @@ impl CommonRuns {
     }
 
     /// Marks the window at a place, behind those before, as one that is listed.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn mark(&mut self, place: usize) -> Result<(), Error> {
         let before = place.max(self.listed.len());
         memory::resize(&mut self.listed, before, false)?;
@@ -70,9 +64,6 @@ impl CommonRuns {
 
     /// The runs that are worth to be listed, in order: those that most documents have first, each if it has `min_match`
     /// characters that are not listed yet. So what some documents happen to have next to a passage is not listed.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn unlisted(self) -> Result<Vec<CommonRun>, Error> {
         let Self { min_match, mut runs, mut listed, .. } = self;
         let end = runs.last().map_or(0, |last| last.range.end);

@@ -31,9 +31,6 @@ impl Run {
     }
 
     /// The parts of it whose windows of `t` characters of the first text are not among these, which are in order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn without(self, windows: &[Range<usize>], t: usize) -> Result<Vec<Self>, Error> {
         let (mut parts, mut from, end) = (Vec::new(), self.a, self.end() - t + 1);
         let near = windows.partition_point(|windows| windows.end <= from);
@@ -59,9 +56,6 @@ const NONE: u32 = u32::MAX;
 /// in `a`: as few as greedy covering needs. An `a` of fewer characters is one window of its own length.
 ///
 /// `check` is called at least every 64 KiB of text.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn shared_runs(
     a: &Characters,
     b: &Characters,

@@ -31,9 +31,6 @@ struct Windows {
 
 impl<'a> Sought<'a> {
     /// Prepares a passage.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn new(passage: Characters<'a>, min_match: usize, check: Check) -> Result<Self, Error> {
         let t = min_match.min(passage.len());
         let windows = match passage.units() {
@@ -50,9 +47,6 @@ impl<'a> Sought<'a> {
     }
 
     /// The number of characters of the passage that lie in windows that `body` has.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn covered(&mut self, body: &Characters, check: Check) -> Result<usize, Error> {
         let Self { passage, windows } = self;
         let t = windows.t;

@@ -35,26 +35,17 @@ pub struct Fingerprints {
 
 impl Fingerprints {
     /// With the best instructions of the machine.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn new() -> Result<Self, Error> {
         Self::with_level(Level::best())
     }
 
     /// With these instructions.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn with_level(level: Level) -> Result<Self, Error> {
         Ok(Self { scratch: Scratch::new(level)? })
     }
 
     /// Adds the fingerprint of each window of `min_match` characters to `out`, neighbours that are
     /// equal once. A text that is shorter has none.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn append(
         &mut self,
         text: &Characters,
@@ -87,9 +78,6 @@ impl Fingerprints {
 
     /// The fingerprints of a text with the windows that have them: each with the first window and
     /// the one after the last, for neighbours with the same.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn stretches(
         &mut self,
         text: &Characters,
@@ -113,9 +101,6 @@ impl Fingerprints {
 
     /// Calls `each` with the place and the hash of every window of `min_match` characters whose
     /// fingerprint is `wanted`, in order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], and those of `each`.
     pub fn windows<E: From<Error>>(
         &mut self,
         text: &Characters,

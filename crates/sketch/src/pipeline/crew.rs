@@ -38,9 +38,6 @@ impl Crew<'_> {
 
     /// Computes each part, and calls `take` with the results, in the order of the parts. The caller alone calls
     /// `next` and `take`.
-    ///
-    /// # Errors
-    /// Those of `compute` and those of `next` and `take`.
     pub fn each<P: Send, R: Send, E: From<Error>>(
         &mut self,
         next: &mut Next<P, E>,

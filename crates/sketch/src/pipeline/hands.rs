@@ -34,7 +34,7 @@ pub trait BatchWork: Send {
     /// `check_interrupts` is called often, and may unwind.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], and whatever is wrong with the batch.
+    /// Whatever is wrong with the batch.
     fn work(&mut self, batch: &mut Self::Batch, check_interrupts: Check) -> Result<(), Error>;
 }
 
@@ -184,9 +184,6 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
     }
 
     /// Gives a batch of so many bytes to be computed, and calls `take` with those that are done, in order.
-    ///
-    /// # Errors
-    /// Those of [`BatchWork::work`] and those of `take`.
     pub fn give<E: From<Error>>(
         &mut self,
         mut batch: W::Batch,
@@ -214,9 +211,6 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
     }
 
     /// Calls `take` with all that are out.
-    ///
-    /// # Errors
-    /// As for [`Hands::give`].
     pub fn finish<E: From<Error>>(
         &mut self,
         take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>,

@@ -39,9 +39,6 @@ pub struct Fingerprinting {
 
 impl Fingerprinting {
     /// Reads texts by `cut`, and keeps them as normalized if `keeps_texts`.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn new(cut: PassageCut, keeps_texts: bool) -> Result<Self, Error> {
         Ok(Self { cut, keeps_texts, fingerprints: Fingerprints::new()?, own: Vec::new() })
     }
@@ -139,17 +136,11 @@ pub struct Windowing {
 
 impl Windowing {
     /// Those whose fingerprint is `frequent` and whose hash is `wanted`.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn new(cut: PassageCut, frequent: Test, wanted: Test) -> Result<Self, Error> {
         Ok(Self { cut, frequent, wanted, fingerprints: Fingerprints::new()? })
     }
 
     /// Calls `each` with those of one text, in order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], and those of `each`.
     pub fn each<E: From<Error>>(
         &mut self,
         given: GivenText,
@@ -197,9 +188,6 @@ pub struct Stripping {
 
 impl Stripping {
     /// Without the windows that `count` knows, which have `frequent` fingerprints.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn new(cut: PassageCut, frequent: Test, count: CountOf) -> Result<Self, Error> {
         Ok(Self { cut, frequent, count, fingerprints: Fingerprints::new()? })
     }

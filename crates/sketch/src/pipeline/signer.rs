@@ -84,9 +84,6 @@ impl SignerBatch {
     }
 
     /// Adds a text.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn push_text(&mut self, text: StoredBytes) -> Result<(), Error> {
         memory::extend(&mut self.texts, text.bytes)?;
         let unpacked = if text.packing == Packing::PLAIN { 0 } else { text.size() };
@@ -95,18 +92,12 @@ impl SignerBatch {
     }
 
     /// Adds a set, by the hashes of its elements.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn push_elements(&mut self, hashes: &[u64]) -> Result<(), Error> {
         memory::extend(&mut self.numbers, hashes)?;
         memory::push(&mut self.documents, DocumentEnd::Elements(self.numbers.len()))
     }
 
     /// Adds a signature, which must be as long as the banding needs; an empty one is left out.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn push_signature(&mut self, slots: &[i32]) -> Result<(), Error> {
         memory::reserve(&mut self.numbers, slots.len())?;
         self.numbers.extend(slots.iter().map(|&slot| slot as u64));
@@ -114,9 +105,6 @@ impl SignerBatch {
     }
 
     /// Says what does not count of the document that was added last, for a signer that leaves it out.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn without(&mut self, boilerplate: Option<Arc<Boilerplate>>) -> Result<(), Error> {
         memory::push(&mut self.boilerplates, boilerplate)
     }
@@ -221,9 +209,6 @@ impl Signer {
     }
 
     /// Makes the fingerprints of passages of `min_match` characters instead of band hashes.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn of_passages(self, min_match: usize) -> Result<Self, Error> {
         let passages =
             Passages { min_match, fingerprints: Fingerprints::new()?, found: Vec::new() };

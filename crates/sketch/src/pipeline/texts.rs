@@ -27,9 +27,6 @@ pub trait Find: Send {
     fn clear(found: &mut Self::Found);
 
     /// Adds what is found in one text.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     fn find(
         &mut self,
         given: GivenText,
@@ -64,9 +61,6 @@ impl<T> TextBatch<T> {
     }
 
     /// Adds a text.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn push(&mut self, given: GivenText) -> Result<(), Error> {
         memory::push_str(&mut self.text, given.text)?;
         memory::extend(&mut self.known, given.known)?;

@@ -19,9 +19,6 @@ use crate::text::{Unit, WordRules, words};
 /// it keeps have one space between them. Words are dropped only when the text is cut: see [`tokens`].
 ///
 /// `check` is called as by [`Normalization::normalize`](crate::Normalization::normalize).
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn normalize_text<'a>(
     config: &Config,
     text: &'a str,
@@ -41,9 +38,6 @@ pub fn normalize_text<'a>(
 /// A text that is blank after normalisation has no token.
 ///
 /// `check` is called at least every few 64 KiB of text.
-///
-/// # Errors
-/// [`Error::OutOfMemory`], and the first of `f`, which is not called again.
 pub fn tokens(
     config: &Config,
     text: &str,
@@ -91,9 +85,6 @@ fn kept_between_spaces(rules: &WordRules, text: &str, check: Check) -> Result<St
 /// has nothing but white space, or with words no word, has no shingle.
 ///
 /// `check` is called as by [`Sketcher::sketch`](crate::Sketcher::sketch).
-///
-/// # Errors
-/// [`Error::OutOfMemory`], and the first of `f`, which is not called again.
 pub fn for_each_shingle(
     config: &Config,
     text: &str,

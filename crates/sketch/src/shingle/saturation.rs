@@ -27,9 +27,6 @@ const WANTED: f64 = 0.01;
 /// entropy of `h` bits, so there are about `2^(h * size)` shingles to choose from, and a text of `n` characters has
 /// each of them with probability `q = 1 - exp(-n / 2^(h * size))`. Two such texts are similar by `q / (2 - q)`. What
 /// people write is less random than that, and its shingles are fewer: it saturates sooner than this says.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn saturated(config: &Config, text: &str, check: Check) -> Result<Option<usize>, Error> {
     if text.len() < LONG || config.unit() != Unit::Char {
         return Ok(None);

@@ -51,9 +51,6 @@ pub(crate) fn each_hash(
 }
 
 /// True if a text has any shingle, which is seen at the first few of them.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn has_shingles(config: &Config, text: &str, check: Check) -> Result<bool, Error> {
     let text = normalize_text(config, text, check)?;
     has_any(config, &text, check)

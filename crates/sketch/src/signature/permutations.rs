@@ -102,9 +102,6 @@ impl LinearFunctions {
 
     /// The minimum of each function over a set of row numbers; `None` for the
     /// empty set. Order and repeats do not matter.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn minhash(&self, rows: &[i64], check: Check) -> Result<Option<Vec<i32>>, Error> {
         if rows.is_empty() {
             return Ok(None);

@@ -40,9 +40,6 @@ impl<'a> SeededHashes<'a> {
     }
 
     /// Calls `sink` for each chunk of hashes and returns how many there were.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], of words that do not fit into memory.
     pub(crate) fn each(&mut self, check: Check, sink: Sink) -> Result<usize, Error> {
         if let Some(count) = self.kept {
             let _ = sink(&mut self.buffer[..count], check);

@@ -88,9 +88,6 @@ impl Sketcher {
     /// Time is linear in the length of the text. Memory is independent of it, but for a normalised copy of the text,
     /// and the hashes of the elements of a bag, where the configuration asks for them. `check` is called at least every
     /// few 64 KiB of text, and every million elementary steps. It may unwind: the next call starts afresh.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn sketch(&mut self, text: &str, check: Check) -> Result<Option<&[i32]>, Error> {
         let text = normalize_text(&self.config, text, check)?;
         if self.config.bag() {
@@ -115,9 +112,6 @@ impl Sketcher {
     /// With [`shingle_hashes`](crate::shingle_hashes) of a text it is the signature of the text; with the
     /// [`ElementHash`](crate::ElementHash) of the scheme over each, that of a ready-made set. The schemes of datasketch
     /// use the low half of a hash.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn sketch_hashes(&mut self, hashes: &[u64], check: Check) -> Result<Option<&[i32]>, Error> {
         self.sketch_source(HashSource::Hashes(hashes), check)
     }

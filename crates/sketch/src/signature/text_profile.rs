@@ -55,7 +55,7 @@ impl TextProfile {
 /// `check` is called at least every 64 KiB of text.
 ///
 /// # Errors
-/// [`Error::MinTokenLen`]; [`Error::QuantRate`]; [`Error::OutOfMemory`].
+/// [`Error::MinTokenLen`]; [`Error::QuantRate`].
 pub fn text_profile_signature(
     text: &str,
     min_token_len: i64,
@@ -85,7 +85,7 @@ pub fn text_profile_signature(
 /// comes twice, and of 1 otherwise; what falls to 0 is left out.
 ///
 /// # Errors
-/// [`Error::MinTokenLen`] below 0; [`Error::QuantRate`] outside `[0, 1]`, NaN included; [`Error::OutOfMemory`].
+/// [`Error::MinTokenLen`] below 0; [`Error::QuantRate`] outside `[0, 1]`, NaN included.
 pub fn text_profile(
     text: &str,
     min_token_len: i64,

@@ -29,9 +29,6 @@ impl Normalization {
     /// [`tokens`](crate::tokens) and, for units of characters, by [`normalize_text`](crate::normalize_text).
     ///
     /// `check` is called at least every 64 KiB of text.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn normalize<'a>(&self, text: &'a str, check: Check) -> Result<Cow<'a, str>, Error> {
         normalize(self.characters, text, None, check)
     }
