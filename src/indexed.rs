@@ -4,18 +4,13 @@
 use std::ffi::CStr;
 use std::rc::Rc;
 
-use pgrx::pg_sys::{self, Oid};
-
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, not_supported};
 use crate::index::info::Info;
 use crate::options::IndexOptions;
 use crate::pg::call::Extension;
 use crate::pg::names::{relation_name, visible_name};
-use crate::pg::relation::{Lock, Relation};
 use crate::pg::rights::no_such_relation;
-use crate::pg::spi::Session;
-use crate::pg::sql::Sql;
+use crate::prelude::*;
 use crate::row_key::{Key, NoKey};
 use crate::side_table::SideTable;
 

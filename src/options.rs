@@ -12,8 +12,8 @@ use sketch::{
     Normalization, Scheme, StopWords, UNICODE_VERSIONS, Unit,
 };
 
-use crate::error::{Result, invalid_parameter, shortened};
-use crate::pg::call::{Call, Strict};
+use crate::error::shortened;
+use crate::prelude::*;
 
 /// A Jaccard similarity that documents have to reach: greater than 0, and at most 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]

@@ -1,20 +1,22 @@
 //! Names that nearly every room uses. The faces of PostgreSQL (`pg/`) do without it.
 
+pub(crate) use pgrx::pg_guard;
 pub(crate) use pgrx::pg_sys::{self, Datum, Oid};
 pub(crate) use pgrx::prelude::{PgLogLevel, PgSqlErrorCode};
 pub(crate) use sketch::memory;
 
 pub(crate) use crate::error::{
-    Result, SqlError, error, invalid_parameter, not_supported, notice, warning, wrong_state,
+    Result, SqlError, error, invalid_parameter, not_supported, notice, raise, warning, wrong_state,
 };
 pub(crate) use crate::pg::call::{Call, Strict, float8_datum, sql_function};
 pub(crate) use crate::pg::interrupts::check_interrupts;
 pub(crate) use crate::pg::memory::Memory;
 pub(crate) use crate::pg::open::Open;
 pub(crate) use crate::pg::relation::{Lock, Relation};
+pub(crate) use crate::pg::reserve::with_reserve;
 pub(crate) use crate::pg::result_rows::{ResultRows, result_row};
 pub(crate) use crate::pg::row::{Continue, Row};
 pub(crate) use crate::pg::snapshot::Snapshot;
 pub(crate) use crate::pg::spi::{Parameter, Session};
 pub(crate) use crate::pg::sql::Sql;
-pub(crate) use crate::pg::{array, bytes, catalog, text};
+pub(crate) use crate::pg::{array, bytes, catalog, element, lossless, text, versions};

@@ -1,18 +1,12 @@
 //! Keys: which column names a document, and from the `doc_id` that a user writes to its value.
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
-
-use crate::error::{Result, error};
-use crate::pg::call::Call;
-use crate::pg::catalog::{self, AttributeRow};
+use crate::pg::catalog::AttributeRow;
 use crate::pg::catching::catching;
 use crate::pg::foreign_code;
 use crate::pg::index::Index;
 use crate::pg::names::type_label;
-use crate::pg::spi::Parameter;
-use crate::pg::sql::Sql;
 use crate::pg::value_type::Output;
+use crate::prelude::*;
 
 /// A column whose value names a row, by the unique index that sees to it.
 #[derive(Clone, Copy, Debug)]

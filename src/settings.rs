@@ -3,10 +3,10 @@
 use std::ffi::c_void;
 
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
-use pgrx::prelude::*;
 
 use crate::options::Threshold;
 use crate::pg::guc;
+use crate::prelude::*;
 
 /// A bucket of documents that share a band but are not similar would cost the square of its
 /// size. With 1000, the 743,779 documents of one template cost minutes instead of days, and a

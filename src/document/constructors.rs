@@ -16,18 +16,14 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::{ElementHash, memory};
+use sketch::ElementHash;
 
 use super::form::{JsonReader, Read, TypeForm, syntax, write_string};
 use super::image::{Content, Document, hash};
-use crate::error::Result;
 use crate::options::{Options, Threshold};
-use crate::pg::call::{Call, Strict, sql_function};
 use crate::pg::catalog::c_function;
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::planner::Node;
-use crate::pg::{element, lossless, text};
+use crate::prelude::*;
 
 sql_function!(minlsh_document_of_text, of_text);
 sql_function!(minlsh_document_of_set, of_set);

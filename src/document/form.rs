@@ -7,14 +7,7 @@
 
 use std::borrow::Cow;
 
-use pgrx::pg_sys::{self, Datum};
-use pgrx::prelude::*;
-use sketch::memory;
-
-use crate::error::{Result, SqlError, error};
-use crate::pg::call::Call;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::{bytes, lossless, text};
+use crate::prelude::*;
 
 /// The version of the binary form: this byte, and the text form.
 const SENT: u8 = 1;

@@ -16,15 +16,12 @@
 
 use std::borrow::Cow;
 
-use pgrx::pg_sys::Datum;
-use sketch::{Config, MAX_NUM_PERM, Scheme, ShingleSet, memory, shingle_hashes};
+use sketch::{Config, MAX_NUM_PERM, Scheme, ShingleSet, shingle_hashes};
 
 use super::form::{damaged, until_zero};
 use super::kind::Kind;
-use crate::error::{Result, invalid_parameter};
 use crate::options::{Options, Threshold};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::{bytes, lossless};
+use crate::prelude::*;
 
 const VERSION: u8 = 1;
 const TEXT: u8 = 0;

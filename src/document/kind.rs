@@ -4,9 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::thread::LocalKey;
 
-use pgrx::pg_sys::{self, Oid};
-
-use crate::pg::catalog;
+use crate::prelude::*;
 
 /// The number of the support function that only the operator class for passages has.
 pub const PASSAGE_HASHES: u16 = 8;

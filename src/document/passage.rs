@@ -18,21 +18,17 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-use pgrx::pg_sys::Datum;
 use sketch::passage::{
     Bound, Characters, Fingerprints, Sought, needed, valid_coverage, valid_min_match,
     valid_normalization,
 };
-use sketch::{Config, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, Normalization, memory, sort_by};
+use sketch::{Config, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, Normalization, sort_by};
 
 use super::form::{JsonReader, Read, TypeForm, damaged, syntax, until_zero, write_string};
 use super::similar::KeptValue;
 use super::value::{BandSearch, TypedValue};
-use crate::error::Result;
 use crate::options::{IndexOptions, Recent};
-use crate::pg::call::{Call, sql_function};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::{array, bytes, lossless, text};
+use crate::prelude::*;
 
 sql_function!(minlsh_passage_of_text, of_text);
 sql_function!(minlsh_passage_in, |call| FORM.input(call));

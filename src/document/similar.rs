@@ -6,20 +6,16 @@
 
 use std::cell::RefCell;
 
-use pgrx::pg_sys::{self, Datum};
-use sketch::{Config, ElementHash, PreparedSet, ShingleSet, has_shingles, memory};
+use sketch::{Config, ElementHash, PreparedSet, ShingleSet, has_shingles};
 
 use super::image::Document;
 use super::kind::Kind;
 use super::value::Value;
-use crate::error::{Result, SqlError, invalid_parameter};
 use crate::functions::overlap;
 use crate::memory::of_comparison;
 use crate::options::{Options, Threshold, same_shingling, shingling};
-use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::catalog::base_type;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::{array, bytes, lossless};
+use crate::prelude::*;
 use crate::settings;
 
 // `~=` of a document and a text or an array, which keeps the document; of two values of one type.

@@ -2,20 +2,15 @@
 
 use std::cell::Cell;
 
-use pgrx::PgLogLevel;
-use pgrx::pg_sys;
-use sketch::{Banding, Config, memory};
+use sketch::{Banding, Config};
 
 use super::image::Document;
 use super::kind::Kind;
 use super::passage;
 use super::value::{BandSearch, ReadValue, TypedValue, Value};
-use crate::error::{Result, SqlError, invalid_parameter, warning};
 use crate::functions::with_sketcher;
 use crate::options::{IndexOptions, Options, Threshold, same_shingling, shingling};
-use crate::pg::catalog;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::{element, lossless};
+use crate::prelude::*;
 use crate::settings;
 
 /// The ways in which an index serves a search for a document.

@@ -3,17 +3,14 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::passage::Bound;
 use sketch::pipeline::SignerBatch;
 use sketch::stored::StoredBytes;
-use sketch::{Config, ElementHash, ShingleSet, Sketcher, memory};
+use sketch::{Config, ElementHash, ShingleSet, Sketcher};
 
 use super::image::{Content, Document, hash};
 use super::kind::{Kind, is_document, is_passage};
-use crate::error::Result;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::{array, bytes, catalog, element, lossless};
+use crate::prelude::*;
 
 /// A value that was read, to be compared or signed.
 pub enum Value<'a> {

@@ -8,7 +8,6 @@ use sketch::{Config, Scheme, Sketcher, unite};
 
 use super::signatures::{config_of_sets, signature_of, with_sketcher};
 use crate::pg::aggregate::{Aggregate, Buffer, state};
-use crate::pg::element;
 use crate::prelude::*;
 
 sql_function!(minlsh_set_add, add);

@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use sketch::{Banding, Config, LinearFunctions, Scheme, Sketcher, SlotBits};
 
 use crate::options::{Options, Recent};
-use crate::pg::element;
 use crate::prelude::*;
 
 sql_function!(minlsh_minhash, minhash);

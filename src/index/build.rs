@@ -6,11 +6,8 @@
 use std::ffi::c_char;
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, Relation};
-use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
-use crate::error::{Result, not_supported, raise};
 use crate::index::layout::Entry;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::sort::Sorter;
@@ -19,19 +16,16 @@ use crate::index::tree_writer::TreeWriter;
 use crate::index::{nbtree, own_rows, page_file, stored_options};
 use crate::memory;
 use crate::pg::catalog::base_element_type;
-use crate::pg::element;
 use crate::pg::names::quoted;
-use crate::pg::open::Open;
 use crate::pg::progress::{self, Phase, Tuples};
-use crate::pg::reserve::with_reserve;
-use crate::pg::text;
 use crate::pg::worker_threads::for_build;
+use crate::prelude::*;
 
 /// `ambuild`
 #[pg_guard]
 pub unsafe extern "C-unwind" fn ambuild(
-    heap: Relation,
-    index: Relation,
+    heap: pg_sys::Relation,
+    index: pg_sys::Relation,
     info: *mut pg_sys::IndexInfo,
 ) -> *mut pg_sys::IndexBuildResult {
     with_reserve(|| {
@@ -61,7 +55,7 @@ pub unsafe extern "C-unwind" fn ambuild(
 
 /// `ambuildempty`: the init fork of an unlogged index.
 #[pg_guard]
-pub unsafe extern "C-unwind" fn ambuildempty(index: Relation) {
+pub unsafe extern "C-unwind" fn ambuildempty(index: pg_sys::Relation) {
     with_reserve(|| {
         let build_empty = nbtree::routine().ambuildempty;
         // SAFETY: PostgreSQL passes an open index.

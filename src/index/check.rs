@@ -10,11 +10,7 @@
 use std::ops::ControlFlow;
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
-use sketch::memory;
 
-use crate::error::{Result, error};
 use crate::index::descent;
 use crate::index::layout::{Entry, u64_to_tid};
 use crate::index::minlsh_index::MinlshIndex;
@@ -26,12 +22,10 @@ use crate::index::table_scan::{IndexedRows, Share};
 use crate::memory::BuildShares;
 use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, access_method, table_of_index};
-use crate::pg::open::Open;
-use crate::pg::relation::{Lock, partition_ancestors};
+use crate::pg::relation::partition_ancestors;
 use crate::pg::rights::no_such_relation;
-use crate::pg::snapshot::Snapshot;
-use crate::pg::versions;
 use crate::pg::worker_threads::for_build;
+use crate::prelude::*;
 
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.
 pub type CheckReport<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;

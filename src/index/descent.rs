@@ -13,19 +13,14 @@
 use std::cmp::Ordering;
 use std::ops::{ControlFlow, Range};
 
-use pgrx::pg_sys::{BlockNumber, Oid};
-use sketch::memory;
+use pgrx::pg_sys::BlockNumber;
 
-use crate::error::Result;
 use crate::index::layout::{Entry, Layout};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, NO_BLOCK, Opaque};
 use crate::index::pages::{Page, Pivot, downlink, entries, first_item};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::open::Open;
-use crate::pg::relation::Lock;
 use crate::pg::rights::no_such_relation;
-use crate::pg::snapshot::Snapshot;
+use crate::prelude::*;
 
 /// Receives the rows of some entries, as block << 16 | offset, and says whether more are wanted.
 pub type VisitRows<'a> = dyn FnMut(&[u64]) -> Result<ControlFlow<()>> + 'a;

@@ -21,25 +21,17 @@
 
 use std::ops::ControlFlow;
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
 use sketch::ScopeHash;
 
 use crate::document::constructors::Outline;
 use crate::document::kind::Kind;
 use crate::document::value::{BandSearch, TypedValue};
-use crate::error::Result;
 use crate::index::descent;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::options::{IndexOptions, Options, Threshold, same_shingling};
-use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::catalog;
-use crate::pg::open::Open;
 use crate::pg::planner::{Node, Operation, Path, PathCondition, Query, Variable};
-use crate::pg::relation::Lock;
-use crate::pg::reserve::with_reserve;
 use crate::pg::rights::{current_role, may_select};
-use crate::pg::{array, text, versions};
+use crate::prelude::*;
 
 sql_function!(minlsh_similar_sel, restriction);
 sql_function!(minlsh_similar_joinsel, join);

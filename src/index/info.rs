@@ -4,23 +4,16 @@
 
 use std::rc::Rc;
 
-use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
-
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, error, invalid_parameter, wrong_state};
 use crate::index::layout::SCOPE_HASH;
 use crate::index::stored_options;
 use crate::options::{IndexOptions, Threshold};
-use crate::pg::bytes;
-use crate::pg::catalog;
 use crate::pg::dependency;
 use crate::pg::index::{Index, IndexColumn, OperatorClass};
 use crate::pg::names::{quoted, visible_name};
-use crate::pg::relation::{Column, Lock, Relation};
+use crate::pg::relation::Column;
 use crate::pg::rights;
-use crate::pg::spi::{Parameter, Session};
-use crate::pg::sql::Sql;
+use crate::prelude::*;
 
 /// An index of the access method.
 #[derive(Clone, Debug)]

@@ -1,31 +1,24 @@
 //! `aminsert`: a new row. Each of its entries goes into the tree by the B-tree's own insertion.
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, Datum, Relation};
-use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
-use crate::error::{Result, raise};
 use crate::index::layout::tid_to_u64;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, Disguise};
 use crate::index::own_rows;
-use crate::pg::bytes;
 use crate::pg::guc;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
-use crate::pg::open::Open;
-use crate::pg::reserve::with_reserve;
+use crate::prelude::*;
 
 /// `aminsert`. There is nothing to be unique, so it never says that a recheck is due.
 #[pg_guard]
 #[expect(clippy::too_many_arguments, reason = "PostgreSQL's signature")]
 pub unsafe extern "C-unwind" fn aminsert(
-    index: Relation,
+    index: pg_sys::Relation,
     values: *mut Datum,
     nulls: *mut bool,
     tid: pg_sys::ItemPointer,
-    heap: Relation,
+    heap: pg_sys::Relation,
     _unique: pg_sys::IndexUniqueCheck::Type,
     unchanged: bool,
     info: *mut pg_sys::IndexInfo,

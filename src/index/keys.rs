@@ -4,19 +4,16 @@
 //! scope. A row without shingles has one entry, under a key of its own: a scan of all entries sees
 //! every row.
 
-use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::pipeline::SignerBatch;
-use sketch::{ElementHash, ScopeHash, memory, sort_by};
+use sketch::{ElementHash, ScopeHash, sort_by};
 
 use crate::document::kind::Kind;
 use crate::document::value::Value;
-use crate::error::Result;
 use crate::index::layout::SCOPE_HASH;
 use crate::index::minlsh_index::{ColumnClass, MinlshIndex};
 use crate::options::IndexOptions;
 use crate::pg::catalog::function_of_family;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::lossless;
+use crate::prelude::*;
 
 /// The key of a row without shingles.
 pub const NO_BAND: u64 = 0;

@@ -6,7 +6,7 @@
 //! column; both compare as unsigned numbers, so tuples are ordered as keys are. With up to two scope
 //! columns an entry takes 16 bytes; the hash has no bits left for a third, which is stored as 0.
 
-use pgrx::pg_sys::{self, Datum};
+use crate::prelude::*;
 
 /// The number of the support function that hashes values of a scope column. Only operator classes
 /// for scope columns have it; 6 is the B-tree's own from PostgreSQL 18.

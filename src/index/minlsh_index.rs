@@ -4,11 +4,8 @@
 //! Those of the extension can. One that a superuser makes for a type of their own must store its
 //! keys as these do, since the B-tree reads them by their comparison function.
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
-
 use crate::document::kind::{Kind, is_document};
-use crate::error::{JOINED, Result, SqlError, error, not_supported};
+use crate::error::JOINED;
 use crate::index::layout::{Layout, SCOPE_HASH};
 use crate::index::nbtree::{META_BLOCK, Opaque};
 use crate::index::pages::{LockedPage, Meta};
@@ -16,9 +13,8 @@ use crate::index::reloptions;
 use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, function_of_family};
 use crate::pg::names::type_label;
-use crate::pg::open::Open;
-use crate::pg::reserve::with_reserve;
 use crate::pg::type_storage::TypeStorage;
+use crate::prelude::*;
 
 /// An open index of the access method; a partitioned one has no pages.
 pub struct MinlshIndex<'a> {

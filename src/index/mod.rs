@@ -26,13 +26,8 @@ pub mod stored_options;
 pub mod table_scan;
 mod tree_writer;
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
-
 use crate::document::kind::PASSAGE_HASHES;
-use crate::error::Result;
-use crate::pg::call::{Call, sql_function};
-use crate::pg::versions;
+use crate::prelude::*;
 
 sql_function!(minlsh_handler, handler);
 
@@ -47,8 +42,9 @@ fn handler(_call: &Call) -> Result<Option<Datum>> {
 fn routine() -> *mut pg_sys::IndexAmRoutine {
     let btree = nbtree::routine();
     // SAFETY: a zeroed node of that type.
-    let mut routine =
-        unsafe { PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine) };
+    let mut routine = unsafe {
+        pgrx::PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine)
+    };
     routine.amstrategies = 1;
     routine.amsupport = PASSAGE_HASHES;
     routine.amoptsprocnum = OPTIONS_SUPPORT;

@@ -7,10 +7,10 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 
-use pgrx::pg_sys::{self, BlockNumber, IndexTuple, Relation};
+use pgrx::pg_sys::{BlockNumber, IndexTuple, Relation};
 
-use crate::pg::open::Open;
-use crate::pg::{guc, versions};
+use crate::pg::guc;
+use crate::prelude::*;
 
 /// `BTREE_METAPAGE`
 pub const META_BLOCK: BlockNumber = 0;

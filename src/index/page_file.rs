@@ -7,15 +7,13 @@
 use std::ops::{Deref, DerefMut};
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, BlockNumber, Buffer, XLogRecPtr};
-use sketch::{Error, memory};
+use pgrx::pg_sys::{BlockNumber, Buffer, XLogRecPtr};
+use sketch::Error;
 
-use crate::error::Result;
 use crate::index::nbtree::{self, NO_BLOCK, Opaque};
 use crate::index::pages::{LINE_POINTER, OPAQUE, PAGE, PAGE_HEADER, TUPLE_HEADER};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::open::Open;
 use crate::pg::versions::{self, locator, new_file_by};
+use crate::prelude::*;
 
 /// Bytes for line pointers and items.
 pub const ROOM: usize = PAGE - PAGE_HEADER - OPAQUE;

@@ -9,15 +9,10 @@ use std::ffi::{CStr, c_char};
 use std::mem::offset_of;
 use std::sync::OnceLock;
 
-use pgrx::pg_sys::{self, Datum};
-use pgrx::prelude::*;
-
 use crate::document::kind::Kind;
-use crate::error::{Result, invalid_parameter, raise};
 use crate::index::nbtree::BtOptions;
 use crate::options::{IndexOptions, Options, Threshold};
-use crate::pg::open::Open;
-use crate::pg::reserve::with_reserve;
+use crate::prelude::*;
 
 /// `rd_options` of an index: first what nbtree reads, then ours. Strings are given by their offset
 /// from the start, 0 for none.

@@ -7,26 +7,17 @@
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow::{self, Break, Continue};
 
-use pgrx::pg_sys::{self, Datum, Oid, Relation, ScanKeyData};
-use pgrx::prelude::*;
-use sketch::memory;
+use pgrx::pg_sys::ScanKeyData;
 use sketch::passage::Bound;
 
 use crate::document::kind::Kind;
 use crate::document::value::{BandSearch, TypedValue};
-use crate::error::{Result, raise, wrong_state};
 use crate::index::descent;
 use crate::index::layout::u64_to_tid;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::{nbtree, own_rows};
 use crate::options::IndexOptions;
-use crate::pg::bytes;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
-use crate::pg::open::Open;
-use crate::pg::reserve::with_reserve;
-use crate::pg::snapshot::Snapshot;
-use crate::pg::versions;
+use crate::prelude::*;
 use crate::settings;
 
 /// Rows handed to a bitmap at a time.
@@ -66,7 +57,7 @@ struct IndexScan<'a> {
 /// `ambeginscan`
 #[pg_guard]
 pub unsafe extern "C-unwind" fn ambeginscan(
-    index: Relation,
+    index: pg_sys::Relation,
     keys: i32,
     order_bys: i32,
 ) -> pg_sys::IndexScanDesc {

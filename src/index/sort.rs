@@ -12,17 +12,14 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::{Deref, Range};
 
-use pgrx::prelude::*;
 use sketch::pipeline::{Compute, Crew, Next};
-use sketch::{
-    Error, Keyed, MOST_PACKED_BYTES, Packable, SortParts, memory, pack, sort_by_key, unpack,
-};
+use sketch::{Error, Keyed, MOST_PACKED_BYTES, Packable, SortParts, pack, sort_by_key, unpack};
 
-use crate::error::{Result, error, out_of_memory};
+use crate::error::out_of_memory;
 use crate::index::layout::Entry;
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::temp_file::TempFile;
 use crate::pg::worker_threads::setting;
+use crate::prelude::*;
 
 /// Entries that are sorted at a time, about.
 const PART: usize = 16 << 10;

@@ -5,21 +5,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ahash::AHashMap;
-use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
 use serde::{Deserialize, Serialize};
 use sketch::Banding;
 
-use crate::error::{Result, SqlError, error, not_supported, wrong_state};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::HIGH_KEY;
 use crate::index::page_file::{MAX_ITEM, write_single_item};
 use crate::index::pages::TUPLE_HEADER;
 use crate::options::{IndexOptions, Options, Threshold, Versions};
-use crate::pg::open::Open;
-use crate::pg::relation::Lock;
 use crate::pg::rights::no_such_relation;
-use crate::pg::versions;
+use crate::prelude::*;
 
 /// The block that has the options of the build.
 pub const OPTIONS_BLOCK: pg_sys::BlockNumber = 1;

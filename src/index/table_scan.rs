@@ -4,22 +4,18 @@
 use std::ffi::c_void;
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, Datum, Oid, Relation};
-use pgrx::prelude::*;
 use sketch::pipeline::{BatchWork, Hands, Signer, SignerBatch, hands};
-use sketch::{ElementHash, ScopeHash, Sketcher, memory};
+use sketch::{ElementHash, ScopeHash, Sketcher};
 
 use crate::document::to_bands::Saturated;
-use crate::error::{Result, SqlError, error, raise};
 use crate::index::keys::{IndexRow, NO_BAND, buckets};
 use crate::index::layout::{Entry, tid_to_u64};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::options::IndexOptions;
-use crate::pg::memory::{Memory, in_transaction};
-use crate::pg::open::Open;
-use crate::pg::snapshot::Snapshot;
+use crate::pg::list;
+use crate::pg::memory::in_transaction;
 use crate::pg::worker_threads::{for_build, setting};
-use crate::pg::{list, versions};
+use crate::prelude::*;
 
 /// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.
 const BATCH: usize = 128 << 10;
@@ -230,7 +226,7 @@ impl<'a> IndexedRows<'a> {
 /// The callback of the table scan.
 #[pg_guard]
 unsafe extern "C-unwind" fn take_row(
-    _index: Relation,
+    _index: pg_sys::Relation,
     tid: pg_sys::ItemPointer,
     values: *mut Datum,
     nulls: *mut bool,

@@ -7,11 +7,10 @@ use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use pgrx::pg_sys::BlockNumber;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, BlockNumber};
-use sketch::{Error, memory};
+use sketch::Error;
 
-use crate::error::Result;
 use crate::index::layout::{self, Entry, Layout};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, HIGH_KEY, LEAF, META_BLOCK, NO_BLOCK, Opaque, ROOT};
@@ -19,9 +18,8 @@ use crate::index::page_file::{BATCH, BufferedPage, FilePage, PageFile, ROOM};
 use crate::index::pages::{LINE_POINTER, TUPLE_HEADER};
 use crate::index::reloptions;
 use crate::index::sort::EntryTaker;
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::in_transaction;
-use crate::pg::open::Open;
+use crate::prelude::*;
 
 /// Inner pages are filled to that many bytes, as nbtree fills them (`BTREE_NONLEAF_FILLFACTOR`).
 const INNER_ROOM: usize = ROOM * 70 / 100;

@@ -1,23 +1,15 @@
 //! `minlsh_check()`: every difference between an index and its table.
 
-use pgrx::PgSqlErrorCode;
-use pgrx::pg_sys::{self, Datum, Oid};
-
 use crate::clusters;
-use crate::error::{Result, SqlError, error, invalid_parameter, not_supported};
 use crate::index;
 use crate::index::info::Info;
 use crate::index::table_scan::Share;
-use crate::pg::call::{Call, sql_function};
-use crate::pg::catalog;
 use crate::pg::names::relation_name;
-use crate::pg::open::Open;
-use crate::pg::relation::{self, Lock, Relation, inheritors, is_owned_by, leaves, owner_of};
-use crate::pg::result_rows::ResultRows;
+use crate::pg::relation::{self, inheritors, is_owned_by, leaves, owner_of};
 use crate::pg::rights::{
     check_owner, check_owner_before, current_role, no_such_relation, restricted_to,
 };
-use crate::pg::text;
+use crate::prelude::*;
 use crate::side_table;
 
 sql_function!(minlsh_check, check);

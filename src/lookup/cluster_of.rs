@@ -3,22 +3,13 @@
 use std::collections::HashMap;
 
 use ahash::RandomState;
-use pgrx::pg_sys::{Datum, Oid};
-use pgrx::prelude::*;
-use sketch::memory;
 
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::lookup::find;
 use crate::lookup::near_duplicates::Asked;
-use crate::pg::call::{Call, sql_function};
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::guc::LocalSettings;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
-use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::Session;
-use crate::pg::text;
+use crate::prelude::*;
 use crate::row_key::{self, KeyValue, STORED};
 
 sql_function!(minlsh_near_duplicate_cluster_of, near_duplicate_cluster_of);

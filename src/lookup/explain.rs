@@ -2,26 +2,20 @@
 
 use std::collections::HashSet;
 
-use pgrx::PgSqlErrorCode;
-use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{
-    Comparison, Config, ElementHash, Overlap, ShingleSet, estimate_jaccard, memory, standard_error,
+    Comparison, Config, ElementHash, Overlap, ShingleSet, estimate_jaccard, standard_error,
 };
 
 use crate::document::kind::Kind;
 use crate::document::value::{TypedValue, Value};
-use crate::error::{Result, error};
 use crate::functions::with_sketcher;
 use crate::lookup::find;
 use crate::memory::of_explanation;
 use crate::options::{IndexOptions, Options, Threshold};
-use crate::pg::call::{Call, Strict, float8_datum, sql_function};
 use crate::pg::catalog::base_element_type;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::{FirstRow, Session};
+use crate::pg::spi::FirstRow;
 use crate::pg::value_type::Output;
-use crate::pg::{array, element, lossless, text};
+use crate::prelude::*;
 use crate::row_key;
 use crate::side_table::StoredSketch;
 use crate::side_table::sign::of_signature;

@@ -8,24 +8,20 @@
 
 use std::rc::Rc;
 
-use pgrx::pg_sys::{Oid, PG_NODE_TREEOID};
-use pgrx::prelude::*;
+use pgrx::pg_sys::PG_NODE_TREEOID;
 
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::index::info::Info;
 use crate::indexed::{Indexed, of_documents};
 use crate::lookup::session_cache;
 use crate::options::{Threshold, Verify};
-use crate::pg::call::{Call, Extension};
-use crate::pg::catalog;
+use crate::pg::call::Extension;
 use crate::pg::dependency;
 use crate::pg::names::{literal, quoted, regclass_literal, relation_name, visible_name};
-use crate::pg::open::Open;
-use crate::pg::relation::{Column, Lock, Relation, owner_of};
+use crate::pg::relation::{Column, owner_of};
 use crate::pg::rights;
 use crate::pg::rights::current_role;
-use crate::pg::spi::Session;
+use crate::prelude::*;
 use crate::row_key::Key;
 use crate::side_table::SideTable;
 

@@ -1,25 +1,16 @@
 //! `near_duplicates()`, `nearest_documents()`, `near_duplicates_of()` and `nearest_documents_of()`: the documents
 //! most similar to one.
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
-
 use crate::document::image::Document;
 use crate::document::kind::Kind;
 use crate::document::value::Value;
-use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::indexed::Indexed;
 use crate::lookup::find;
 use crate::lookup::search::Wanted;
 use crate::lookup::side::{Probe, Side};
 use crate::options::{Threshold, Verify, same_shingling, shingling};
-use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
-use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::{Parameter, Session};
-use crate::pg::text;
-use crate::pg::{catalog, lossless};
+use crate::prelude::*;
 use crate::row_key::{self, KeyValue};
 use crate::side_table::sign::sign_text;
 

@@ -1,22 +1,15 @@
 //! `minlsh_options()`, what the view `minlsh_indexes` shows, and the warning of an update.
 
-use pgrx::PgLogLevel;
-use pgrx::pg_sys::{self, Datum, Oid};
-
 use crate::clusters::tracked::{Waiting, waiting};
 use crate::document::kind::Kind;
-use crate::error::{Result, warning};
 use crate::index::info::Info;
 use crate::index::stored_options;
 use crate::lookup::find;
 use crate::options::Versions;
-use crate::pg::call::{Call, sql_function};
-use crate::pg::catalog;
 use crate::pg::names::{cstring, regclass_literal, visible_name};
-use crate::pg::relation::{self, Lock, inheritors};
-use crate::pg::result_rows::result_row;
+use crate::pg::relation::{self, inheritors};
 use crate::pg::rights;
-use crate::pg::text;
+use crate::prelude::*;
 use crate::row_key::Key;
 use crate::side_table::{self, SideTable};
 

@@ -5,20 +5,16 @@
 
 use std::rc::Rc;
 
-use pgrx::pg_sys::{self, Oid};
-
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, not_supported};
 use crate::indexed::{Columns, Indexed};
 use crate::lookup::session_cache::{self, Purpose, QueryKey};
 use crate::options::Threshold;
-use crate::pg::catalog;
 use crate::pg::names::{search_path, type_label, visible_name};
 use crate::pg::relation::has_row_security;
-use crate::pg::spi::{FirstRow, Parameter, Session};
-use crate::pg::sql::Sql;
+use crate::pg::spi::FirstRow;
 use crate::pg::table_query::{Parts, TableQuery};
 use crate::pg::type_storage::TypeStorage;
+use crate::prelude::*;
 use crate::row_key::{self, KeyValue};
 
 /// A document to look for.

@@ -7,17 +7,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
-
-use crate::error::Result;
 use crate::indexed::Indexed;
 use crate::pg::call::Extension;
 use crate::pg::names::search_path;
-use crate::pg::relation::{self, Lock};
+use crate::pg::relation;
 use crate::pg::rights;
 use crate::pg::rights::current_role;
 use crate::pg::table_query::TableQuery;
+use crate::prelude::*;
 
 /// The purpose of a query of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

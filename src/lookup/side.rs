@@ -6,17 +6,14 @@
 
 use std::cmp::Ordering;
 
-use sketch::{estimate_gate, estimate_jaccard, memory};
+use sketch::{estimate_gate, estimate_jaccard};
 
-use crate::error::{Result, SqlError, wrong_state};
 use crate::indexed::Indexed;
 use crate::options::{Threshold, Verify};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::rights::{self, Visibility};
-use crate::pg::spi::Session;
 use crate::pg::value_type::Order;
+use crate::prelude::*;
 use crate::row_key::{Key, KeyValue};
 use crate::side_table::SideTable;
 

@@ -7,7 +7,6 @@ use crate::functions::with_sketcher;
 use crate::options::IndexOptions;
 use crate::pg::catalog::is_stored_as;
 use crate::pg::companion::Companion;
-use crate::pg::lossless;
 use crate::pg::names::type_label;
 use crate::pg::progress::Build;
 use crate::pg::relation::{Column, leaves};

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use sketch::corpus::Hashes;
 use sketch::pipeline::Crew;
 use sketch::stored::{Packing, StoredBytes};
-use sketch::{Error, Level, memory};
+use sketch::{Error, Level};
 
 use crate::corpus::reading::band_columns::BandColumns;
 use crate::corpus::reading::scopes::Scope;
-use crate::error::raise;
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::temp_file::TempFile;
+use crate::prelude::*;
 
 /// Documents of some groups.
 pub struct Batch {

@@ -5,10 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 use sketch::corpus::{Corpus, Hashes, NumberedSets};
 use sketch::pipeline::Crew;
-use sketch::{Error, estimate_jaccard, memory};
+use sketch::{Error, estimate_jaccard};
 
 use crate::corpus::groups::batch::{Bytes, Held};
 use crate::corpus::groups::sets::{Cache, Distinct};
+use crate::prelude::*;
 
 /// Documents of one group, numbered from 0 in their order.
 pub struct Group<'a, 'c> {

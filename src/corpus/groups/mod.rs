@@ -12,12 +12,10 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use pgrx::PgLogLevel;
-use pgrx::pg_sys::Datum;
 use sketch::corpus::{Components, Hashes, LeftOut, NumberedSets, groups, split};
 use sketch::pipeline::{BatchWork, Crew, hands};
 use sketch::stored::{Packing, StoredBytes};
-use sketch::{Error, Sketcher, memory};
+use sketch::{Error, Sketcher};
 
 use crate::corpus::groups::batch::{Batch, Bytes, Held, Particulars, TakeStored, Until};
 use crate::corpus::groups::group::{Group, GroupTerms, Measure};
@@ -28,12 +26,10 @@ use crate::corpus::reading::progress::{JobPhase, Progress, crew};
 use crate::corpus::source::reader::{Criteria, Reader};
 use crate::corpus::source::row_spool::{Again, SpooledRow};
 use crate::document::kind::Kind;
-use crate::error::{Result, warning};
 use crate::memory::JobShares;
 use crate::options::Verify;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
 use crate::pg::worker_threads::setting;
+use crate::prelude::*;
 use crate::settings::bucket_limit;
 
 /// A group of so many bytes is worth threads, and a look at what of it can be similar at all.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use sketch::corpus::{NumberedSets, SetOutline};
 use sketch::pipeline::Crew;
-use sketch::{Config, ElementHash, Error, Scheme, memory};
+use sketch::{Config, ElementHash, Error, Scheme};
 
 use crate::corpus::groups::batch::Bytes;
 use crate::corpus::source::reader::Reader;
+use crate::prelude::*;
 
 /// Hashes of a document for which room is kept.
 const LONG: usize = 1 << 16;

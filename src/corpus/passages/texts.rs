@@ -23,7 +23,6 @@ use crate::document::kind::Kind;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::memory::JobShares;
-use crate::pg::lossless;
 use crate::pg::temp_file::Spool;
 use crate::pg::worker_threads::setting;
 use crate::prelude::*;

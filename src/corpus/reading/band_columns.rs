@@ -1,11 +1,9 @@
 //! The band hashes of all documents: column by column for sorting, row by row for groups.
 
 use sketch::corpus::Hashes;
-use sketch::memory;
 
-use crate::error::{Result, SqlError};
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::temp_file::Spool;
+use crate::prelude::*;
 
 /// Documents of a block. Its part of a column is a page of the temporary file.
 const BLOCK: usize = 1024;

@@ -7,22 +7,19 @@
 
 use std::sync::Arc;
 
-use pgrx::pg_sys::{Datum, Oid};
 use sketch::boilerplate::{
     Boilerplate, LEAST, OriginSample, Sampled, Shingled, counted, shared_by_many,
 };
 use sketch::pipeline::Crew;
 use sketch::stored::{self, Packing, StoredBytes};
-use sketch::{Config, Error, Scheme, memory};
+use sketch::{Config, Error, Scheme};
 
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::{Criteria, Reader, Unread, append_bytes, append_hashes};
 use crate::corpus::source::row_spool::{Again, RowSpools};
 use crate::document::kind::Kind;
-use crate::error::{Result, invalid_parameter, raise};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
 use crate::pg::temp_file::Spool;
+use crate::prelude::*;
 
 /// A document of no origin: all of it counts.
 const NONE: u32 = u32::MAX;

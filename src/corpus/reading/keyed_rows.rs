@@ -1,18 +1,11 @@
 //! The rows of a source by their keys as text, the order in which samples take them, and the buckets of a sample.
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::memory;
-
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::row_spool::SourceRow;
 use crate::corpus::source::rows::{RowFilter, SourceRows};
-use crate::error::{Result, invalid_parameter};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
-use crate::pg::spi::Session;
-use crate::pg::text;
 use crate::pg::value_type::Output;
+use crate::prelude::*;
 
 /// The rows of a source.
 pub struct KeyedRows<'a> {

@@ -3,17 +3,14 @@
 
 use std::cmp::Ordering;
 
-use pgrx::pg_sys::{Datum, Oid};
-use pgrx::prelude::*;
 use sketch::ElementHash;
 
 use crate::corpus::source::Source;
-use crate::error::{Result, SqlError, error, invalid_parameter, shortened};
-use crate::pg::catalog;
+use crate::error::shortened;
 use crate::pg::document_keys::DocumentKeys;
-use crate::pg::text;
 use crate::pg::type_storage::TypeStorage;
 use crate::pg::value_type::Output;
+use crate::prelude::*;
 
 /// A check of the keys of a source.
 pub struct KeyCheck {

@@ -17,10 +17,9 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use pgrx::pg_sys::Datum;
 use sketch::boilerplate::Boilerplate;
 use sketch::pipeline::{Hands, Signer, SignerBatch, hands};
-use sketch::{Banding, Config, Sketcher, memory};
+use sketch::{Banding, Config, Sketcher};
 
 use crate::corpus::reading::band_columns::BandColumns;
 use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
@@ -30,12 +29,10 @@ use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::{Copied, Criteria, Reader, Unread};
 use crate::corpus::source::row_spool::{RowSpool, RowSpools, SourceRow};
 use crate::corpus::source::rows::SourceRows;
-use crate::error::Result;
 use crate::memory::JobShares;
 use crate::options::Verify;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
 use crate::pg::worker_threads::setting;
+use crate::prelude::*;
 
 /// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.
 const BATCH: usize = 128 << 10;

@@ -2,18 +2,12 @@
 //!
 //! A job counts what it has done in the slot that [`Job`] gives it. It also knows who may help it.
 
-use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::pipeline::Crew;
 
-use crate::error::Result;
-use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::CatalogRow;
-use crate::pg::open::Open;
 use crate::pg::progress::{Counter, Job, running};
-use crate::pg::relation::Lock;
-use crate::pg::result_rows::ResultRows;
-use crate::pg::text;
 use crate::pg::worker_threads::{for_job, setting};
+use crate::prelude::*;
 
 /// Those who do some work: so many threads, which `memory` bytes may be out for, or the backend, which calls `check`.
 pub fn crew<'a>(memory: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {

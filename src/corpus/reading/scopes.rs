@@ -1,15 +1,12 @@
 //! Scopes: values of a column within which alone documents are compared, numbered.
 
 use ahash::AHashMap;
-use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
-use sketch::{ElementHash, hash128, memory};
+use sketch::{ElementHash, hash128};
 
-use crate::error::{Result, SqlError, error};
 use crate::memory::of_scopes;
-use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
 use crate::pg::type_storage::TypeStorage;
+use crate::prelude::*;
 
 /// The values met so far, of one or several columns.
 pub struct Scopes {

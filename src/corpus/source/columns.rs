@@ -8,7 +8,6 @@ use crate::corpus::source::{Source, has_heirs, new_name, place};
 use crate::document::kind::Kind;
 use crate::error::JOINED;
 use crate::index::info::Info;
-use crate::pg::element;
 use crate::pg::names::{quoted, regclass_literal, relation_name, type_label, visible_name};
 use crate::pg::select::SelectColumn;
 use crate::pg::sql;

@@ -14,7 +14,6 @@ use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
 use crate::document::value::Value;
 use crate::options::{Threshold, Verify, same_shingling, shingling};
-use crate::pg::lossless;
 use crate::prelude::*;
 
 /// A reader of documents.

@@ -6,18 +6,16 @@
 
 use std::collections::{BinaryHeap, HashSet};
 
-use pgrx::pg_sys::Datum;
-use sketch::{Config, ElementHash, ExactSample, estimate_jaccard, memory};
+use sketch::{Config, ElementHash, ExactSample, estimate_jaccard};
 
 use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling, sample_order};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::document::value::Value;
-use crate::error::{Result, out_of_memory};
+use crate::error::out_of_memory;
 use crate::memory::of_sample;
 use crate::options::Verify;
-use crate::pg::catalog;
-use crate::pg::spi::Session;
+use crate::prelude::*;
 use crate::row_key::KeyValue;
 
 /// About what a key and what belongs to it take, beside its letters.

@@ -9,8 +9,7 @@ mod audit;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use pgrx::pg_sys::Datum;
-use sketch::{Sketcher, estimate_jaccard, memory};
+use sketch::{Sketcher, estimate_jaccard};
 
 use crate::corpus::reading::keyed_rows::{SampleBuckets, Sampling};
 use crate::corpus::source::Source;
@@ -18,16 +17,12 @@ use crate::corpus::source::arguments::{Arguments, raw_text};
 use crate::corpus::source::criteria::criteria;
 use crate::corpus::source::named::{is_query, relation_named};
 use crate::corpus::source::reader::Criteria;
-use crate::error::Result;
 use crate::indexed::Indexed;
 use crate::lookup::find;
 use crate::lookup::near_duplicates::Asked;
 use crate::options::Verify;
-use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::catalog;
 use crate::pg::guc::LocalSettings;
-use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::Session;
+use crate::prelude::*;
 use crate::row_key::KeyValue;
 use audit::{Audited, Bands, ENTRY, NearFinder, Similar};
 
