@@ -21,7 +21,7 @@ pub struct Indexed {
     /// The options by which its documents are cut, signed and banded.
     pub options: Rc<IndexOptions>,
     /// The column that names a row of the table.
-    pub key: std::result::Result<Key, NoKey>,
+    pub key: Result<Key, NoKey>,
     pub extension: Extension,
     /// The types of its scopes, as the table has them.
     pub scopes: Vec<Oid>,

@@ -29,7 +29,7 @@ impl Threshold {
     }
 
     /// The same, with an error of the engine.
-    pub fn checked(threshold: f64) -> std::result::Result<Self, sketch::Error> {
+    pub fn checked(threshold: f64) -> Result<Self, sketch::Error> {
         let is_one = threshold > 0.0 && threshold <= 1.0;
         if is_one { Ok(Self(threshold)) } else { Err(sketch::Error::Threshold(threshold)) }
     }
@@ -247,7 +247,7 @@ impl<'a> Options<'a> {
     }
 
     /// Reads the configuration.
-    pub fn read(&self) -> std::result::Result<Config, sketch::Error> {
+    pub fn read(&self) -> Result<Config, sketch::Error> {
         let (num_perm, size) = (self.num_perm.into(), self.shingle_size.into());
         let scheme: Scheme = self.scheme.parse()?;
         let seed = if self.seed == 0 { scheme.default_seed() } else { self.seed };

@@ -53,7 +53,7 @@ enum Nulls {
 impl Key {
     /// The key of a table: its primary key if that is one column, else its first column, other than that of the
     /// documents, that is unique and NOT NULL. A column of a materialized view cannot be NOT NULL: unique is enough.
-    pub fn of_table(table: Oid, kind: u8, document: i16) -> std::result::Result<Self, NoKey> {
+    pub fn of_table(table: Oid, kind: u8, document: i16) -> Result<Self, NoKey> {
         let mut indexes = Index::of_table(table);
         let column = |index: &Index| index.columns.first().map(|column| column.attribute);
         indexes.sort_by_key(|index| (!index.primary, column(index)));

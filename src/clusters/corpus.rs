@@ -147,7 +147,7 @@ fn least_of(
     group: &mut Group,
     places: &[Option<(ClusterId, u32)>],
     emit: &mut Emit<(ClusterId, f64)>,
-) -> std::result::Result<LeftOut, Error> {
+) -> Result<LeftOut, Error> {
     let documents = 0..group.len() as u32;
     let placed = documents.map(|document| (places[group.name(document) as usize], document));
     let mut placed = memory::collect(placed)?;
@@ -208,7 +208,7 @@ fn components_of(
     group: &mut Group,
     criteria: &Criteria,
     emit: &mut Emit<ComponentMembers>,
-) -> std::result::Result<LeftOut, Error> {
+) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     // minlsh.bucket_limit would make the result depend on the order of rows.
     let Connected { components: mut joined, left_out, .. } =
@@ -230,7 +230,7 @@ pub fn fingerprint(
     criteria: &Criteria,
     bytes: &[u8],
     check: &mut dyn FnMut(),
-) -> std::result::Result<Fingerprint, Error> {
+) -> Result<Fingerprint, Error> {
     let print = criteria.reader.fingerprint(&criteria.config, bytes, check)?;
     Ok(print.to_be_bytes())
 }

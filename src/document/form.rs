@@ -122,7 +122,7 @@ pub fn syntax<T>(detail: impl Into<String>) -> Read<T> {
 }
 
 /// The result of reading a part.
-pub type Read<T> = std::result::Result<T, Refusal>;
+pub type Read<T> = Result<T, Refusal>;
 
 /// A reader, with the part of the text that it has not read yet.
 pub struct JsonReader<'a> {

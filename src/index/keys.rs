@@ -163,7 +163,7 @@ pub fn buckets(
     mask: u64,
     keys: &mut Vec<u64>,
     check_interrupts: &mut dyn FnMut(),
-) -> std::result::Result<(), sketch::Error> {
+) -> Result<(), sketch::Error> {
     keys.clear();
     memory::reserve(keys, bands.len() + 1)?;
     keys.extend(bands.iter().map(|band| scope.bucket(*band) & mask));

@@ -188,7 +188,7 @@ impl FilePage {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn append_to(pages: &mut Vec<Self>) -> std::result::Result<&mut Self, Error> {
+    pub fn append_to(pages: &mut Vec<Self>) -> Result<&mut Self, Error> {
         let place = pages.len();
         memory::push(pages, Self(NewPage::ZERO))?;
         let page = &mut pages[place];

@@ -147,10 +147,7 @@ pub trait EntryTaker {
     fn ready(&mut self) -> &mut VecDeque<(Self::Part, usize)>;
 
     /// Makes something of a part, which may have been begun before. This runs in any thread.
-    fn make(
-        part: &mut Self::Part,
-        check: &mut dyn FnMut(),
-    ) -> std::result::Result<Self::Made, Error>;
+    fn make(part: &mut Self::Part, check: &mut dyn FnMut()) -> Result<Self::Made, Error>;
 
     /// Takes what was made of the next part.
     fn made(&mut self, made: Self::Made) -> Result<()>;
@@ -177,7 +174,7 @@ impl<F: FnMut(&[Entry]) -> Result<()>> EntryTaker for Each<F> {
         &mut self.1
     }
 
-    fn make((): &mut (), _: &mut dyn FnMut()) -> std::result::Result<(), Error> {
+    fn make((): &mut (), _: &mut dyn FnMut()) -> Result<(), Error> {
         Ok(())
     }
 
@@ -363,7 +360,7 @@ fn sorted_in_place(
 fn sort_part<'a>(
     part: &mut Option<&'a mut [Entry]>,
     check: &mut dyn FnMut(),
-) -> std::result::Result<&'a mut [Entry], Error> {
+) -> Result<&'a mut [Entry], Error> {
     if let Some(part) = part {
         sort_by_key(part, check);
     }

@@ -46,7 +46,7 @@ impl Built {
         }
     }
 
-    fn options(&self) -> std::result::Result<IndexOptions, sketch::Error> {
+    fn options(&self) -> Result<IndexOptions, sketch::Error> {
         let config = self.config.read()?;
         Ok(IndexOptions {
             banding: Banding::new(self.bands as i64, self.rows as i64)?,

@@ -272,7 +272,7 @@ struct Maker {
 
 impl Maker {
     /// Makes the entries of an index with these options, of whose keys the bits of `mask` are stored.
-    fn new(options: &IndexOptions, mask: u64) -> std::result::Result<Self, sketch::Error> {
+    fn new(options: &IndexOptions, mask: u64) -> Result<Self, sketch::Error> {
         let sketcher = Sketcher::new(options.config.clone());
         let signer = Signer::new(sketcher, options.banding);
         let signer = match options.min_match {
@@ -290,7 +290,7 @@ impl BatchWork for Maker {
         &mut self,
         rows: &mut RowCopies,
         check_interrupts: &mut dyn FnMut(),
-    ) -> std::result::Result<(), sketch::Error> {
+    ) -> Result<(), sketch::Error> {
         let RowCopies { documents, places, entries } = rows;
         self.signer.work(documents, check_interrupts)?;
         entries.clear();

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::limits::{
     DEFAULT_NUM_PERM, DEFAULT_SHINGLE_SIZE, MAX_NUM_PERM, MAX_SHINGLE_SIZE, in_range,
 };
@@ -58,7 +58,7 @@ impl Config {
         unit: &str,
         shingle_size: i64,
         seed: i64,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let config = Self {
             scheme: scheme.parse()?,
             num_perm: valid_num_perm(num_perm)?,
@@ -78,7 +78,7 @@ impl Config {
     ///
     /// # Errors
     /// [`Error::AnchorsDropped`] if the normalisation drops the stop words that anchored shingles start with.
-    pub fn with_normalization(self, normalization: Normalization) -> Result<Self, Error> {
+    pub fn with_normalization(self, normalization: Normalization) -> Result<Self> {
         if self.unit == Unit::Anchored && normalization.stop_words == Dropped::Configured {
             return Err(Error::AnchorsDropped);
         }
@@ -87,7 +87,7 @@ impl Config {
 
     /// This configuration, with other stop words than the English ones: those that anchored shingles start with, and
     /// that the step `stop_words` of the normalisation drops.
-    pub fn with_stop_words(self, stop_words: StopWords) -> Result<Self, Error> {
+    pub fn with_stop_words(self, stop_words: StopWords) -> Result<Self> {
         Self { stop_words, ..self }.with_rules()
     }
 
@@ -98,7 +98,7 @@ impl Config {
         Self { bag, ..self }
     }
 
-    fn with_rules(self) -> Result<Self, Error> {
+    fn with_rules(self) -> Result<Self> {
         let rules = WordRules::new(self.unit, &self.normalization, &self.stop_words)?;
         Ok(Self { rules: Arc::new(rules), ..self })
     }
@@ -208,6 +208,6 @@ impl fmt::Display for Config {
     }
 }
 
-pub(crate) fn valid_num_perm(num_perm: i64) -> Result<usize, Error> {
+pub(crate) fn valid_num_perm(num_perm: i64) -> Result<usize> {
     in_range(num_perm, MAX_NUM_PERM).ok_or(Error::NumPerm(num_perm))
 }

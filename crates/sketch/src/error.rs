@@ -10,6 +10,9 @@ use crate::limits::{
     MAX_WEIGHT, MIN_MIN_MATCH, MIN_WEIGHT,
 };
 
+/// The result of everything that can fail; with `E` that of a caller, whose errors are passed on.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// The most characters of a refused text that an error carries.
 const EXCERPT: usize = 64;
 

@@ -24,7 +24,7 @@
 //!
 //! # Errors
 //!
-//! A function that returns a `Result` may return [`Error::OutOfMemory`], and the first error of a closure or a trait
+//! A function that returns a [`Result`] may return [`Error::OutOfMemory`], and the first error of a closure or a trait
 //! that it calls, which it does not call again then. Its own section *Errors* names what else there is.
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
@@ -51,7 +51,7 @@ mod suggestion;
 mod text;
 
 pub use config::Config;
-pub use error::{Error, counted};
+pub use error::{Error, Result, counted};
 pub use exact::{
     Blocks, Comparison, ExactSample, FoundIn, Overlap, PreparedSet, ShingleSet, overlap_of_texts,
     ratio_interval, word_diff,

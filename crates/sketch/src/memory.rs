@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// The error of `count` values of a type for which there is no memory.
 pub fn refused<T>(count: usize) -> Error {
@@ -20,7 +20,7 @@ pub fn refused<T>(count: usize) -> Error {
 pub const THREAD_HEADROOM: usize = 64 << 20;
 
 /// Checks that so many bytes could be had, and gives them back: for what asks for memory without being refused any.
-pub fn spare(bytes: usize) -> Result<(), Error> {
+pub fn spare(bytes: usize) -> Result<()> {
     let room = with_capacity::<u8>(bytes)?;
     // Without a look at it the compiler would leave the allocation out.
     std::hint::black_box(room.as_ptr());
@@ -28,13 +28,13 @@ pub fn spare(bytes: usize) -> Result<(), Error> {
 }
 
 /// Makes room for `additional` more values, and for more than these if it has to move them.
-pub fn reserve<T>(vec: &mut Vec<T>, additional: usize) -> Result<(), Error> {
+pub fn reserve<T>(vec: &mut Vec<T>, additional: usize) -> Result<()> {
     vec.try_reserve(additional).map_err(|_| refused::<T>(vec.len().saturating_add(additional)))
 }
 
 /// Adds a value.
 #[inline]
-pub fn push<T>(vec: &mut Vec<T>, value: T) -> Result<(), Error> {
+pub fn push<T>(vec: &mut Vec<T>, value: T) -> Result<()> {
     if vec.len() == vec.capacity() {
         reserve(vec, 1)?;
     }
@@ -44,49 +44,49 @@ pub fn push<T>(vec: &mut Vec<T>, value: T) -> Result<(), Error> {
 
 /// Adds values.
 #[inline]
-pub fn extend<T: Copy>(vec: &mut Vec<T>, values: &[T]) -> Result<(), Error> {
+pub fn extend<T: Copy>(vec: &mut Vec<T>, values: &[T]) -> Result<()> {
     reserve(vec, values.len())?;
     vec.extend_from_slice(values);
     Ok(())
 }
 
 /// Adds a text to another.
-pub fn push_str(text: &mut String, more: &str) -> Result<(), Error> {
+pub fn push_str(text: &mut String, more: &str) -> Result<()> {
     text.try_reserve(more.len()).map_err(|_| refused::<u8>(text.len() + more.len()))?;
     text.push_str(more);
     Ok(())
 }
 
 /// An empty vector with room for `count` values, and no more.
-pub fn with_capacity<T>(count: usize) -> Result<Vec<T>, Error> {
+pub fn with_capacity<T>(count: usize) -> Result<Vec<T>> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(count).map_err(|_| refused::<T>(count))?;
     Ok(vec)
 }
 
 /// `count` times the same value.
-pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, Error> {
+pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
     let mut vec = with_capacity(count)?;
     vec.resize(count, value);
     Ok(vec)
 }
 
 /// Makes it `count` values: cut off, or with more of `value`.
-pub fn resize<T: Clone>(vec: &mut Vec<T>, count: usize, value: T) -> Result<(), Error> {
+pub fn resize<T: Clone>(vec: &mut Vec<T>, count: usize, value: T) -> Result<()> {
     reserve(vec, count.saturating_sub(vec.len()))?;
     vec.resize(count, value);
     Ok(())
 }
 
 /// A vector of its own with these values.
-pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>, Error> {
+pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
     let mut vec = with_capacity(values.len())?;
     vec.extend_from_slice(values);
     Ok(vec)
 }
 
 /// A string of its own with this text.
-pub fn owned(text: &str) -> Result<String, Error> {
+pub fn owned(text: &str) -> Result<String> {
     let mut owned = String::new();
     owned.try_reserve_exact(text.len()).map_err(|_| refused::<u8>(text.len()))?;
     owned.push_str(text);
@@ -94,7 +94,7 @@ pub fn owned(text: &str) -> Result<String, Error> {
 }
 
 /// All values of an iterator.
-pub fn collect<T>(values: impl IntoIterator<Item = T>) -> Result<Vec<T>, Error> {
+pub fn collect<T>(values: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     let values = values.into_iter();
     let mut vec = with_capacity(values.size_hint().0)?;
     values.into_iter().try_for_each(|value| push(&mut vec, value))?;
@@ -102,7 +102,7 @@ pub fn collect<T>(values: impl IntoIterator<Item = T>) -> Result<Vec<T>, Error> 
 }
 
 /// The text that characters make.
-pub fn text(chars: impl Iterator<Item = char>) -> Result<String, Error> {
+pub fn text(chars: impl Iterator<Item = char>) -> Result<String> {
     let mut text = String::new();
     for c in chars {
         push_str(&mut text, c.encode_utf8(&mut [0; 4]))?;
@@ -111,10 +111,7 @@ pub fn text(chars: impl Iterator<Item = char>) -> Result<String, Error> {
 }
 
 /// Adds a value to a set; whether it is new.
-pub fn insert<T: Eq + Hash, S: BuildHasher>(
-    set: &mut HashSet<T, S>,
-    value: T,
-) -> Result<bool, Error> {
+pub fn insert<T: Eq + Hash, S: BuildHasher>(set: &mut HashSet<T, S>, value: T) -> Result<bool> {
     set.try_reserve(1).map_err(|_| refused::<T>(set.len() + 1))?;
     Ok(set.insert(value))
 }
@@ -124,7 +121,7 @@ pub fn insert_at<K: Eq + Hash, V, S: BuildHasher>(
     map: &mut HashMap<K, V, S>,
     key: K,
     value: V,
-) -> Result<Option<V>, Error> {
+) -> Result<Option<V>> {
     map.try_reserve(1).map_err(|_| refused::<(K, V)>(map.len() + 1))?;
     Ok(map.insert(key, value))
 }

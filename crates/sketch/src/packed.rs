@@ -4,7 +4,7 @@
 //! whole block. The second is stored as its distance from the least of its block. Each takes as many bytes as the
 //! largest of the block.
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory;
 
 /// A value that is a pair of numbers.
@@ -26,7 +26,7 @@ pub const MOST_PACKED_BYTES: usize = HEAD + BLOCK * 16;
 const SLACK: usize = 8;
 
 /// Appends pairs, which are in ascending order of their first numbers.
-pub fn pack<T: Packable>(pairs: &[T], bytes: &mut Vec<u8>) -> Result<(), Error> {
+pub fn pack<T: Packable>(pairs: &[T], bytes: &mut Vec<u8>) -> Result<()> {
     for block in pairs.chunks(BLOCK) {
         let mut numbers = block.iter().map(|pair| pair.numbers());
         let Some((first, second)) = numbers.next() else { continue };
@@ -65,7 +65,7 @@ pub fn pack<T: Packable>(pairs: &[T], bytes: &mut Vec<u8>) -> Result<(), Error> 
 
 /// Appends the pairs of complete blocks while there is place for those of another one among `most`. Returns how many
 /// bytes it has read.
-pub fn unpack<T: Packable>(bytes: &[u8], most: usize, pairs: &mut Vec<T>) -> Result<usize, Error> {
+pub fn unpack<T: Packable>(bytes: &[u8], most: usize, pairs: &mut Vec<T>) -> Result<usize> {
     let end = pairs.len() + most;
     let mut start = 0;
     while let Some(head) = bytes[start..].first_chunk::<HEAD>() {

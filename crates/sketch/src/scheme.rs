@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, excerpt};
+use crate::error::{Error, Result, excerpt};
 use crate::hash::ElementHash;
 
 /// The schemes that make a signature of a set of shingle hashes.
@@ -95,7 +95,7 @@ impl Scheme {
 impl FromStr for Scheme {
     type Err = Error;
 
-    fn from_str(name: &str) -> Result<Self, Error> {
+    fn from_str(name: &str) -> Result<Self> {
         let known = Self::ALL.into_iter().find(|scheme| scheme.as_str() == name);
         known.ok_or_else(|| Error::UnknownScheme {
             name: excerpt(name),

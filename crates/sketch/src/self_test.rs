@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::xxh3;
 use crate::signature::Sketcher;
 use crate::simd::Level;
@@ -31,7 +31,7 @@ const KNOWN: [(&str, i64, &str, i64, u64); 4] = [
 
 /// Signs a text of several scripts, longer than every block of the kernels, with each set of instructions that this
 /// machine has, and compares the signatures with the known ones.
-pub fn self_test() -> Result<Vec<Answer>, Error> {
+pub fn self_test() -> Result<Vec<Answer>> {
     let text = text();
     let mut answers = Vec::new();
     for (scheme, num_perm, unit, shingle_size, known) in KNOWN {

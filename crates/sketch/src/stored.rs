@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::memory;
 use crate::text::utf8;
 
@@ -67,7 +67,7 @@ impl<'a> StoredBytes<'a> {
     ///
     /// # Errors
     /// [`Error::Damaged`] if nothing can have been compressed to such bytes.
-    pub fn unpacked<'b>(self, room: &'b mut Vec<u8>) -> Result<&'b [u8], Error>
+    pub fn unpacked<'b>(self, room: &'b mut Vec<u8>) -> Result<&'b [u8]>
     where
         'a: 'b,
     {
@@ -111,7 +111,7 @@ const MOST: usize = 88;
 /// | 1 if the lower half was 15 | more length, for 18 to 273 in all |
 ///
 /// A copy may overlap what it makes: a distance of 1 repeats a byte.
-fn decompress(source: &[u8], out: &mut [u8]) -> Result<(), Error> {
+fn decompress(source: &[u8], out: &mut [u8]) -> Result<()> {
     let (mut rest, mut at) = (source, 0);
     while at < out.len()
         && let Some((&first, items)) = rest.split_first()
@@ -183,7 +183,7 @@ fn copy(out: &mut [u8], at: usize, distance: usize, length: usize) -> usize {
 }
 
 /// The text that bytes are in a database of UTF-8: of bytes that are not characters, see [`of_any_bytes`].
-pub fn text(bytes: &[u8]) -> Result<Cow<'_, str>, Error> {
+pub fn text(bytes: &[u8]) -> Result<Cow<'_, str>> {
     utf8(bytes).map_or_else(|| of_any_bytes(bytes).map(Cow::Owned), |text| Ok(Cow::Borrowed(text)))
 }
 
@@ -193,7 +193,7 @@ const PRIVATE: u32 = 0x10FE00;
 
 /// UTF-8 where it is that; the private characters themselves are taken for bytes, so that no other
 /// text becomes the same.
-pub fn of_any_bytes(bytes: &[u8]) -> Result<String, Error> {
+pub fn of_any_bytes(bytes: &[u8]) -> Result<String> {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         let mut rest = chunk.valid();
@@ -211,7 +211,7 @@ pub fn of_any_bytes(bytes: &[u8]) -> Result<String, Error> {
 }
 
 /// Adds the private character of a byte, which is not ASCII, to a text.
-pub fn push_byte(text: &mut String, byte: u8) -> Result<(), Error> {
+pub fn push_byte(text: &mut String, byte: u8) -> Result<()> {
     let character =
         char::from_u32(PRIVATE + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER);
     memory::push_str(text, character.encode_utf8(&mut [0; 4]))

@@ -14,7 +14,7 @@
 //! ```
 
 use crate::boilerplate::LEAST;
-use crate::error::Error;
+use crate::error::Result;
 use crate::limits::DEFAULT_THRESHOLD;
 use crate::memory;
 use crate::signature::estimate_jaccard;
@@ -125,7 +125,7 @@ impl WithinOrigin {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
-    pub fn of(mut sample: Vec<(u32, &[i32])>, documents: u64) -> Result<Option<Self>, Error> {
+    pub fn of(mut sample: Vec<(u32, &[i32])>, documents: u64) -> Result<Option<Self>> {
         sample.sort_by_key(|(origin, _)| *origin);
         let (count, mut same, mut similarities) = (sample.len(), 0, Vec::new());
         for of_one in sample.chunk_by(|(a, _), (b, _)| a == b) {

@@ -93,7 +93,7 @@ pub struct Particulars<'a> {
 }
 
 /// Takes the bytes that are compared of a document, as they are stored.
-pub type TakeStored<'a> = dyn FnMut(StoredBytes) -> crate::error::Result<()> + 'a;
+pub type TakeStored<'a> = dyn FnMut(StoredBytes) -> Result<()> + 'a;
 
 /// The number of values that [`Files::places`] has of a document.
 const PLACE: usize = 4;
@@ -118,11 +118,7 @@ impl Batch {
     }
 
     /// Adds a document, and what is compared of it as it is stored.
-    pub fn push(
-        &mut self,
-        document: &Particulars,
-        stored: StoredBytes,
-    ) -> crate::error::Result<()> {
+    pub fn push(&mut self, document: &Particulars, stored: StoredBytes) -> Result<()> {
         self.held.add(document)?;
         let Some(files) = &mut self.files else {
             let held = &mut self.held;
@@ -137,7 +133,7 @@ impl Batch {
     }
 
     /// Adds a document that is fetched again from this place.
-    pub fn push_place(&mut self, document: &Particulars, place: u64) -> crate::error::Result<()> {
+    pub fn push_place(&mut self, document: &Particulars, place: u64) -> Result<()> {
         self.held.add(document)?;
         if let Some(origin) = document.origin {
             memory::push(&mut self.held.origins, origin)?;
@@ -153,11 +149,8 @@ impl Batch {
         &mut self,
         memory: usize,
         before: Held,
-        fetch: &mut dyn FnMut(
-            &mut dyn Iterator<Item = u64>,
-            &mut TakeStored,
-        ) -> crate::error::Result<()>,
-    ) -> crate::error::Result<()> {
+        fetch: &mut dyn FnMut(&mut dyn Iterator<Item = u64>, &mut TakeStored) -> Result<()>,
+    ) -> Result<()> {
         let Some(mut files) = self.files.take() else { return Ok(()) };
         let held = &mut self.held;
         let memory = memory as u64;
@@ -220,7 +213,7 @@ impl Files {
     }
 
     /// The hashes by column, in a file of their own.
-    fn columns(&mut self, width: usize) -> crate::error::Result<BandColumns> {
+    fn columns(&mut self, width: usize) -> Result<BandColumns> {
         let mut columns = BandColumns::new(width, 0, 0)?;
         let mut row = memory::filled(0, width)?;
         for place in 0..self.count as u32 {
@@ -233,7 +226,7 @@ impl Files {
     }
 
     /// Reads the hashes of a document.
-    fn row(&mut self, place: u32, row: &mut [u64]) -> crate::error::Result<()> {
+    fn row(&mut self, place: u32, row: &mut [u64]) -> Result<()> {
         self.hashes.read(u64::from(place) * size_of_val(row) as u64, row)
     }
 }
@@ -262,7 +255,7 @@ impl Held {
     }
 
     /// Notes what stays in memory of each document until its turn comes.
-    fn add(&mut self, document: &Particulars) -> crate::error::Result<()> {
+    fn add(&mut self, document: &Particulars) -> Result<()> {
         if let Some(scope) = document.scope {
             memory::push(&mut self.scopes, scope)?;
         }
@@ -273,19 +266,13 @@ impl Held {
     }
 
     /// Adds what is compared of a document.
-    fn push(&mut self, name: u32, root: u32, stored: StoredBytes) -> crate::error::Result<()> {
+    fn push(&mut self, name: u32, root: u32, stored: StoredBytes) -> Result<()> {
         self.place(name, root, stored.bytes.len(), stored.packing)?;
         memory::extend(&mut self.bytes, stored.bytes).map_err(Into::into)
     }
 
     /// Notes a document, whose bytes come behind those of the one before.
-    fn place(
-        &mut self,
-        name: u32,
-        root: u32,
-        size: usize,
-        packing: Packing,
-    ) -> crate::error::Result<()> {
+    fn place(&mut self, name: u32, root: u32, size: usize, packing: Packing) -> Result<()> {
         memory::push(&mut self.names, name)?;
         memory::push(&mut self.roots, root)?;
         let before = self.ends.last().copied().unwrap_or(0);

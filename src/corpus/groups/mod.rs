@@ -50,11 +50,10 @@ const PORTION: usize = 128 << 10;
 
 /// The function that compares a group, in the backend or in a thread. It calls its argument with all that
 /// it finds.
-pub type Judge<'a, T> =
-    dyn Fn(&mut Group, &mut Emit<T>) -> std::result::Result<LeftOut, Error> + Sync + 'a;
+pub type Judge<'a, T> = dyn Fn(&mut Group, &mut Emit<T>) -> Result<LeftOut, Error> + Sync + 'a;
 
 /// The function that takes what was found in a group.
-pub type Emit<'a, T> = dyn FnMut(T) -> std::result::Result<(), Error> + 'a;
+pub type Emit<'a, T> = dyn FnMut(T) -> Result<(), Error> + 'a;
 
 /// Takes what was found in groups.
 pub trait Taker<T> {
@@ -500,8 +499,8 @@ impl Comparing {
         group: &[(u32, u32)],
         crew: &mut Crew,
         room: &mut NumberedSets,
-        visit: &mut dyn FnMut(&mut Group) -> std::result::Result<LeftOut, Error>,
-    ) -> std::result::Result<LeftOut, Error> {
+        visit: &mut dyn FnMut(&mut Group) -> Result<LeftOut, Error>,
+    ) -> Result<LeftOut, Error> {
         let Criteria { reader, verify, ref config, .. } = self.criteria;
         crew.check();
         let places = memory::collect(group.iter().map(|(_, place)| *place))?;
@@ -555,11 +554,7 @@ struct Judging<'a, T> {
 impl<T: Send> BatchWork for Judging<'_, T> {
     type Batch = Judged<T>;
 
-    fn work(
-        &mut self,
-        judged: &mut Judged<T>,
-        check: &mut dyn FnMut(),
-    ) -> std::result::Result<(), Error> {
+    fn work(&mut self, judged: &mut Judged<T>, check: &mut dyn FnMut()) -> Result<(), Error> {
         let Judged { range, found, left_out } = judged;
         found.clear();
         *left_out = LeftOut::default();

@@ -231,7 +231,7 @@ impl OriginTexts {
 }
 
 /// Reads a document that was put aside, as it is stored.
-type ReadText<'a> = dyn FnMut(&JudgedText, &mut Vec<u8>) -> std::result::Result<(), Error> + 'a;
+type ReadText<'a> = dyn FnMut(&JudgedText, &mut Vec<u8>) -> Result<(), Error> + 'a;
 
 /// Counts in how many documents of an origin each shingle is.
 struct ShingleCounter<'a> {
@@ -247,7 +247,7 @@ impl ShingleCounter<'_> {
         documents: &[JudgedText],
         read: &mut ReadText,
         check: &mut dyn FnMut(),
-    ) -> std::result::Result<Vec<u64>, Error> {
+    ) -> Result<Vec<u64>, Error> {
         let size = |text: &JudgedText| text.packing.size(text.size as usize);
         let shingles = documents.iter().map(|place| self.reader.elements(size(place)));
         let sampled = Sampled { documents: documents.len(), shingles: shingles.sum() };

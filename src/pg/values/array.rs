@@ -145,7 +145,7 @@ pub struct TextArray {
 }
 
 impl TextArray {
-    pub fn push(&mut self, text: &str) -> std::result::Result<(), sketch::Error> {
+    pub fn push(&mut self, text: &str) -> sketch::Result<()> {
         let bytes = text::encode(text);
         let (start, size) = (self.words.len(), size_of::<u32>() + bytes.len());
         let count = start + size.div_ceil(size_of::<u32>());

@@ -1,7 +1,7 @@
 //! The part of a document that counts.
 
 use super::documents::Shingled;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::count_distinct;
 use crate::limits::Check;
 use crate::memory;
@@ -32,7 +32,7 @@ pub struct Boilerplate {
 
 impl Boilerplate {
     /// The shingles of such hashes, which ascend.
-    pub fn new(hashes: &[u64]) -> Result<Self, Error> {
+    pub fn new(hashes: &[u64]) -> Result<Self> {
         // The least number that no hash is.
         let free = (0..).zip(hashes).find(|(number, hash)| number != *hash);
         let free = free.map_or(hashes.len() as u64, |(number, _)| number);
@@ -43,7 +43,7 @@ impl Boilerplate {
         Ok(own)
     }
 
-    fn add(&mut self, mut hash: u64) -> Result<(), Error> {
+    fn add(&mut self, mut hash: u64) -> Result<()> {
         let (word, bit) = place_in_filter(hash, &self.bits);
         self.bits[word] |= bit;
         let mut at = self.buckets_of(hash)[0];
@@ -109,7 +109,7 @@ pub fn counted(
     content: Shingled,
     out: &mut Vec<u64>,
     check: Check,
-) -> Result<(), Error> {
+) -> Result<()> {
     out.clear();
     boilerplate.iter().for_each(|boilerplate| boilerplate.fetch());
     content.hashes(out, check)?;

@@ -1,7 +1,7 @@
 //! The documents of an origin: what each has, and by which of them the origin is judged.
 
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::{sort_by_key, xxh3};
 use crate::limits::Check;
 use crate::memory;
@@ -19,7 +19,7 @@ pub enum Shingled<'a> {
 impl Shingled<'_> {
     /// A hash of a text once it is normalised, or of a set, which is that of all its copies; `None` if there are no
     /// shingles.
-    pub fn fingerprint(self, check: Check) -> Result<Option<u64>, Error> {
+    pub fn fingerprint(self, check: Check) -> Result<Option<u64>> {
         match self {
             Self::Text(config, text) => {
                 let text = normalize_text(config, text, check)?;
@@ -39,7 +39,7 @@ impl Shingled<'_> {
     }
 
     /// Appends the hashes of its shingles to `out`, with repeats.
-    pub fn hashes(self, out: &mut Vec<u64>, check: Check) -> Result<(), Error> {
+    pub fn hashes(self, out: &mut Vec<u64>, check: Check) -> Result<()> {
         match self {
             Self::Text(config, text) => shingle_hashes(config, text, out, check),
             Self::Elements(hashes) => memory::extend(out, hashes),
@@ -61,7 +61,7 @@ pub struct OriginSample {
 impl OriginSample {
     /// Adds a document of the origin of that number if it is chosen as things stand. A later one may take its place.
     /// Those of one fingerprint are one document.
-    pub fn offer(&mut self, origin: u32, fingerprint: u64, document: u32) -> Result<(), Error> {
+    pub fn offer(&mut self, origin: u32, fingerprint: u64, document: u32) -> Result<()> {
         let origin = origin as usize;
         if origin >= self.origins.len() {
             let more = origin + 1 - self.origins.len();

@@ -4,7 +4,7 @@
 //! would take most of the time of a job. So they are counted roughly first: one byte counts all shingles whose hashes
 //! begin alike. Only shingles with a high count are then counted by themselves.
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::sort_by_key;
 use crate::limits::Check;
 use crate::memory;
@@ -22,7 +22,7 @@ const FEWEST: usize = 1 << 10;
 const MOST_PARTS: u64 = 1 << 16;
 
 /// Appends the hashes of the document of a number; it is passed what it must call often.
-pub type HashesOf<'a> = dyn FnMut(usize, &mut Vec<u64>, Check) -> Result<(), Error> + 'a;
+pub type HashesOf<'a> = dyn FnMut(usize, &mut Vec<u64>, Check) -> Result<()> + 'a;
 
 /// The documents of an origin that were chosen.
 pub struct Sampled {
@@ -40,7 +40,7 @@ pub fn shared_by_many(
     memory: usize,
     hashes: &mut HashesOf,
     check: Check,
-) -> Result<Vec<u64>, Error> {
+) -> Result<Vec<u64>> {
     let Sampled { documents, shingles } = *sampled;
     let least = LEAST.max(documents / SHARE + 1);
     if documents < least {
@@ -55,7 +55,7 @@ pub fn shared_by_many(
     let mut counting = Counting { least: least as u8, ..Counting::default() };
     let mut buffer = Vec::new();
     // Those that are found if the range of hashes is counted in so many parts; `None` if memory wants more of them.
-    let mut count = |parts: u64| -> Result<Option<Vec<u64>>, Error> {
+    let mut count = |parts: u64| -> Result<Option<Vec<u64>>> {
         let mut shared = Vec::new();
         let counters = (wanted / parts as usize).next_power_of_two().max(FEWEST);
         // At some point it is rather too much memory than no end.
@@ -111,7 +111,7 @@ impl Kept {
         room: usize,
         read: &mut HashesOf,
         check: Check,
-    ) -> Result<Option<Self>, Error> {
+    ) -> Result<Option<Self>> {
         let mut kept = Self { hashes: Vec::new(), ends: Vec::new() };
         if sampled.shingles * size_of::<u64>() > room {
             return Ok(None);
@@ -135,7 +135,7 @@ impl Kept {
     }
 }
 
-type Take<'a> = dyn FnMut(u32, &[u64]) -> Result<(), Error> + 'a;
+type Take<'a> = dyn FnMut(u32, &[u64]) -> Result<()> + 'a;
 
 /// The counts of a part of the hashes.
 #[derive(Default)]
@@ -155,8 +155,8 @@ impl Counting {
         &mut self,
         counters: usize,
         room: usize,
-        each: &mut dyn FnMut(&mut Take) -> Result<(), Error>,
-    ) -> Result<bool, Error> {
+        each: &mut dyn FnMut(&mut Take) -> Result<()>,
+    ) -> Result<bool> {
         let Self { least, counters: counts, entries, many } = self;
         counts.clear();
         memory::resize(counts, counters, 0)?;
@@ -212,7 +212,7 @@ struct Entries {
 }
 
 impl Entries {
-    fn clear(&mut self) -> Result<(), Error> {
+    fn clear(&mut self) -> Result<()> {
         self.table.clear();
         self.count = 0;
         memory::resize(&mut self.table, FEWEST, Entry::default())
@@ -231,7 +231,7 @@ impl Entries {
     }
 
     /// Doubles the table, if `room` bytes suffice.
-    fn grow(&mut self, room: usize) -> Result<bool, Error> {
+    fn grow(&mut self, room: usize) -> Result<bool> {
         let size = 2 * self.table.len();
         if size * size_of::<Entry>() > room {
             return Ok(false);

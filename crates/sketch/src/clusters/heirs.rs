@@ -1,7 +1,7 @@
 //! Finds the component that inherits each id.
 
 use super::event::{Block, ClusterId, RankedDocument};
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory;
 
 /// The part of an old cluster that a component has.
@@ -27,10 +27,7 @@ pub(super) struct Component {
 }
 
 /// The components of two or more documents, ascending by number, without ids.
-pub(super) fn components(
-    documents: &[RankedDocument],
-    blocks: &[Block],
-) -> Result<Vec<Component>, Error> {
+pub(super) fn components(documents: &[RankedDocument], blocks: &[Block]) -> Result<Vec<Component>> {
     let named = (0..).zip(documents).filter_map(|(document, RankedDocument { component, .. })| {
         component.map(|component| (component, document, 1))
     });
@@ -53,7 +50,7 @@ pub(super) fn pieces(
     documents: &[RankedDocument],
     blocks: &[Block],
     components: &[Component],
-) -> Result<Vec<Piece>, Error> {
+) -> Result<Vec<Piece>> {
     let exists = |number: u32| components.binary_search_by_key(&number, |c| c.number).is_ok();
     let named =
         (0..).zip(documents).filter_map(|(document, &RankedDocument { old, component })| {
@@ -82,7 +79,7 @@ pub(super) fn inherit(
     components: &mut [Component],
     pieces: &[Piece],
     next: ClusterId,
-) -> Result<ClusterId, Error> {
+) -> Result<ClusterId> {
     let order = |piece: &Piece| (std::cmp::Reverse(piece.weight), piece.least);
     let heirs =
         pieces.chunk_by(|a, b| a.old == b.old).filter_map(|of| of.iter().min_by_key(|p| order(p)));

@@ -2,7 +2,7 @@
 
 use super::event::{Block, ClusterEvent, ClusterId, RankedDocument};
 use super::heirs::{Component, Piece, components, inherit, is_tie, pieces};
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory;
 
 /// The changes.
@@ -30,11 +30,7 @@ pub enum Outcome {
 /// Finds the ids of components, the first new one of which is `next`, and what happened.
 ///
 /// The result does not depend on which unchanged clusters are left out, nor on what is a [`Block`].
-pub fn update(
-    documents: &[RankedDocument],
-    blocks: &[Block],
-    next: ClusterId,
-) -> Result<Outcome, Error> {
+pub fn update(documents: &[RankedDocument], blocks: &[Block], next: ClusterId) -> Result<Outcome> {
     let mut components = components(documents, blocks)?;
     let pieces = pieces(documents, blocks, &components)?;
     let next = inherit(&mut components, &pieces, next)?;
@@ -75,7 +71,7 @@ impl State<'_> {
     }
 
     /// Clusters whose blocks do not do.
-    fn unnamed(&self) -> Result<Vec<ClusterId>, Error> {
+    fn unnamed(&self) -> Result<Vec<ClusterId>> {
         let wrong = |block: &&Block| {
             let pieces = self.pieces_of(block.cluster);
             let stays = self.id(Some(block.component)) == Some(block.cluster);
@@ -87,7 +83,7 @@ impl State<'_> {
         Ok(unnamed)
     }
 
-    fn update(self, next: ClusterId) -> Result<Update, Error> {
+    fn update(self, next: ClusterId) -> Result<Update> {
         let mut events = Vec::new();
         let splits = self.moves(&mut events)?;
         for component in self.components.iter().filter(|component| component.is_new) {
@@ -115,7 +111,7 @@ impl State<'_> {
 
     /// Adds what happens to single documents, and the splits that they make. Returns the clusters that
     /// something was split to, ascending.
-    fn moves(&self, events: &mut Vec<ClusterEvent>) -> Result<Vec<ClusterId>, Error> {
+    fn moves(&self, events: &mut Vec<ClusterEvent>) -> Result<Vec<ClusterId>> {
         let mut splits: Vec<(ClusterId, ClusterId)> = Vec::new();
         for (document, &RankedDocument { old, component }) in (0..).zip(self.documents) {
             let event = match (old, self.id(component)) {
@@ -140,7 +136,7 @@ impl State<'_> {
     }
 
     /// The old ids that no component has.
-    fn ended(&self) -> Result<Vec<ClusterId>, Error> {
+    fn ended(&self) -> Result<Vec<ClusterId>> {
         let ids = self.components.iter().map(|component| component.id);
         let mut ids = memory::collect(ids)?;
         ids.sort_unstable();
@@ -153,7 +149,7 @@ impl State<'_> {
     }
 
     /// The clusters that there are of those to which something happened.
-    fn changed(&self, events: &[ClusterEvent]) -> Result<Vec<(ClusterId, u64)>, Error> {
+    fn changed(&self, events: &[ClusterEvent]) -> Result<Vec<(ClusterId, u64)>> {
         let touched = events.iter().flat_map(|event| [Some(event.cluster()), event.other()]);
         let mut touched = memory::collect(touched.flatten())?;
         touched.sort_unstable();

@@ -2,7 +2,7 @@
 
 use super::groups::Components;
 use super::pairs::Pair;
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory;
 
 /// A link without which its cluster would fall in two.
@@ -28,13 +28,13 @@ pub struct ClusterLinks {
 
 impl ClusterLinks {
     /// No links yet of so many documents.
-    pub fn new(documents: u32) -> Result<Self, Error> {
+    pub fn new(documents: u32) -> Result<Self> {
         let (first, second) = (Components::new(documents)?, Components::new(documents)?);
         Ok(Self { first, second, links: Vec::new() })
     }
 
     /// Takes note of a link. Each comes once.
-    pub fn push(&mut self, link: Pair) -> Result<(), Error> {
+    pub fn push(&mut self, link: Pair) -> Result<()> {
         for forest in [&mut self.first, &mut self.second] {
             if forest.find(link.a) != forest.find(link.b) {
                 forest.union(link.a, link.b);
@@ -51,10 +51,7 @@ impl ClusterLinks {
     /// # Complexity
     ///
     /// That of sorting the links.
-    pub fn bridges(
-        mut self,
-        size: &dyn Fn(u32) -> u64,
-    ) -> Result<(Vec<Bridge>, Components), Error> {
+    pub fn bridges(mut self, size: &dyn Fn(u32) -> u64) -> Result<(Vec<Bridge>, Components)> {
         self.links.sort_unstable_by_key(|link| (link.a, link.b));
         let mut bridges = Graph::of(&self.links)?.search(&self.links, size)?;
         bridges.sort_unstable_by_key(|bridge| (bridge.link.a, bridge.link.b));
@@ -73,7 +70,7 @@ struct Graph {
 }
 
 impl Graph {
-    fn of(links: &[Pair]) -> Result<Self, Error> {
+    fn of(links: &[Pair]) -> Result<Self> {
         let mut documents = memory::collect(links.iter().flat_map(|link| [link.a, link.b]))?;
         documents.sort_unstable();
         documents.dedup();
@@ -98,7 +95,7 @@ impl Graph {
     }
 
     /// The bridges, by a search that goes depth first, without recursion: a chain may be long.
-    fn search(&self, links: &[Pair], size: &dyn Fn(u32) -> u64) -> Result<Vec<Bridge>, Error> {
+    fn search(&self, links: &[Pair], size: &dyn Fn(u32) -> u64) -> Result<Vec<Bridge>> {
         // When each document was reached, from 1; and the earliest that its descendants reach.
         let mut reached = memory::filled(0_u32, self.documents.len())?;
         let mut earliest = memory::filled(0_u32, self.documents.len())?;

@@ -1,7 +1,7 @@
 //! Documents with equal hashes, found by sorting.
 
 use super::collection::Hashes;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::{Keyed, sort_by_key};
 use crate::memory;
 
@@ -40,7 +40,7 @@ pub(super) fn each_bucket<C: Hashes>(
     for part in 0..parts {
         corpus.check_interrupts()?;
         entries.clear();
-        let mut outcome: Result<(), Error> = Ok(());
+        let mut outcome: Result<()> = Ok(());
         corpus.hashes(column, &mut |document, hash| {
             if is_in_part(hash, part, parts) && wanted(document) && outcome.is_ok() {
                 outcome = memory::push(&mut entries, HashEntry { hash, document });

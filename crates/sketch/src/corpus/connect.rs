@@ -5,7 +5,7 @@ use super::collection::{Corpus, LeftOut};
 use super::groups::Components;
 use super::identical::Identical;
 use super::pairs::Pair;
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory;
 
 /// Connected components, and the links that connect them.
@@ -51,7 +51,7 @@ pub fn connect<C: Corpus>(
 }
 
 /// A bucket by component, in order of first occurrence.
-fn parts(bucket: &[u32], components: &mut Components) -> Result<Vec<Vec<u32>>, Error> {
+fn parts(bucket: &[u32], components: &mut Components) -> Result<Vec<Vec<u32>>> {
     let mut by_root =
         memory::collect(bucket.iter().map(|&document| (components.find(document), document)))?;
     by_root.sort_unstable();

@@ -2,7 +2,7 @@
 
 use super::buckets::{HashEntry, each_bucket, is_in_part};
 use super::collection::Hashes;
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory;
 use crate::pipeline::Crew;
 
@@ -89,7 +89,7 @@ impl Runs {
 }
 
 /// For each entry that is not the first one with its hash, the first one's document and its own.
-fn shared(entries: &[HashEntry]) -> Result<Vec<(u32, u32)>, Error> {
+fn shared(entries: &[HashEntry]) -> Result<Vec<(u32, u32)>> {
     let mut shared = Vec::new();
     let size = (2 * entries.len()).next_power_of_two();
     // The numbers of first entries, from 1.
@@ -130,7 +130,7 @@ pub struct Components {
 
 impl Components {
     /// `documents` components of one document each.
-    pub fn new(documents: u32) -> Result<Self, Error> {
+    pub fn new(documents: u32) -> Result<Self> {
         Ok(Self { parents: memory::collect(0..documents)? })
     }
 

@@ -6,7 +6,7 @@ use ahash::RandomState;
 
 use super::collection::{Corpus, LeftOut};
 use super::pairs::Pair;
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory;
 
 /// Takes `documents` in their order: one that is similar to an earlier leader belongs to the first such leader, any
@@ -65,7 +65,7 @@ struct Leaders {
 }
 
 impl Leaders {
-    fn add(&mut self, document: u32, bands: &[u64]) -> Result<(), Error> {
+    fn add(&mut self, document: u32, bands: &[u64]) -> Result<()> {
         let number = self.documents.len() as u32;
         memory::push(&mut self.documents, document)?;
         for band in bands.iter().copied().enumerate() {
@@ -77,7 +77,7 @@ impl Leaders {
     }
 
     /// The numbers of the leaders that share one of `bands`, ascending.
-    fn sharing(&self, bands: &[u64]) -> Result<Vec<u32>, Error> {
+    fn sharing(&self, bands: &[u64]) -> Result<Vec<u32>> {
         let mut found = Vec::new();
         let bands = bands.iter().copied().enumerate();
         for mut entry in bands.filter_map(|band| self.last.get(&band).copied()) {

@@ -3,7 +3,7 @@
 use super::buckets::each_bucket;
 use super::collection::{Corpus, Hashes, LeftOut};
 use super::identical::Identical;
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory;
 
 /// Two documents and their similarity.
@@ -98,7 +98,7 @@ struct Sides {
 }
 
 impl Sides {
-    fn split(&mut self, bucket: &[u32], side: &dyn Fn(u32) -> PairSide) -> Result<(), Error> {
+    fn split(&mut self, bucket: &[u32], side: &dyn Fn(u32) -> PairSide) -> Result<()> {
         self.left.clear();
         self.right.clear();
         for &document in bucket {

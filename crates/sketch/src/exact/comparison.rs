@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::overlap::Overlap;
 use super::shingle_set::ShingleSet;
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::{sort_by, xxh3};
 use crate::limits::Check;
 use crate::memory;
@@ -39,13 +39,7 @@ pub struct Comparison {
 impl Comparison {
     /// Compares two texts, with at most `examples` parts of each kind. Passages are of 16 characters or more; in
     /// short texts of a quarter of the shorter one.
-    pub fn new(
-        config: &Config,
-        a: &str,
-        b: &str,
-        examples: usize,
-        check: Check,
-    ) -> Result<Self, Error> {
+    pub fn new(config: &Config, a: &str, b: &str, examples: usize, check: Check) -> Result<Self> {
         let shingles = &config.with_scheme(Scheme::Fss);
         let set_a = ShingleSet::from_text(shingles, a, check)?;
         let overlap = set_a.overlap(&ShingleSet::from_text(shingles, b, check)?, check);
@@ -75,7 +69,7 @@ struct WordGaps<'a> {
 }
 
 impl<'a> WordGaps<'a> {
-    fn of(characters: &'a Characters, runs: &[Run]) -> Result<Self, Error> {
+    fn of(characters: &'a Characters, runs: &[Run]) -> Result<Self> {
         let gaps = memory::collect(gaps(runs, characters.len()))?;
         Ok(Self { text: characters.text(), gaps })
     }
@@ -85,8 +79,8 @@ impl<'a> WordGaps<'a> {
     fn each(
         &self,
         check: Check,
-        f: &mut dyn FnMut(Range<usize>, u64, bool) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        f: &mut dyn FnMut(Range<usize>, u64, bool) -> Result<()>,
+    ) -> Result<()> {
         let mut at = 0;
         let mut gaps = self.gaps.iter().peekable();
         for piece in short_pieces(self.text) {
@@ -106,7 +100,7 @@ impl<'a> WordGaps<'a> {
 
     /// The runs of words in the gaps that the gaps of the other text do not have. A run of which the other text has all
     /// words anywhere is left out.
-    fn apart(&self, other: &WordGaps, check: Check) -> Result<Vec<Range<usize>>, Error> {
+    fn apart(&self, other: &WordGaps, check: Check) -> Result<Vec<Range<usize>>> {
         if self.gaps.is_empty() {
             return Ok(Vec::new());
         }
@@ -167,7 +161,7 @@ struct ShownText<'a> {
 }
 
 impl<'a> ShownText<'a> {
-    fn of(text: &'a str, characters: &'a Characters) -> Result<Self, Error> {
+    fn of(text: &'a str, characters: &'a Characters) -> Result<Self> {
         Ok(Self { text, characters, offsets: CharacterOffsets::of(text)? })
     }
 
@@ -177,7 +171,7 @@ impl<'a> ShownText<'a> {
         ranges: impl Iterator<Item = Range<usize>>,
         count: usize,
         check: Check,
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<Vec<String>> {
         let mut longest: Vec<(Range<usize>, &str)> = Vec::new();
         for (n, range) in ranges.enumerate() {
             if n % 4096 == 0 {

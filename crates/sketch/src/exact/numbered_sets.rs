@@ -10,7 +10,7 @@
 use hashbrown::HashTable;
 
 use super::shingle_set::add_to_hash;
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory;
 use crate::simd::Level;
 
@@ -120,7 +120,7 @@ impl NumberedSets {
 
     /// Adds the set of a document, by its hashes in any order and with any repeats; they must be as many as
     /// [`Self::can_hold`] allows. If there is no room, all others are forgotten first.
-    pub fn add(&mut self, document: u32, hashes: &[u64]) -> Result<(), Error> {
+    pub fn add(&mut self, document: u32, hashes: &[u64]) -> Result<()> {
         if !self.has_room(hashes.len()) {
             self.forget();
         }
@@ -153,7 +153,7 @@ impl NumberedSets {
     }
 
     /// Makes room for the set of a document of so many hashes.
-    fn reserve(&mut self, document: u32, hashes: usize) -> Result<(), Error> {
+    fn reserve(&mut self, document: u32, hashes: usize) -> Result<()> {
         let Self { numbers, hashes: known, .. } = self;
         let needed = known.len() + hashes;
         if needed > numbers.capacity() {
@@ -251,7 +251,7 @@ impl NumberedSets {
 }
 
 /// Makes room for more values, but not for more than `most`.
-fn grow<T>(vec: &mut Vec<T>, additional: usize, most: usize) -> Result<(), Error> {
+fn grow<T>(vec: &mut Vec<T>, additional: usize, most: usize) -> Result<()> {
     let needed = vec.len() + additional;
     if needed > vec.capacity() {
         let capacity = most.min(2 * vec.capacity()).max(needed);

@@ -7,7 +7,7 @@ use ahash::AHashMap;
 use super::overlap::Overlap;
 use super::shingle_set::ShingleSet;
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::limits::Check;
 use crate::memory;
 use crate::scheme::Scheme;
@@ -79,7 +79,7 @@ pub fn overlap_of_texts<E: From<Error>>(
 struct Counts(AHashMap<u64, [u32; 2]>);
 
 impl Counts {
-    fn add(&mut self, text: usize, hashes: &[u64]) -> Result<(), Error> {
+    fn add(&mut self, text: usize, hashes: &[u64]) -> Result<()> {
         self.0.try_reserve(hashes.len()).map_err(|_| memory::refused::<u64>(BLOCK))?;
         for &hash in hashes {
             self.0.entry(hash).or_insert([0; 2])[text] += 1;
@@ -110,7 +110,7 @@ struct HashPart {
 }
 
 impl HashParts {
-    fn new(bits: u32) -> Result<Self, Error> {
+    fn new(bits: u32) -> Result<Self> {
         let mut parts = memory::with_capacity(1 << bits)?;
         for _ in 0..1 << bits {
             parts.push(HashPart { open: memory::with_capacity(BLOCK)?, aside: Vec::new() });
@@ -164,7 +164,7 @@ impl HashParts {
         part: usize,
         block: &mut [u64],
         blocks: &mut dyn Blocks<E>,
-        visit: &mut dyn FnMut(&[u64]) -> Result<(), Error>,
+        visit: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<(), E> {
         let HashPart { open, aside } = &self.parts[part];
         for &number in aside {

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use super::shingle_set::ShingleSet;
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::mix::GOLDEN;
 use crate::limits::Check;
 use crate::memory;
@@ -41,7 +41,7 @@ pub struct PreparedSet {
 
 impl PreparedSet {
     /// Prepares a set.
-    pub fn new(set: &ShingleSet) -> Result<Self, Error> {
+    pub fn new(set: &ShingleSet) -> Result<Self> {
         let mut members = Table::with_room(set.len())?;
         set.iter().for_each(|hash| {
             members.insert(hash, FIRST_STAMP);
@@ -51,7 +51,7 @@ impl PreparedSet {
     }
 
     /// Prepares the shingles of a text.
-    pub fn from_text(config: &Config, text: &str, check: Check) -> Result<Self, Error> {
+    pub fn from_text(config: &Config, text: &str, check: Check) -> Result<Self> {
         Self::new(&ShingleSet::from_text(config, text, check)?)
     }
 
@@ -79,7 +79,7 @@ impl PreparedSet {
         text: &str,
         threshold: f64,
         check: Check,
-    ) -> Result<Option<f64>, Error> {
+    ) -> Result<Option<f64>> {
         let text = normalize_text(config, text, check)?;
         let config = &config.with_scheme(Scheme::Fss);
         let level = Level::best();
@@ -105,14 +105,14 @@ impl PreparedSet {
         hashes: &[u64],
         threshold: f64,
         check: Check,
-    ) -> Result<Option<f64>, Error> {
+    ) -> Result<Option<f64>> {
         let Some(mut count) = self.start(hashes.len(), threshold)? else { return Ok(None) };
         self.pass_all(hashes, &mut count, check);
         Ok(count.jaccard(self.len, threshold))
     }
 
     /// Starts a candidate of at most `most` elements; `None` if it has too few.
-    fn start(&mut self, most: usize, threshold: f64) -> Result<Option<Count>, Error> {
+    fn start(&mut self, most: usize, threshold: f64) -> Result<Option<Count>> {
         let len = self.len as f64;
         if self.len == 0 || (most as f64) < threshold * len * (1.0 - ROUNDING) {
             return Ok(None);
@@ -189,7 +189,7 @@ struct Table {
 }
 
 impl Table {
-    fn with_room(count: usize) -> Result<Self, Error> {
+    fn with_room(count: usize) -> Result<Self> {
         let places = (4 * count).next_power_of_two().max(4);
         let shift = u64::BITS - places.ilog2();
         Ok(Self { places: memory::filled((0, 0), places)?, shift })

@@ -2,7 +2,7 @@
 //! gets a confidence interval.
 
 use super::shingle_set::ShingleSet;
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory;
 
 /// A sample of documents, to be compared exactly with every document there is.
@@ -16,7 +16,7 @@ pub struct ExactSample {
 
 impl ExactSample {
     /// Adds a document; they are numbered from 0.
-    pub fn push(&mut self, set: ShingleSet) -> Result<(), Error> {
+    pub fn push(&mut self, set: ShingleSet) -> Result<()> {
         self.shingles += set.len();
         let document = self.sets.len() as u32;
         memory::push(&mut self.sets, (set, document))?;

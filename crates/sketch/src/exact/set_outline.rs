@@ -8,7 +8,7 @@
 //! A large set has a wide outline. Widths are powers of two, and the low bits of a hash choose its bit. So a wide
 //! outline is compared with a narrow one by laying its parts upon each other.
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::count_distinct;
 use crate::limits::Check;
 use crate::memory;
@@ -47,7 +47,7 @@ pub struct SetOutline {
 
 impl SetOutline {
     /// The numbers of words for outlines of sets of about so many elements each, in about `memory` bytes for all.
-    pub fn widths(elements: &[usize], memory: usize) -> Result<Vec<usize>, Error> {
+    pub fn widths(elements: &[usize], memory: usize) -> Result<Vec<usize>> {
         let words = |bits: usize| {
             // Of `bits` for 64 elements.
             elements.iter().map(move |elements| {
@@ -65,14 +65,14 @@ impl SetOutline {
 
     /// Draws the outline of a set of less than 2^32 elements, by their hashes in any order and with any repeats; they
     /// may be in another order afterwards. `words` is a power of two.
-    pub fn of(hashes: &mut [u64], words: usize, check: Check) -> Result<Self, Error> {
+    pub fn of(hashes: &mut [u64], words: usize, check: Check) -> Result<Self> {
         let elements = count_distinct(hashes, check)? as u32;
         Ok(Self { least: elements, most: elements, ..Self::about(hashes, words)? })
     }
 
     /// The same in a fifth of the time: the number of elements is not counted, so that outlines of sets with many
     /// repeats rule out less.
-    pub fn about(hashes: &[u64], words: usize) -> Result<Self, Error> {
+    pub fn about(hashes: &[u64], words: usize) -> Result<Self> {
         let mut outline =
             Self { words: memory::filled(0, words)?, least: 0, most: hashes.len() as u32 };
         for &hash in hashes {

@@ -2,7 +2,7 @@
 
 use super::overlap::Overlap;
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by_key;
 use crate::limits::Check;
@@ -29,7 +29,7 @@ pub struct ShingleSet(Vec<u64>);
 impl ShingleSet {
     /// The shingles of a text; see [`shingle_hashes`]. Their hashes have 64
     /// bits even if the scheme of `config` hashes to 32.
-    pub fn from_text(config: &Config, text: &str, check: Check) -> Result<Self, Error> {
+    pub fn from_text(config: &Config, text: &str, check: Check) -> Result<Self> {
         let mut hashes = Vec::new();
         shingle_hashes(&config.with_scheme(Scheme::Fss), text, &mut hashes, check)?;
         Ok(Self::from_hashes(hashes, check))

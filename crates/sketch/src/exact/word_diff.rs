@@ -9,7 +9,7 @@ use ahash::RandomState;
 use imara_diff::{Algorithm, Diff, Token};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::hash::mix::GOLDEN;
 use crate::hash::sort_by;
 use crate::limits::{Check, MAX_DIFF_WORDS};
@@ -109,7 +109,7 @@ impl<'a> Vocabulary<'a> {
         Self { normalization, of_written: HashMap::default(), of_normalized: HashMap::default() }
     }
 
-    fn words(&mut self, text: &'a str, check: Check) -> Result<WordTokens, Error> {
+    fn words(&mut self, text: &'a str, check: Check) -> Result<WordTokens> {
         let mut words = WordTokens { tokens: Vec::new(), starts: Vec::new() };
         for (place, piece) in text.split_word_bound_indices() {
             if words.tokens.len().is_multiple_of(STRETCH) {
@@ -127,7 +127,7 @@ impl<'a> Vocabulary<'a> {
         Ok(words)
     }
 
-    fn number(&mut self, word: &'a str, check: Check) -> Result<u32, Error> {
+    fn number(&mut self, word: &'a str, check: Check) -> Result<u32> {
         if let Some(number) = self.of_written.get(word) {
             return Ok(*number);
         }
@@ -182,7 +182,7 @@ impl Changes {
 /// deep as they are long, and cannot be interrupted. Longer ones are first cut at anchors: windows of tokens that both
 /// have, each once, as many of them as are in the same order. Without any, they are cut at even distances. So the
 /// answer depends on the sequences alone.
-fn changes(a: &[u32], b: &[u32], distinct: usize, check: Check) -> Result<Changes, Error> {
+fn changes(a: &[u32], b: &[u32], distinct: usize, check: Check) -> Result<Changes> {
     let mut comparison = TokenComparison {
         a,
         b,
@@ -213,7 +213,7 @@ struct TokenComparison<'a> {
 
 impl TokenComparison<'_> {
     /// Compares two ranges, which are cut at anchors up to `depth` times.
-    fn compare(&mut self, a: Range<usize>, b: Range<usize>, depth: usize) -> Result<(), Error> {
+    fn compare(&mut self, a: Range<usize>, b: Range<usize>, depth: usize) -> Result<()> {
         (self.check)();
         let (tokens_a, tokens_b) = (&self.a[a.clone()], &self.b[b.clone()]);
         let same = |(a, b): &(&u32, &u32)| a == b;
@@ -243,7 +243,7 @@ impl TokenComparison<'_> {
     }
 
     /// Compares ranges that have no anchors, cut at even distances.
-    fn even_pieces(&mut self, a: &Range<usize>, b: &Range<usize>) -> Result<(), Error> {
+    fn even_pieces(&mut self, a: &Range<usize>, b: &Range<usize>) -> Result<()> {
         let count = (a.len() + b.len()).div_ceil(PIECE);
         let part = |of: &Range<usize>, n| {
             of.start + of.len() * n / count..of.start + of.len() * (n + 1) / count
@@ -252,7 +252,7 @@ impl TokenComparison<'_> {
     }
 
     /// Compares two ranges, of which both are short, or one is empty.
-    fn piece(&mut self, a: Range<usize>, b: Range<usize>) -> Result<(), Error> {
+    fn piece(&mut self, a: Range<usize>, b: Range<usize>) -> Result<()> {
         let (removed, added) = (&mut self.changes.removed, &mut self.changes.added);
         if a.is_empty() || b.is_empty() {
             removed[a].fill(true);
@@ -290,7 +290,7 @@ impl TokenComparison<'_> {
         &mut self,
         a: &Range<usize>,
         b: &Range<usize>,
-    ) -> Result<(usize, Vec<(usize, usize)>), Error> {
+    ) -> Result<(usize, Vec<(usize, usize)>)> {
         let mut best = (0, Vec::new());
         for width in WIDTHS {
             let found = self.windows_of_both(a, b, width)?;
@@ -308,7 +308,7 @@ impl TokenComparison<'_> {
         a: &Range<usize>,
         b: &Range<usize>,
         width: usize,
-    ) -> Result<Vec<(usize, usize)>, Error> {
+    ) -> Result<Vec<(usize, usize)>> {
         /// The place of a window in each range.
         #[derive(Default)]
         struct Places([Option<u32>; 2]);
@@ -348,7 +348,7 @@ impl TokenComparison<'_> {
 }
 
 /// As many pairs as possible whose second numbers ascend, of pairs whose first ones do: patience sorting.
-fn in_order(pairs: &[(usize, usize)], check: Check) -> Result<Vec<(usize, usize)>, Error> {
+fn in_order(pairs: &[(usize, usize)], check: Check) -> Result<Vec<(usize, usize)>> {
     // The last pair of the best run of each length, and the pair before each.
     let mut ends: Vec<usize> = Vec::new();
     let mut before = memory::with_capacity(pairs.len())?;

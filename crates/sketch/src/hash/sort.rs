@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::limits::Check;
 use crate::memory;
 
@@ -171,7 +171,7 @@ fn distribute<T: Copy>(
 const MANY: usize = 1 << 16;
 
 /// The number of distinct hashes, which may change their order. A table takes a quarter of the time of sorting.
-pub(crate) fn count_distinct(hashes: &mut [u64], check: Check) -> Result<usize, Error> {
+pub(crate) fn count_distinct(hashes: &mut [u64], check: Check) -> Result<usize> {
     check();
     if hashes.len() > MANY {
         sort_by_key(hashes, check);

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::characters::Characters;
 use super::winnow::{Fingerprints, Stretch};
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::sort_by_key;
 use crate::limits::Check;
 use crate::memory;
@@ -47,7 +47,7 @@ impl Bound {
         min_match: usize,
         t: usize,
         check: Check,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let stretches = Fingerprints::new()?.stretches(passage, t, check)?;
         let mut entries = memory::collect(stretches.iter().map(|stretch| stretch.entry))?;
         sort_by_key(&mut entries, check);
@@ -75,10 +75,7 @@ impl Bound {
 
     /// The cheapest entries, by their places in [`Self::entries`], of which every text that has enough of the passage
     /// has one. `cost` is `None` for an entry that cannot be asked for; `None` if it takes such entries.
-    pub fn cheapest(
-        &self,
-        cost: impl Fn(usize) -> Option<u64>,
-    ) -> Result<Option<Vec<usize>>, Error> {
+    pub fn cheapest(&self, cost: impl Fn(usize) -> Option<u64>) -> Result<Option<Vec<usize>>> {
         let mut least: Option<(u64, Range<usize>)> = None;
         let mut costs = memory::filled(0_u64, self.stretches.len() + 1)?;
         let mut refused = memory::filled(0_u32, self.stretches.len() + 1)?;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::limits::Check;
 use crate::memory;
 use crate::text::{Normalization, Origins};
@@ -25,22 +25,18 @@ pub(super) enum Units<'a> {
 
 impl<'a> Characters<'a> {
     /// The characters of `text` under `normalization`, whose steps on tokens do not count.
-    pub fn of(normalization: &Normalization, text: &'a str, check: Check) -> Result<Self, Error> {
+    pub fn of(normalization: &Normalization, text: &'a str, check: Check) -> Result<Self> {
         let text = normalization.normalize(text, check)?;
         Self::read(text, Origins::default(), check)
     }
 
     /// The same, so that [`Self::original`] can be asked where they come from.
-    pub fn with_places(
-        normalization: &Normalization,
-        text: &'a str,
-        check: Check,
-    ) -> Result<Self, Error> {
+    pub fn with_places(normalization: &Normalization, text: &'a str, check: Check) -> Result<Self> {
         let (text, places) = normalization.normalize_with_places(text, check)?;
         Self::read(text, places, check)
     }
 
-    fn read(text: Cow<'a, str>, places: Origins, check: Check) -> Result<Self, Error> {
+    fn read(text: Cow<'a, str>, places: Origins, check: Check) -> Result<Self> {
         /// Bytes between two calls of `check`.
         const PIECE: usize = 64 * 1024;
         let mut wide = None;
@@ -59,7 +55,7 @@ impl<'a> Characters<'a> {
     }
 
     /// The same characters, apart from the text that they were read from.
-    pub fn into_owned(self) -> Result<Characters<'static>, Error> {
+    pub fn into_owned(self) -> Result<Characters<'static>> {
         let text = match self.text {
             Cow::Borrowed(text) => memory::owned(text)?,
             Cow::Owned(text) => text,
@@ -165,7 +161,7 @@ const EACH: usize = 64;
 
 impl<'a> CharacterOffsets<'a> {
     /// Those of `text`, which has less than 4 GiB.
-    pub fn of(text: &'a str) -> Result<Self, Error> {
+    pub fn of(text: &'a str) -> Result<Self> {
         let mut some = Vec::new();
         if !text.is_ascii() {
             let starts = text.char_indices().step_by(EACH).map(|(at, _)| at as u32);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory;
 
 /// Neighbouring characters of a text that enough documents have.
@@ -33,7 +33,7 @@ impl CommonRuns {
     }
 
     /// Adds the window at a place, behind those before, which so many documents have.
-    pub fn push(&mut self, place: usize, documents: u32) -> Result<(), Error> {
+    pub fn push(&mut self, place: usize, documents: u32) -> Result<()> {
         let before = std::mem::replace(&mut self.before, documents);
         let is_alike = documents < before.saturating_mul(2) && before < documents.saturating_mul(2);
         match self.runs.last_mut() {
@@ -50,7 +50,7 @@ impl CommonRuns {
     }
 
     /// Marks the window at a place, behind those before, as one that is listed.
-    pub fn mark(&mut self, place: usize) -> Result<(), Error> {
+    pub fn mark(&mut self, place: usize) -> Result<()> {
         let before = place.max(self.listed.len());
         memory::resize(&mut self.listed, before, false)?;
         memory::resize(&mut self.listed, place + self.min_match, true)
@@ -64,7 +64,7 @@ impl CommonRuns {
 
     /// The runs that are worth to be listed, in order: those that most documents have first, each if it has `min_match`
     /// characters that are not listed yet. So what some documents happen to have next to a passage is not listed.
-    pub fn unlisted(self) -> Result<Vec<CommonRun>, Error> {
+    pub fn unlisted(self) -> Result<Vec<CommonRun>> {
         let Self { min_match, mut runs, mut listed, .. } = self;
         let end = runs.last().map_or(0, |last| last.range.end);
         memory::resize(&mut listed, end, false)?;

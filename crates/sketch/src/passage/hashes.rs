@@ -5,7 +5,7 @@
 //! give the same values, and minima of them are stored: they never change.
 
 use super::characters::CodePoint;
-use crate::error::Error;
+use crate::error::Result;
 use crate::limits::{Check, MAX_MIN_MATCH};
 use crate::memory;
 use crate::simd::Level;
@@ -37,7 +37,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    pub(super) fn new(level: Level) -> Result<Self, Error> {
+    pub(super) fn new(level: Level) -> Result<Self> {
         let size = BLOCK + 2 * MAX_MIN_MATCH;
         Ok(Self { level, x: memory::filled(0, size)?, y: memory::filled(0, size)? })
     }

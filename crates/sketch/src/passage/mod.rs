@@ -42,7 +42,7 @@ pub use runs::{Run, covered, shared_runs};
 pub use sought::Sought;
 pub use winnow::{Fingerprints, Stretch, gram_length};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::limits::{MAX_MIN_MATCH, MIN_MIN_MATCH};
 use crate::text::Normalization;
 
@@ -50,7 +50,7 @@ use crate::text::Normalization;
 ///
 /// # Errors
 /// [`Error::MinMatch`].
-pub fn valid_min_match(min_match: i64) -> Result<usize, Error> {
+pub fn valid_min_match(min_match: i64) -> Result<usize> {
     usize::try_from(min_match)
         .ok()
         .filter(|valid| (MIN_MIN_MATCH..=MAX_MIN_MATCH).contains(valid))
@@ -61,7 +61,7 @@ pub fn valid_min_match(min_match: i64) -> Result<usize, Error> {
 ///
 /// # Errors
 /// [`Error::PassageTokens`] if a step drops tokens, or that of reading them.
-pub fn valid_normalization(steps: &str) -> Result<Normalization, Error> {
+pub fn valid_normalization(steps: &str) -> Result<Normalization> {
     let normalization: Normalization = steps.parse()?;
     match normalization.drops_tokens() {
         true => Err(Error::PassageTokens),
@@ -73,6 +73,6 @@ pub fn valid_normalization(steps: &str) -> Result<Normalization, Error> {
 ///
 /// # Errors
 /// [`Error::Coverage`] unless it is above 0 and at most 1.
-pub fn valid_coverage(coverage: f64) -> Result<f64, Error> {
+pub fn valid_coverage(coverage: f64) -> Result<f64> {
     if coverage > 0.0 && coverage <= 1.0 { Ok(coverage) } else { Err(Error::Coverage(coverage)) }
 }

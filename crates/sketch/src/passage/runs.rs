@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::characters::{Characters, CodePoint, Units, common, common_back, same};
 use super::hashes::{BLOCK, Scratch, each_hash, hash};
-use crate::error::Error;
+use crate::error::Result;
 use crate::limits::Check;
 use crate::memory;
 use crate::simd::Level;
@@ -31,7 +31,7 @@ impl Run {
     }
 
     /// The parts of it whose windows of `t` characters of the first text are not among these, which are in order.
-    pub fn without(self, windows: &[Range<usize>], t: usize) -> Result<Vec<Self>, Error> {
+    pub fn without(self, windows: &[Range<usize>], t: usize) -> Result<Vec<Self>> {
         let (mut parts, mut from, end) = (Vec::new(), self.a, self.end() - t + 1);
         let near = windows.partition_point(|windows| windows.end <= from);
         let behind = end..end;
@@ -61,7 +61,7 @@ pub fn shared_runs(
     b: &Characters,
     min_match: usize,
     check: Check,
-) -> Result<Vec<Run>, Error> {
+) -> Result<Vec<Run>> {
     let t = min_match.min(a.len());
     if t == 0 || b.len() < t {
         return Ok(Vec::new());
@@ -96,7 +96,7 @@ struct Anchors {
 }
 
 impl Anchors {
-    fn new<U: CodePoint>(b: &[U], t: usize, check: Check) -> Result<Self, Error> {
+    fn new<U: CodePoint>(b: &[U], t: usize, check: Check) -> Result<Self> {
         let k = (t * 3 / 4).clamp(1, 64);
         let stride = t - k + 1;
         let count = (b.len() - k) / stride + 1;
@@ -142,7 +142,7 @@ pub(super) struct Filter(Vec<u64>);
 
 impl Filter {
     /// With `bits` bits, a power of two.
-    pub(super) fn new(bits: usize) -> Result<Self, Error> {
+    pub(super) fn new(bits: usize) -> Result<Self> {
         Ok(Self(memory::filled(0, bits.div_ceil(64))?))
     }
 
@@ -163,12 +163,7 @@ impl Filter {
     }
 }
 
-fn runs<U: CodePoint, V: CodePoint>(
-    a: &[U],
-    b: &[V],
-    t: usize,
-    check: Check,
-) -> Result<Vec<Run>, Error> {
+fn runs<U: CodePoint, V: CodePoint>(a: &[U], b: &[V], t: usize, check: Check) -> Result<Vec<Run>> {
     let anchors = Anchors::new(b, t, check)?;
     let mut walk = Walk {
         a,
@@ -206,7 +201,7 @@ struct Walk<'a, U, V> {
 }
 
 impl<U: CodePoint, V: CodePoint> Walk<'_, U, V> {
-    fn all(&mut self, check: Check) -> Result<(), Error> {
+    fn all(&mut self, check: Check) -> Result<()> {
         let (t, k, grams) = (self.t, self.anchors.k, self.a.len() - self.anchors.k + 1);
         let windows = self.a.len() - t + 1;
         let mut here = memory::with_capacity(PLACES)?;
@@ -245,7 +240,7 @@ impl<U: CodePoint, V: CodePoint> Walk<'_, U, V> {
         hash: u64,
         duty: Range<usize>,
         here: &mut Vec<Run>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let (a, b, t, anchors) = (self.a, self.b, self.t, self.anchors);
         let k = anchors.k;
         // Beyond what is known, later grams see to it.
@@ -278,7 +273,7 @@ impl<U: CodePoint, V: CodePoint> Walk<'_, U, V> {
     }
 
     /// Keeps what is needed of the runs through one gram.
-    fn keep(&mut self, here: &mut [Run]) -> Result<(), Error> {
+    fn keep(&mut self, here: &mut [Run]) -> Result<()> {
         if here.is_empty() {
             return Ok(());
         }
@@ -300,7 +295,7 @@ impl<U: CodePoint, V: CodePoint> Walk<'_, U, V> {
     }
 
     /// Looks up windows of `a` with too many places to try, by the hash of the whole window.
-    fn look_up(&mut self, open: &[Range<usize>], check: Check) -> Result<(), Error> {
+    fn look_up(&mut self, open: &[Range<usize>], check: Check) -> Result<()> {
         let Self { a, b, t, ref mut scratch, ref mut found, .. } = *self;
         let count: usize = open.iter().map(Range::len).sum();
         let mut classes = Classes::new(count)?;
@@ -357,7 +352,7 @@ impl<U: CodePoint, V: CodePoint> Walk<'_, U, V> {
 }
 
 /// The windows of `hard` that no run has.
-fn uncovered(found: &[Run], hard: &[Range<usize>], t: usize) -> Result<Vec<Range<usize>>, Error> {
+fn uncovered(found: &[Run], hard: &[Range<usize>], t: usize) -> Result<Vec<Range<usize>>> {
     let mut open: Vec<Range<usize>> = Vec::new();
     let mut next = 0;
     for hard in hard {
@@ -386,7 +381,7 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    pub(super) fn new(count: usize) -> Result<Self, Error> {
+    pub(super) fn new(count: usize) -> Result<Self> {
         let slots = memory::filled(NONE, (2 * count).next_power_of_two())?;
         Ok(Self { slots, first: memory::with_capacity(count)? })
     }
@@ -423,7 +418,7 @@ impl Classes {
 }
 
 /// As few runs as have the windows of all, in their order.
-fn cover(found: &mut [Run], t: usize) -> Result<Vec<Run>, Error> {
+fn cover(found: &mut [Run], t: usize) -> Result<Vec<Run>> {
     found.sort_unstable_by_key(|run| (run.a, std::cmp::Reverse(run.length), run.b));
     let mut kept: Vec<Run> = Vec::new();
     let mut rest = found.iter().peekable();

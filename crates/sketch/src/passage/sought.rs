@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::characters::{Characters, CodePoint, Units, common, same};
 use super::hashes::{BLOCK, Scratch, each_hash, hash};
 use super::runs::{Classes, Filter};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::limits::Check;
 use crate::memory;
 use crate::simd::Level;
@@ -31,7 +31,7 @@ struct Windows {
 
 impl<'a> Sought<'a> {
     /// Prepares a passage.
-    pub fn new(passage: Characters<'a>, min_match: usize, check: Check) -> Result<Self, Error> {
+    pub fn new(passage: Characters<'a>, min_match: usize, check: Check) -> Result<Self> {
         let t = min_match.min(passage.len());
         let windows = match passage.units() {
             Units::Bytes(text) => Windows::of(text, t, check)?,
@@ -47,7 +47,7 @@ impl<'a> Sought<'a> {
     }
 
     /// The number of characters of the passage that lie in windows that `body` has.
-    pub fn covered(&mut self, body: &Characters, check: Check) -> Result<usize, Error> {
+    pub fn covered(&mut self, body: &Characters, check: Check) -> Result<usize> {
         let Self { passage, windows } = self;
         let t = windows.t;
         if t == 0 || body.len() < t {
@@ -71,7 +71,7 @@ impl<'a> Sought<'a> {
 }
 
 impl Windows {
-    fn of<U: CodePoint>(text: &[U], t: usize, check: Check) -> Result<Self, Error> {
+    fn of<U: CodePoint>(text: &[U], t: usize, check: Check) -> Result<Self> {
         let k = t.div_ceil(2).clamp(1, 16);
         let grams = 0..(text.len() + 1).saturating_sub(k);
         let windows = if t == 0 { 0 } else { text.len() - t + 1 };
@@ -93,12 +93,7 @@ impl Windows {
     }
 
     /// Sees which classes of `a`, the passage, `b` has.
-    fn see<U: CodePoint, V: CodePoint>(
-        &mut self,
-        a: &[U],
-        b: &[V],
-        check: Check,
-    ) -> Result<(), Error> {
+    fn see<U: CodePoint, V: CodePoint>(&mut self, a: &[U], b: &[V], check: Check) -> Result<()> {
         self.seen.fill(false);
         let (t, k) = (self.t, self.k);
         let (stride, windows) = (t - k + 1, b.len() - t + 1);
@@ -138,7 +133,7 @@ impl Windows {
         region: Range<usize>,
         left: &mut usize,
         check: Check,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let Self { t, classes, class, seen, scratch, .. } = self;
         let t = *t;
         // Behind a window that both have, most have the next ones, too: comparing is quicker than looking up.

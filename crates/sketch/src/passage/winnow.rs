@@ -3,7 +3,7 @@
 
 use super::characters::{Characters, CodePoint, Units};
 use super::hashes::{BLOCK, Scratch, each_hash};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::hash::mix::fmix64;
 use crate::limits::Check;
 use crate::memory;
@@ -35,12 +35,12 @@ pub struct Fingerprints {
 
 impl Fingerprints {
     /// With the best instructions of the machine.
-    pub fn new() -> Result<Self, Error> {
+    pub fn new() -> Result<Self> {
         Self::with_level(Level::best())
     }
 
     /// With these instructions.
-    pub fn with_level(level: Level) -> Result<Self, Error> {
+    pub fn with_level(level: Level) -> Result<Self> {
         Ok(Self { scratch: Scratch::new(level)? })
     }
 
@@ -52,7 +52,7 @@ impl Fingerprints {
         min_match: usize,
         out: &mut Vec<u64>,
         check: Check,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let mut end = None;
         let each = |_, minima: &[u64]| {
             memory::reserve(out, minima.len())?;
@@ -83,7 +83,7 @@ impl Fingerprints {
         text: &Characters,
         min_match: usize,
         check: Check,
-    ) -> Result<Vec<Stretch>, Error> {
+    ) -> Result<Vec<Stretch>> {
         let mut stretches: Vec<Stretch> = Vec::new();
         let each = |from: usize, minima: &[u64]| {
             for (at, &minimum) in (from..).zip(minima) {
@@ -133,9 +133,9 @@ impl Fingerprints {
         &mut self,
         text: &Characters,
         t: usize,
-        each: impl FnMut(usize, &[u64]) -> Result<(), Error>,
+        each: impl FnMut(usize, &[u64]) -> Result<()>,
         check: Check,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         match text.units() {
             Units::Bytes(text) => self.minima_of(text, t, each, check),
             Units::Wide(text) => self.minima_of(text, t, each, check),
@@ -146,9 +146,9 @@ impl Fingerprints {
         &mut self,
         text: &[U],
         t: usize,
-        mut each: impl FnMut(usize, &[u64]) -> Result<(), Error>,
+        mut each: impl FnMut(usize, &[u64]) -> Result<()>,
         check: Check,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         if text.len() < t || t == 0 {
             return Ok(());
         }

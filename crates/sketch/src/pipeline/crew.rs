@@ -1,7 +1,7 @@
 //! Work on data at hand, part by part: by the caller alone, or by threads as well.
 
 use super::hands::{BatchWork, Setting, hands};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::limits::Check;
 
 /// The threads that compute the parts of something.
@@ -13,7 +13,7 @@ pub enum Crew<'a> {
 }
 
 /// Makes a result of a part. It may be called again with a part that it has begun.
-pub type Compute<'a, P, R> = dyn Fn(&mut P, Check) -> Result<R, Error> + Sync + 'a;
+pub type Compute<'a, P, R> = dyn Fn(&mut P, Check) -> Result<R> + Sync + 'a;
 
 /// Gives the next part, and how many bytes it and its result take.
 pub type Next<'a, P, E> = dyn FnMut() -> Result<Option<(P, usize)>, E> + 'a;
@@ -87,7 +87,7 @@ impl<P: Send, R: Send> BatchWork for Computing<'_, P, R> {
     /// A part, and its result.
     type Batch = (Option<P>, Option<R>);
 
-    fn work(&mut self, (part, result): &mut Self::Batch, check: Check) -> Result<(), Error> {
+    fn work(&mut self, (part, result): &mut Self::Batch, check: Check) -> Result<()> {
         check();
         if let Some(given) = part {
             *result = Some((self.0)(given, check)?);

@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::limits::Check;
 use crate::memory;
 
@@ -35,7 +35,7 @@ pub trait BatchWork: Send {
     ///
     /// # Errors
     /// Whatever is wrong with the batch.
-    fn work(&mut self, batch: &mut Self::Batch, check_interrupts: Check) -> Result<(), Error>;
+    fn work(&mut self, batch: &mut Self::Batch, check_interrupts: Check) -> Result<()>;
 }
 
 /// The setting under which the reader wants its threads.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::texts::{Find, GivenText};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::hash::{Element, ElementHash, sort_by_key};
 use crate::limits::Check;
 use crate::memory;
@@ -39,7 +39,7 @@ pub struct Fingerprinting {
 
 impl Fingerprinting {
     /// Reads texts by `cut`, and keeps them as normalized if `keeps_texts`.
-    pub fn new(cut: PassageCut, keeps_texts: bool) -> Result<Self, Error> {
+    pub fn new(cut: PassageCut, keeps_texts: bool) -> Result<Self> {
         Ok(Self { cut, keeps_texts, fingerprints: Fingerprints::new()?, own: Vec::new() })
     }
 }
@@ -88,12 +88,7 @@ impl Find for Fingerprinting {
         found.normalized.clear();
     }
 
-    fn find(
-        &mut self,
-        given: GivenText,
-        found: &mut Self::Found,
-        check: Check,
-    ) -> Result<(), Error> {
+    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
         let Self { cut, keeps_texts, fingerprints, own } = self;
         let text = Characters::of(&cut.normalization, given.text, check)?;
         own.clear();
@@ -136,7 +131,7 @@ pub struct Windowing {
 
 impl Windowing {
     /// Those whose fingerprint is `frequent` and whose hash is `wanted`.
-    pub fn new(cut: PassageCut, frequent: Test, wanted: Test) -> Result<Self, Error> {
+    pub fn new(cut: PassageCut, frequent: Test, wanted: Test) -> Result<Self> {
         Ok(Self { cut, frequent, wanted, fingerprints: Fingerprints::new()? })
     }
 
@@ -168,12 +163,7 @@ impl Find for Windowing {
         found.clear();
     }
 
-    fn find(
-        &mut self,
-        given: GivenText,
-        found: &mut Self::Found,
-        check: Check,
-    ) -> Result<(), Error> {
+    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
         self.each(given, check, &mut |window| memory::push(found, window))
     }
 }
@@ -188,7 +178,7 @@ pub struct Stripping {
 
 impl Stripping {
     /// Without the windows that `count` knows, which have `frequent` fingerprints.
-    pub fn new(cut: PassageCut, frequent: Test, count: CountOf) -> Result<Self, Error> {
+    pub fn new(cut: PassageCut, frequent: Test, count: CountOf) -> Result<Self> {
         Ok(Self { cut, frequent, count, fingerprints: Fingerprints::new()? })
     }
 }
@@ -221,12 +211,7 @@ impl Find for Stripping {
         found.ends.clear();
     }
 
-    fn find(
-        &mut self,
-        given: GivenText,
-        found: &mut Self::Found,
-        check: Check,
-    ) -> Result<(), Error> {
+    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
         let Self { cut, frequent, count, fingerprints } = self;
         let (original, salt) = (given.text, given.salt);
         let text = Characters::with_places(&cut.normalization, original, check)?;
@@ -289,12 +274,7 @@ impl Find for Asking {
         found.left_out = (0, 0);
     }
 
-    fn find(
-        &mut self,
-        given: GivenText,
-        found: &mut Self::Found,
-        check: Check,
-    ) -> Result<(), Error> {
+    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
         let Self { min_match, coverage, limit } = *self;
         let text = Characters::of(&Normalization::none(), given.text, check)?;
         let bound = Bound::new(&text, coverage, min_match, min_match, check)?;
@@ -362,12 +342,7 @@ impl Find for Containing {
         found.containers.clear();
     }
 
-    fn find(
-        &mut self,
-        given: GivenText,
-        found: &mut Self::Found,
-        check: Check,
-    ) -> Result<(), Error> {
+    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
         let text = Characters::of(&Normalization::none(), given.text, check)?;
         let (Some(_), Some((sought, least))) = (found.contained, &mut self.sought) else {
             found.contained = Some(given.number);
@@ -428,12 +403,7 @@ impl Find for Sharing {
         found.passages.clear();
     }
 
-    fn find(
-        &mut self,
-        given: GivenText,
-        found: &mut Self::Found,
-        check: Check,
-    ) -> Result<(), Error> {
+    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
         let min_match = self.cut.min_match;
         let text = Characters::with_places(&self.cut.normalization, given.text, check)?;
         let (true, Some((first, left_out))) = (found.has_first, &self.first) else {

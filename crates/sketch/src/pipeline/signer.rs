@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::BatchWork;
 use crate::boilerplate::{Boilerplate, Shingled, counted};
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::Result;
 use crate::limits::Check;
 use crate::memory;
 use crate::passage::{Characters, Fingerprints};
@@ -84,7 +84,7 @@ impl SignerBatch {
     }
 
     /// Adds a text.
-    pub fn push_text(&mut self, text: StoredBytes) -> Result<(), Error> {
+    pub fn push_text(&mut self, text: StoredBytes) -> Result<()> {
         memory::extend(&mut self.texts, text.bytes)?;
         let unpacked = if text.packing == Packing::PLAIN { 0 } else { text.size() };
         self.text_bytes += text.bytes.len() + unpacked;
@@ -92,20 +92,20 @@ impl SignerBatch {
     }
 
     /// Adds a set, by the hashes of its elements.
-    pub fn push_elements(&mut self, hashes: &[u64]) -> Result<(), Error> {
+    pub fn push_elements(&mut self, hashes: &[u64]) -> Result<()> {
         memory::extend(&mut self.numbers, hashes)?;
         memory::push(&mut self.documents, DocumentEnd::Elements(self.numbers.len()))
     }
 
     /// Adds a signature, which must be as long as the banding needs; an empty one is left out.
-    pub fn push_signature(&mut self, slots: &[i32]) -> Result<(), Error> {
+    pub fn push_signature(&mut self, slots: &[i32]) -> Result<()> {
         memory::reserve(&mut self.numbers, slots.len())?;
         self.numbers.extend(slots.iter().map(|&slot| slot as u64));
         memory::push(&mut self.documents, DocumentEnd::Signature(self.numbers.len()))
     }
 
     /// Says what does not count of the document that was added last, for a signer that leaves it out.
-    pub fn without(&mut self, boilerplate: Option<Arc<Boilerplate>>) -> Result<(), Error> {
+    pub fn without(&mut self, boilerplate: Option<Arc<Boilerplate>>) -> Result<()> {
         memory::push(&mut self.boilerplates, boilerplate)
     }
 
@@ -209,7 +209,7 @@ impl Signer {
     }
 
     /// Makes the fingerprints of passages of `min_match` characters instead of band hashes.
-    pub fn of_passages(self, min_match: usize) -> Result<Self, Error> {
+    pub fn of_passages(self, min_match: usize) -> Result<Self> {
         let passages =
             Passages { min_match, fingerprints: Fingerprints::new()?, found: Vec::new() };
         Ok(Self { passages: Some(passages), ..self })
@@ -245,7 +245,7 @@ impl Signer {
         document: CopiedDocument,
         saturations: &mut Vec<usize>,
         check: Check,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         self.bands.clear();
         let signature = match document {
             CopiedDocument::Text(stored) => {
@@ -284,7 +284,7 @@ impl Signer {
         document: CopiedDocument,
         boilerplate: Option<&Boilerplate>,
         check: Check,
-    ) -> Result<usize, Error> {
+    ) -> Result<usize> {
         self.bands.clear();
         let Some(Counting { signs, config, counted: hashes }) = &mut self.counting else {
             return Ok(0);
@@ -321,7 +321,7 @@ fn band(
     banding: Banding,
     whole: bool,
     bands: &mut Vec<i64>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let Some(signature) = signature else { return Ok(()) };
     banding.hashes(signature, bands)?;
     if whole {
@@ -335,7 +335,7 @@ impl BatchWork for Signer {
     // A text of 10 MB takes as long as 80 batches of others.
     const EARLY: usize = 128;
 
-    fn work(&mut self, batch: &mut SignerBatch, check: Check) -> Result<(), Error> {
+    fn work(&mut self, batch: &mut SignerBatch, check: Check) -> Result<()> {
         batch.hashes.clear();
         batch.counts.clear();
         batch.saturated.clear();

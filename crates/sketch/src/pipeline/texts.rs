@@ -1,7 +1,7 @@
 //! Texts on their way to what is found in them, a batch at a time.
 
 use super::BatchWork;
-use crate::error::Error;
+use crate::error::Result;
 use crate::limits::Check;
 use crate::memory;
 
@@ -27,12 +27,7 @@ pub trait Find: Send {
     fn clear(found: &mut Self::Found);
 
     /// Adds what is found in one text.
-    fn find(
-        &mut self,
-        given: GivenText,
-        found: &mut Self::Found,
-        check: Check,
-    ) -> Result<(), Error>;
+    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()>;
 }
 
 /// Copies of texts, and what was found in them.
@@ -61,7 +56,7 @@ impl<T> TextBatch<T> {
     }
 
     /// Adds a text.
-    pub fn push(&mut self, given: GivenText) -> Result<(), Error> {
+    pub fn push(&mut self, given: GivenText) -> Result<()> {
         memory::push_str(&mut self.text, given.text)?;
         memory::extend(&mut self.known, given.known)?;
         let GivenText { number, salt, .. } = given;
@@ -103,7 +98,7 @@ pub struct TextFinder<F>(pub F);
 impl<F: Find> BatchWork for TextFinder<F> {
     type Batch = TextBatch<F::Found>;
 
-    fn work(&mut self, batch: &mut Self::Batch, check: Check) -> Result<(), Error> {
+    fn work(&mut self, batch: &mut Self::Batch, check: Check) -> Result<()> {
         let mut found = std::mem::take(&mut batch.found);
         F::clear(&mut found);
         for given in batch.texts() {

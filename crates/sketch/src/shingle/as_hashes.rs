@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::as_texts::for_each_window;
 use super::hash_buffer::{CHUNK, HashBuffer, Sink};
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::{ElementHash, mix::GOLDEN, xxh3};
 use crate::limits::{Check, MAX_SHINGLE_SIZE};
 use crate::memory;
@@ -21,7 +21,7 @@ pub(crate) fn append_hashes(
     text: &str,
     out: &mut Vec<u64>,
     check: Check,
-) -> Result<(), Error> {
+) -> Result<()> {
     if text.len() <= CHUNK {
         return append_chunk(config, level, text, out, check);
     }
@@ -42,7 +42,7 @@ fn append_chunk(
     text: &str,
     out: &mut Vec<u64>,
     check: Check,
-) -> Result<(), Error> {
+) -> Result<()> {
     let start = out.len();
     // No text has more shingles than bytes.
     memory::resize(out, start + text.len().max(1), 0)?;
@@ -65,7 +65,7 @@ pub(crate) fn text_hashes(
     buffer: &mut [u64],
     check: Check,
     sink: Sink,
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut chunks = HashBuffer::new(buffer, check, sink);
     let (scheme, size) = (config.scheme(), config.shingle_size());
     match config.unit() {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::Result;
 use crate::limits::Check;
 use crate::memory;
 use crate::text::chars::{char_len, char_start, is_blank};
@@ -19,11 +19,7 @@ use crate::text::{Unit, WordRules, words};
 /// it keeps have one space between them. Words are dropped only when the text is cut: see [`tokens`].
 ///
 /// `check` is called as by [`Normalization::normalize`](crate::Normalization::normalize).
-pub fn normalize_text<'a>(
-    config: &Config,
-    text: &'a str,
-    check: Check,
-) -> Result<Cow<'a, str>, Error> {
+pub fn normalize_text<'a>(config: &Config, text: &'a str, check: Check) -> Result<Cow<'a, str>> {
     let normalized = config.normalization().normalize(text, check)?;
     if config.unit() == Unit::Char && config.normalization().drops_tokens() {
         let kept = kept_between_spaces(config.rules(), &normalized, check)?;
@@ -42,8 +38,8 @@ pub fn tokens(
     config: &Config,
     text: &str,
     check: Check,
-    f: &mut dyn FnMut(&str) -> Result<(), Error>,
-) -> Result<(), Error> {
+    f: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<()> {
     let text = normalize_text(config, text, check)?;
     match config.unit() {
         Unit::Char if text.trim_start().is_empty() => Ok(()),
@@ -63,7 +59,7 @@ pub fn tokens(
 }
 
 /// The parts of a text that are kept for units of characters.
-fn kept_between_spaces(rules: &WordRules, text: &str, check: Check) -> Result<String, Error> {
+fn kept_between_spaces(rules: &WordRules, text: &str, check: Check) -> Result<String> {
     let mut kept = String::new();
     for piece in words::pieces(text) {
         check();
@@ -85,18 +81,13 @@ fn kept_between_spaces(rules: &WordRules, text: &str, check: Check) -> Result<St
 /// has nothing but white space, or with words no word, has no shingle.
 ///
 /// `check` is called as by [`Sketcher::sketch`](crate::Sketcher::sketch).
-pub fn for_each_shingle(
-    config: &Config,
-    text: &str,
-    check: Check,
-    f: VisitShingle,
-) -> Result<(), Error> {
+pub fn for_each_shingle(config: &Config, text: &str, check: Check, f: VisitShingle) -> Result<()> {
     let text = normalize_text(config, text, check)?;
     for_each_window(config, &text, check, f)
 }
 
 /// A function that is called for each shingle.
-pub type VisitShingle<'a> = &'a mut dyn FnMut(&str) -> Result<(), Error>;
+pub type VisitShingle<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
 
 /// Calls `f` for each shingle of a text that is normalised already; see [`for_each_shingle`].
 pub(crate) fn for_each_window(
@@ -104,19 +95,14 @@ pub(crate) fn for_each_window(
     text: &str,
     check: Check,
     f: VisitShingle,
-) -> Result<(), Error> {
+) -> Result<()> {
     match config.unit() {
         Unit::Char => for_each_char_window(text, config.shingle_size(), check, f),
         Unit::Word | Unit::Anchored => for_each_word_window(config, text, check, f),
     }
 }
 
-fn for_each_char_window(
-    text: &str,
-    size: usize,
-    check: Check,
-    f: VisitShingle,
-) -> Result<(), Error> {
+fn for_each_char_window(text: &str, size: usize, check: Check, f: VisitShingle) -> Result<()> {
     if is_blank(text, check) {
         return Ok(());
     }
@@ -134,12 +120,7 @@ fn for_each_char_window(
     Ok(())
 }
 
-fn for_each_word_window(
-    config: &Config,
-    text: &str,
-    check: Check,
-    f: VisitShingle,
-) -> Result<(), Error> {
+fn for_each_word_window(config: &Config, text: &str, check: Check, f: VisitShingle) -> Result<()> {
     let (rules, size) = (config.rules(), config.shingle_size());
     let mut words = |f: VisitShingle| {
         words::pieces(text).try_for_each(|piece| rules.try_words(piece, check, f))
@@ -171,7 +152,7 @@ fn for_each_word_window(
     Ok(())
 }
 
-fn append_word(window: &mut String, word: &str) -> Result<(), Error> {
+fn append_word(window: &mut String, word: &str) -> Result<()> {
     if !window.is_empty() {
         memory::push_str(window, " ")?;
     }

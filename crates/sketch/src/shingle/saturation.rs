@@ -1,7 +1,7 @@
 //! Texts that are too long for their shingles: any two of them have most shingles in common.
 
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::Result;
 use crate::limits::{Check, MAX_SHINGLE_SIZE};
 use crate::memory;
 use crate::shingle::normalize_text;
@@ -27,7 +27,7 @@ const WANTED: f64 = 0.01;
 /// entropy of `h` bits, so there are about `2^(h * size)` shingles to choose from, and a text of `n` characters has
 /// each of them with probability `q = 1 - exp(-n / 2^(h * size))`. Two such texts are similar by `q / (2 - q)`. What
 /// people write is less random than that, and its shingles are fewer: it saturates sooner than this says.
-pub fn saturated(config: &Config, text: &str, check: Check) -> Result<Option<usize>, Error> {
+pub fn saturated(config: &Config, text: &str, check: Check) -> Result<Option<usize>> {
     if text.len() < LONG || config.unit() != Unit::Char {
         return Ok(None);
     }

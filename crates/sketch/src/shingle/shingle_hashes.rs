@@ -6,7 +6,7 @@ use super::as_hashes::{append_hashes, text_hashes};
 use super::as_texts::normalize_text;
 use super::hash_buffer::{CHUNK, Sink};
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by_key;
 use crate::limits::Check;
@@ -27,37 +27,27 @@ use crate::simd::Level;
 ///
 /// # Errors
 /// [`Error::OutOfMemory`]; `out` then has the hashes of a part of the text.
-pub fn shingle_hashes(
-    config: &Config,
-    text: &str,
-    out: &mut Vec<u64>,
-    check: Check,
-) -> Result<(), Error> {
+pub fn shingle_hashes(config: &Config, text: &str, out: &mut Vec<u64>, check: Check) -> Result<()> {
     let text = normalize_text(config, text, check)?;
     let append = if config.bag() { append_elements } else { append_hashes };
     append(config, Level::best(), &text, out, check)
 }
 
 /// Calls `take` with the hash of each shingle of a text, some at a time, with repeats, also of a bag.
-pub(crate) fn each_hash(
-    config: &Config,
-    text: &str,
-    check: Check,
-    take: Sink,
-) -> Result<(), Error> {
+pub(crate) fn each_hash(config: &Config, text: &str, check: Check, take: Sink) -> Result<()> {
     let text = normalize_text(config, text, check)?;
     let mut buffer = memory::filled(0, CHUNK)?;
     text_hashes(config, Level::best(), &text, &mut buffer, check, take)
 }
 
 /// True if a text has any shingle, which is seen at the first few of them.
-pub fn has_shingles(config: &Config, text: &str, check: Check) -> Result<bool, Error> {
+pub fn has_shingles(config: &Config, text: &str, check: Check) -> Result<bool> {
     let text = normalize_text(config, text, check)?;
     has_any(config, &text, check)
 }
 
 /// The same of a normalised text.
-pub(crate) fn has_any(config: &Config, text: &str, check: Check) -> Result<bool, Error> {
+pub(crate) fn has_any(config: &Config, text: &str, check: Check) -> Result<bool> {
     /// One shingle is enough, so that more would be made for nothing.
     const FEW: usize = 16;
     let mut any = false;
@@ -80,7 +70,7 @@ pub(crate) fn append_elements(
     text: &str,
     out: &mut Vec<u64>,
     check: Check,
-) -> Result<(), Error> {
+) -> Result<()> {
     let start = out.len();
     append_hashes(config, level, text, out, check)?;
     let hashes = &mut out[start..];

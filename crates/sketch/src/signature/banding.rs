@@ -10,7 +10,7 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::config::valid_num_perm;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::hash::mix::{GOLDEN, fmix64};
 use crate::limits::{MAX_NUM_PERM, in_range};
 use crate::memory;
@@ -37,7 +37,7 @@ impl Banding {
     ///
     /// # Errors
     /// [`Error::Bands`], [`Error::Rows`], [`Error::BandingTooLarge`].
-    pub fn new(bands: i64, rows: i64) -> Result<Self, Error> {
+    pub fn new(bands: i64, rows: i64) -> Result<Self> {
         let valid_bands = in_range(bands, MAX_NUM_PERM).ok_or(Error::Bands(bands))?;
         let valid_rows = in_range(rows, MAX_NUM_PERM).ok_or(Error::Rows(rows))?;
         if valid_bands * valid_rows > MAX_NUM_PERM {
@@ -56,7 +56,7 @@ impl Banding {
     /// # Errors
     /// [`Error::Threshold`] outside `(0, 1]`; [`Error::NumPerm`]; [`Error::Recall`] outside `(0, 1)`;
     /// [`Error::RecallUnattainable`] if one row per band is not enough.
-    pub fn for_recall(threshold: f64, num_perm: i64, recall: f64) -> Result<Self, Error> {
+    pub fn for_recall(threshold: f64, num_perm: i64, recall: f64) -> Result<Self> {
         if !(threshold > 0.0 && threshold <= 1.0) {
             return Err(Error::Threshold(threshold));
         }
@@ -138,7 +138,7 @@ impl Banding {
     ///
     /// # Errors
     /// [`Error::SignatureTooShort`] if there are fewer than `bands * rows` slots; more are ignored.
-    pub fn hashes(&self, signature: &[i32], out: &mut Vec<i64>) -> Result<(), Error> {
+    pub fn hashes(&self, signature: &[i32], out: &mut Vec<i64>) -> Result<()> {
         out.clear();
         let Some(covered) = signature.get(..self.bands * self.rows) else {
             return Err(Error::SignatureTooShort {

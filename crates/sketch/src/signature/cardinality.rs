@@ -22,7 +22,7 @@
 //! | fss | above 10 K | none found | 0.95 to 1.00 |
 
 use super::fss::{ROUNDS, VALUE_BITS};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::scheme::Scheme;
 
 /// The number of distinct elements of a set, estimated.
@@ -56,7 +56,7 @@ pub struct Cardinality {
 /// # Errors
 /// [`Error::CardinalitySlots`] with fewer than 3 slots; [`Error::CardinalityTooLarge`] above 2^30 elements, with fss
 /// above `num_perm * 2^26`, where slots become too coarse.
-pub fn cardinality(signature: &[i32], scheme: Scheme) -> Result<Cardinality, Error> {
+pub fn cardinality(signature: &[i32], scheme: Scheme) -> Result<Cardinality> {
     if signature.len() < 3 {
         return Err(Error::CardinalitySlots(signature.len()));
     }
@@ -114,11 +114,7 @@ fn two_to(bits: u32) -> f64 {
 ///
 /// # Errors
 /// [`Error::Jaccard`] outside `[0, 1]`; [`Error::Count`] below 0 or not finite.
-pub fn containment(
-    jaccard: f64,
-    left: f64,
-    right: f64,
-) -> Result<(Option<f64>, Option<f64>), Error> {
+pub fn containment(jaccard: f64, left: f64, right: f64) -> Result<(Option<f64>, Option<f64>)> {
     if !(0.0..=1.0).contains(&jaccard) {
         return Err(Error::Jaccard(jaccard));
     }

@@ -11,7 +11,7 @@ use rand_mt::Mt;
 
 use super::permutations::STEPS;
 use super::seeded_hashes::SeededHashes;
-use crate::error::Error;
+use crate::error::Result;
 use crate::limits::Check;
 
 /// The modulus of the legacy scheme, a Mersenne prime.
@@ -57,7 +57,7 @@ impl Legacy {
         &mut self,
         passes: &mut SeededHashes,
         check: Check,
-    ) -> Result<Option<&[u32]>, Error> {
+    ) -> Result<Option<&[u32]>> {
         let Self { functions, minima } = self;
         minima.clear();
         minima.resize(functions.len(), u32::MAX);

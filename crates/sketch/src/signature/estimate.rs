@@ -1,7 +1,7 @@
 //! Estimates from signatures: the estimate of the Jaccard similarity, its error, and the signature of a union.
 
 use crate::config::valid_num_perm;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::scheme::Scheme;
 
 /// Estimates the Jaccard similarity of two sets from their signatures: the fraction of equal slots.
@@ -29,7 +29,7 @@ use crate::scheme::Scheme;
 ///
 /// # Errors
 /// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
-pub fn estimate_jaccard(a: &[i32], b: &[i32]) -> Result<f64, Error> {
+pub fn estimate_jaccard(a: &[i32], b: &[i32]) -> Result<f64> {
     check_lengths(a, b)?;
     // A u32 counter per lane lets the compiler compare whole vectors.
     let equal: u32 = a.iter().zip(b).map(|(x, y)| u32::from(x == y)).sum();
@@ -43,7 +43,7 @@ pub fn estimate_jaccard(a: &[i32], b: &[i32]) -> Result<f64, Error> {
 ///
 /// # Errors
 /// [`Error::NumPerm`]; [`Error::Jaccard`] outside `[0, 1]`, NaN included.
-pub fn standard_error(num_perm: i64, jaccard: f64) -> Result<f64, Error> {
+pub fn standard_error(num_perm: i64, jaccard: f64) -> Result<f64> {
     let slots = valid_num_perm(num_perm)?;
     if !(0.0..=1.0).contains(&jaccard) {
         return Err(Error::Jaccard(jaccard));
@@ -84,7 +84,7 @@ pub fn signature_hash(signature: &[i32]) -> u64 {
 ///
 /// # Errors
 /// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
-pub fn union(a: &[i32], b: &[i32], scheme: Scheme) -> Result<Vec<i32>, Error> {
+pub fn union(a: &[i32], b: &[i32], scheme: Scheme) -> Result<Vec<i32>> {
     let mut united = a.to_vec();
     unite(&mut united, b, scheme)?;
     Ok(united)
@@ -94,7 +94,7 @@ pub fn union(a: &[i32], b: &[i32], scheme: Scheme) -> Result<Vec<i32>, Error> {
 ///
 /// # Errors
 /// [`Error::LengthMismatch`]; [`Error::EmptySignature`]; `signature` is then as it was.
-pub fn unite(signature: &mut [i32], other: &[i32], scheme: Scheme) -> Result<(), Error> {
+pub fn unite(signature: &mut [i32], other: &[i32], scheme: Scheme) -> Result<()> {
     check_lengths(signature, other)?;
     for (slot, &other) in signature.iter_mut().zip(other) {
         *slot = scheme.minimum(*slot, other);
@@ -102,7 +102,7 @@ pub fn unite(signature: &mut [i32], other: &[i32], scheme: Scheme) -> Result<(),
     Ok(())
 }
 
-pub(crate) fn check_lengths(a: &[i32], b: &[i32]) -> Result<(), Error> {
+pub(crate) fn check_lengths(a: &[i32], b: &[i32]) -> Result<()> {
     if a.len() != b.len() {
         return Err(Error::LengthMismatch { left: a.len(), right: b.len() });
     }

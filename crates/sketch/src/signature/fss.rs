@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 
 use super::permutations::Functions;
 use super::seeded_hashes::SeededHashes;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::mix::affine;
 use crate::limits::Check;
 use crate::simd::{EMPTY, Level, NOTHING_PACKED};
@@ -31,7 +31,7 @@ pub(crate) fn sketch(
     slots: &mut [u32],
     rest: &mut Functions,
     check: Check,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     slots.fill(EMPTY);
     let mut packed = NOTHING_PACKED;
     for round in 0..ROUNDS {
@@ -56,7 +56,7 @@ fn fill_empty(
     slots: &mut [u32],
     functions: &mut Functions,
     check: Check,
-) -> Result<(), Error> {
+) -> Result<()> {
     let empty = slots.iter().enumerate().filter(|(_, slot)| **slot == EMPTY);
     functions.set(empty.map(|(slot, _)| affine(slot)));
     functions.minimise(level, passes, |_| (), check)?;

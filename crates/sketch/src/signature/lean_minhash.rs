@@ -8,7 +8,7 @@
 use std::str::FromStr;
 
 use crate::config::valid_num_perm;
-use crate::error::{Error, excerpt};
+use crate::error::{Error, Result, excerpt};
 use crate::hash::ElementHash;
 use crate::scheme::Scheme;
 
@@ -32,7 +32,7 @@ pub enum LeanByteOrder {
 impl FromStr for LeanByteOrder {
     type Err = Error;
 
-    fn from_str(order: &str) -> Result<Self, Error> {
+    fn from_str(order: &str) -> Result<Self> {
         match order {
             "@" => Ok(Self::Native),
             "<" | "=" => Ok(Self::Little),
@@ -64,7 +64,7 @@ pub fn to_lean(
     scheme: Scheme,
     seed: i64,
     order: LeanByteOrder,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Vec<u8>> {
     if !scheme.is_datasketch() {
         return Err(Error::LeanScheme(scheme.as_str()));
     }
@@ -100,7 +100,7 @@ pub fn to_lean(
 /// [`Error::LeanHeader`] with fewer than 12 bytes; [`Error::LeanLength`] if the count and the length contradict each
 /// other, in either byte order; [`Error::LeanCode`] for `affine64`, whose values have 64 bits, and for codes that
 /// datasketch does not know; [`Error::NumPerm`]; [`Error::Seed`] outside `0..=u32::MAX`.
-pub fn from_lean(bytes: &[u8]) -> Result<Lean, Error> {
+pub fn from_lean(bytes: &[u8]) -> Result<Lean> {
     let little = read(bytes, i64::from_le_bytes, i32::from_le_bytes, true);
     match little {
         Ok(_) | Err(Error::LeanHeader(_)) => little,
@@ -114,7 +114,7 @@ fn read(
     long: fn([u8; 8]) -> i64,
     int: fn([u8; 4]) -> i32,
     padded: bool,
-) -> Result<Lean, Error> {
+) -> Result<Lean> {
     let header = bytes.split_first_chunk::<8>();
     let header = header.and_then(|(seed, rest)| Some((seed, rest.split_first_chunk::<4>()?)));
     let (seed, (count, rest)) = header.ok_or(Error::LeanHeader(bytes.len()))?;

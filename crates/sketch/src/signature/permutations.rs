@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use super::seeded_hashes::SeededHashes;
 use crate::config::valid_num_perm;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::limits::Check;
 use crate::memory;
 use crate::simd::{Level, SLOT_LANES};
@@ -57,7 +57,7 @@ impl Functions {
         passes: &mut SeededHashes,
         prepare: fn(&mut [u64]),
         check: Check,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let hashes_per_part = (STEPS / self.multipliers.len().max(1)).max(1);
         let chunks = passes.each(check, &mut |chunk, check| {
             prepare(chunk);
@@ -87,7 +87,7 @@ impl LinearFunctions {
     /// # Errors
     /// [`Error::Coefficients`] if there are not as many a as b; [`Error::NumPerm`] for none or too many;
     /// [`Error::Modulus`] unless `1 <= p < 2^31`, so that a value fits into a slot.
-    pub fn new(a: &[i64], b: &[i64], p: i64) -> Result<Self, Error> {
+    pub fn new(a: &[i64], b: &[i64], p: i64) -> Result<Self> {
         if a.len() != b.len() {
             return Err(Error::Coefficients { a: a.len(), b: b.len() });
         }
@@ -102,7 +102,7 @@ impl LinearFunctions {
 
     /// The minimum of each function over a set of row numbers; `None` for the
     /// empty set. Order and repeats do not matter.
-    pub fn minhash(&self, rows: &[i64], check: Check) -> Result<Option<Vec<i32>>, Error> {
+    pub fn minhash(&self, rows: &[i64], check: Check) -> Result<Option<Vec<i32>>> {
         if rows.is_empty() {
             return Ok(None);
         }

@@ -1,7 +1,7 @@
 //! Hashes read as often as a scheme wants, in chunks.
 
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::mix::mix64;
 use crate::limits::Check;
 use crate::memory;
@@ -40,7 +40,7 @@ impl<'a> SeededHashes<'a> {
     }
 
     /// Calls `sink` for each chunk of hashes and returns how many there were.
-    pub(crate) fn each(&mut self, check: Check, sink: Sink) -> Result<usize, Error> {
+    pub(crate) fn each(&mut self, check: Check, sink: Sink) -> Result<usize> {
         if let Some(count) = self.kept {
             let _ = sink(&mut self.buffer[..count], check);
             return Ok(1);

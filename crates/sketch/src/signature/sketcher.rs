@@ -5,7 +5,7 @@ use super::fss;
 use super::permutations::Functions;
 use super::seeded_hashes::{HashSource, SeededHashes};
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hash::mix::affine;
 use crate::limits::Check;
 use crate::scheme::Scheme;
@@ -88,7 +88,7 @@ impl Sketcher {
     /// Time is linear in the length of the text. Memory is independent of it, but for a normalised copy of the text,
     /// and the hashes of the elements of a bag, where the configuration asks for them. `check` is called at least every
     /// few 64 KiB of text, and every million elementary steps. It may unwind: the next call starts afresh.
-    pub fn sketch(&mut self, text: &str, check: Check) -> Result<Option<&[i32]>, Error> {
+    pub fn sketch(&mut self, text: &str, check: Check) -> Result<Option<&[i32]>> {
         let text = normalize_text(&self.config, text, check)?;
         if self.config.bag() {
             let mut elements = Vec::new();
@@ -112,11 +112,11 @@ impl Sketcher {
     /// With [`shingle_hashes`](crate::shingle_hashes) of a text it is the signature of the text; with the
     /// [`ElementHash`](crate::ElementHash) of the scheme over each, that of a ready-made set. The schemes of datasketch
     /// use the low half of a hash.
-    pub fn sketch_hashes(&mut self, hashes: &[u64], check: Check) -> Result<Option<&[i32]>, Error> {
+    pub fn sketch_hashes(&mut self, hashes: &[u64], check: Check) -> Result<Option<&[i32]>> {
         self.sketch_source(HashSource::Hashes(hashes), check)
     }
 
-    fn sketch_source(&mut self, source: HashSource, check: Check) -> Result<Option<&[i32]>, Error> {
+    fn sketch_source(&mut self, source: HashSource, check: Check) -> Result<Option<&[i32]>> {
         let mut passes = SeededHashes::new(source, &self.config, self.level, &mut self.hashes);
         let (slots, functions) = (&mut self.slots, &mut self.functions);
         let (any, slots) = match self.config.scheme() {

@@ -6,7 +6,7 @@
 
 use super::estimate;
 use crate::config::valid_num_perm;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::hash::mix::mix64;
 
 /// The number of bits of each slot that a stored signature keeps.
@@ -26,7 +26,7 @@ impl SlotBits {
     ///
     /// # Errors
     /// [`Error::SlotBits`].
-    pub fn of(bits: i64) -> Result<Self, Error> {
+    pub fn of(bits: i64) -> Result<Self> {
         match bits {
             32 => Ok(Self::All),
             16 => Ok(Self::Half),
@@ -39,7 +39,7 @@ impl SlotBits {
     ///
     /// # Errors
     /// [`Error::SlotBits`], [`Error::NumPerm`], [`Error::SlotsDoNotFill`].
-    pub fn new(bits: i64, num_perm: i64) -> Result<Self, Error> {
+    pub fn new(bits: i64, num_perm: i64) -> Result<Self> {
         let slot_bits = Self::of(bits)?;
         let slots = valid_num_perm(num_perm)?;
         if !slots.is_multiple_of(slot_bits.slots_per_word()) {
@@ -75,7 +75,7 @@ impl SlotBits {
     ///
     /// # Errors
     /// [`Error::SlotsDoNotFill`].
-    pub fn pack(self, signature: &[i32], out: &mut Vec<i32>) -> Result<(), Error> {
+    pub fn pack(self, signature: &[i32], out: &mut Vec<i32>) -> Result<()> {
         Self::new(self.bits().into(), signature.len() as i64)?;
         out.clear();
         if self == Self::All {
@@ -97,7 +97,7 @@ impl SlotBits {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
-    pub fn estimate_jaccard(self, a: &[i32], b: &[i32]) -> Result<f64, Error> {
+    pub fn estimate_jaccard(self, a: &[i32], b: &[i32]) -> Result<f64> {
         let equal = match self {
             Self::All => return estimate::estimate_jaccard(a, b),
             Self::Half => equal_lanes::<2>(a, b),
@@ -114,7 +114,7 @@ impl SlotBits {
     ///
     /// # Errors
     /// [`Error::NumPerm`]; [`Error::Jaccard`] outside `[0, 1]`, NaN included.
-    pub fn standard_error(self, num_perm: i64, jaccard: f64) -> Result<f64, Error> {
+    pub fn standard_error(self, num_perm: i64, jaccard: f64) -> Result<f64> {
         if self == Self::All || !(0.0..=1.0).contains(&jaccard) {
             return estimate::standard_error(num_perm, jaccard);
         }

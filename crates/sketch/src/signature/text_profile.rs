@@ -27,7 +27,7 @@ use ahash::RandomState;
 use md5::{Digest, Md5};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::hash::sort_by;
 use crate::limits::Check;
 use crate::memory;
@@ -61,7 +61,7 @@ pub fn text_profile_signature(
     min_token_len: i64,
     quant_rate: f64,
     check: Check,
-) -> Result<Option<[u8; 16]>, Error> {
+) -> Result<Option<[u8; 16]>> {
     let profile = text_profile(text, min_token_len, quant_rate, check)?;
     if profile.entries.is_empty() {
         return Ok(None);
@@ -91,7 +91,7 @@ pub fn text_profile(
     min_token_len: i64,
     quant_rate: f64,
     check: Check,
-) -> Result<TextProfile, Error> {
+) -> Result<TextProfile> {
     let shortest = usize::try_from(min_token_len)
         .map_err(|_| Error::MinTokenLen(min_token_len))?
         .saturating_add(1);
@@ -120,7 +120,7 @@ pub fn text_profile(
 }
 
 /// The tokens of a text that are not too short, a space after each.
-fn tokens(text: &str, shortest: usize, check: Check) -> Result<String, Error> {
+fn tokens(text: &str, shortest: usize, check: Check) -> Result<String> {
     let mut tokens = String::new();
     let (mut start, mut length) = (0, 0_usize);
     // A last separator ends the last token.
@@ -143,10 +143,7 @@ fn tokens(text: &str, shortest: usize, check: Check) -> Result<String, Error> {
     Ok(tokens)
 }
 
-fn count_tokens<'a>(
-    tokens: &'a str,
-    check: Check,
-) -> Result<HashMap<&'a str, u32, RandomState>, Error> {
+fn count_tokens<'a>(tokens: &'a str, check: Check) -> Result<HashMap<&'a str, u32, RandomState>> {
     let mut counts = HashMap::default();
     for (i, token) in tokens.split_terminator(' ').enumerate() {
         if i % STEPS == 0 {

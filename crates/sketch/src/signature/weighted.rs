@@ -14,7 +14,7 @@
 //! the logarithm of the crate libm, which is made of these and is pinned.
 
 use crate::config::valid_num_perm;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by;
 use crate::limits::{Check, MAX_WEIGHT, MIN_WEIGHT};
@@ -49,7 +49,7 @@ impl WeightedSet {
     ///
     /// # Errors
     /// [`Error::Weight`] unless a weight is 0 or in [`MIN_WEIGHT`]`..=`[`MAX_WEIGHT`].
-    pub fn new(mut elements: Vec<(u64, f64)>, check: Check) -> Result<Self, Error> {
+    pub fn new(mut elements: Vec<(u64, f64)>, check: Check) -> Result<Self> {
         for &(_, weight) in &elements {
             if weight != 0.0 && !(MIN_WEIGHT..=MAX_WEIGHT).contains(&weight) {
                 return Err(Error::Weight(weight));
@@ -123,12 +123,7 @@ impl WeightedSet {
     ///
     /// # Errors
     /// [`Error::NumPerm`].
-    pub fn signature(
-        &self,
-        num_perm: i64,
-        seed: i64,
-        check: Check,
-    ) -> Result<Option<Vec<i32>>, Error> {
+    pub fn signature(&self, num_perm: i64, seed: i64, check: Check) -> Result<Option<Vec<i32>>> {
         let mut slots = vec![Slot::default(); valid_num_perm(num_perm)?];
         let offset = mix64(seed as u64);
         for (hash, weight) in self.iter() {

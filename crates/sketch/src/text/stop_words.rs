@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::limits::MAX_STOP_WORDS;
 
 const ENGLISH_NAME: &str = "english";
@@ -22,7 +22,7 @@ impl StopWords {
     ///
     /// # Errors
     /// [`Error::StopWords`] for more than [`MAX_STOP_WORDS`] bytes.
-    pub fn new<'a>(words: impl IntoIterator<Item = &'a str> + Clone) -> Result<Self, Error> {
+    pub fn new<'a>(words: impl IntoIterator<Item = &'a str> + Clone) -> Result<Self> {
         // Each word with a space behind it.
         let bytes: usize = words.clone().into_iter().map(|word| word.len() + 1).sum();
         if bytes > MAX_STOP_WORDS + 1 {
@@ -52,7 +52,7 @@ impl StopWords {
     ///
     /// # Errors
     /// [`Error::StopWords`] for a text of more than [`MAX_STOP_WORDS`] bytes.
-    pub fn named(text: &str) -> Result<Self, Error> {
+    pub fn named(text: &str) -> Result<Self> {
         match text.trim() {
             ENGLISH_NAME => Ok(Self::english()),
             words if words.len() > MAX_STOP_WORDS => Err(Error::StopWords(words.len())),

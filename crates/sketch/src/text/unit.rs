@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, excerpt};
+use crate::error::{Error, Result, excerpt};
 
 /// The unit that a shingle is a window of.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -39,7 +39,7 @@ impl Unit {
 impl FromStr for Unit {
     type Err = Error;
 
-    fn from_str(name: &str) -> Result<Self, Error> {
+    fn from_str(name: &str) -> Result<Self> {
         match name {
             "char" => Ok(Self::Char),
             "word" => Ok(Self::Word),

@@ -8,7 +8,7 @@ use super::normalize::{Dropped, Normalization};
 use super::stop_words::StopWords;
 use super::unit::Unit;
 use super::words;
-use crate::error::Error;
+use crate::error::Result;
 use crate::limits::Check;
 use crate::simd::Level;
 
@@ -28,7 +28,7 @@ impl WordRules {
         unit: Unit,
         normalization: &Normalization,
         stop_words: &StopWords,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         Ok(Self {
             split_whitespace: normalization.split_whitespace,
             min_length: normalization.min_length,
@@ -84,8 +84,8 @@ impl WordRules {
         &self,
         piece: &str,
         check: Check,
-        f: &mut dyn FnMut(&str) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        f: &mut dyn FnMut(&str) -> Result<()>,
+    ) -> Result<()> {
         let mut outcome = Ok(());
         self.words(Level::best(), piece, check, |start, end| {
             if outcome.is_ok() {
@@ -117,7 +117,7 @@ impl WordRules {
 type Listed = HashSet<Box<str>, RandomState>;
 
 /// The words of a list, normalised as texts are. A list is short (`MAX_STOP_WORDS`).
-fn listed(list: &StopWords, normalization: &Normalization) -> Result<Listed, Error> {
+fn listed(list: &StopWords, normalization: &Normalization) -> Result<Listed> {
     let normalized = |word| Ok(normalization.normalize(word, &mut || ())?.trim().into());
     list.iter().map(normalized).collect()
 }

@@ -8,12 +8,12 @@ use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use super::steps::{CharacterSteps, NormalForm, Punctuation};
-use crate::error::Error;
+use crate::error::Result;
 use crate::limits::Check;
 use crate::memory;
 
 /// Repeats the steps until nothing changes. White space becomes spaces; runs of them are not collapsed here.
-pub(super) fn settle(steps: CharacterSteps, text: &str, check: Check) -> Result<String, Error> {
+pub(super) fn settle(steps: CharacterSteps, text: &str, check: Check) -> Result<String> {
     /// No text is known that needs more than three rounds.
     const ROUNDS: usize = 16;
     let mut settled = memory::owned(text)?;
@@ -28,7 +28,7 @@ pub(super) fn settle(steps: CharacterSteps, text: &str, check: Check) -> Result<
 }
 
 /// Each step once.
-fn once(steps: CharacterSteps, text: &str, check: Check) -> Result<String, Error> {
+fn once(steps: CharacterSteps, text: &str, check: Check) -> Result<String> {
     let mut text = formed(steps.form, memory::owned(text)?, check)?;
     if steps.casefold {
         let folded = memory::text(checked(&text, check).default_case_fold())?;
@@ -41,7 +41,7 @@ fn once(steps: CharacterSteps, text: &str, check: Check) -> Result<String, Error
     memory::text(checked(&text, check).filter_map(|c| mapped(steps, c)))
 }
 
-fn formed(form: NormalForm, text: String, check: Check) -> Result<String, Error> {
+fn formed(form: NormalForm, text: String, check: Check) -> Result<String> {
     let is_formed = match form {
         NormalForm::AsWritten => true,
         NormalForm::Nfc => is_nfc_quick(checked(&text, check)) == IsNormalized::Yes,
@@ -135,7 +135,7 @@ struct Decomposed(Vec<Classed>);
 
 impl Decomposed {
     /// The compatibility decomposition of a form that is one, NFKD; else the canonical one, NFD.
-    fn of(form: NormalForm, text: &str, check: Check) -> Result<Self, Error> {
+    fn of(form: NormalForm, text: &str, check: Check) -> Result<Self> {
         let mut chars = memory::with_capacity(text.chars().count())?;
         for c in checked(text, check) {
             let mut outcome = Ok(());
@@ -174,7 +174,7 @@ impl Decomposed {
     }
 
     /// The composed text: NFC of a canonical decomposition, NFKC of a compatible one.
-    fn composed(mut self, check: Check) -> Result<String, Error> {
+    fn composed(mut self, check: Check) -> Result<String> {
         let chars = &mut self.0;
         let mut starter: Option<usize> = None;
         let mut end = 0;
@@ -210,7 +210,7 @@ impl Decomposed {
 }
 
 /// Sorts marks by class, those of one class as they stand.
-fn order(marks: &mut [Classed], check: Check) -> Result<(), Error> {
+fn order(marks: &mut [Classed], check: Check) -> Result<()> {
     if marks.is_sorted_by_key(|mark| mark.class()) {
         return Ok(());
     }

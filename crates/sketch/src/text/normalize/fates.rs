@@ -9,7 +9,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::definition::settle;
 use super::steps::{CharacterSteps, NormalForm};
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory;
 use crate::simd::{CharSet, SINGLE};
 
@@ -95,7 +95,7 @@ pub(super) struct FateTable {
 
 impl FateTable {
     /// The table of some steps; there is one per process.
-    pub(super) fn of(steps: CharacterSteps) -> Result<&'static Self, Error> {
+    pub(super) fn of(steps: CharacterSteps) -> Result<&'static Self> {
         static TABLES: [OnceLock<FateTable>; COMBINATIONS] =
             [const { OnceLock::new() }; COMBINATIONS];
         let place = &TABLES[number(steps)];
@@ -168,7 +168,7 @@ impl FateTable {
     }
 
     /// A page; none if all characters stay.
-    fn page(&self, number: usize) -> Result<Vec<Page>, Error> {
+    fn page(&self, number: usize) -> Result<Vec<Page>> {
         let mut page = Page { entries: [Fate::Same; PAGE], longer: Vec::new() };
         for (code, entry) in (number * PAGE..).zip(&mut page.entries) {
             let c = u32::try_from(code).ok().and_then(char::from_u32);
@@ -183,7 +183,7 @@ impl FateTable {
     }
 }
 
-fn fate_of(steps: CharacterSteps, c: char, longer: &mut Vec<String>) -> Result<Fate, Error> {
+fn fate_of(steps: CharacterSteps, c: char, longer: &mut Vec<String>) -> Result<Fate> {
     let composing = steps.form != NormalForm::AsWritten || steps.diacritics;
     let settled = settle(steps, c.encode_utf8(&mut [0; 4]), &mut || ())?;
     let stays = settled.chars().eq([c]);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory;
 
 /// The places of the characters of a normalised text in the original. Both are counted in
@@ -64,7 +64,7 @@ impl PlaceRecord {
     }
 
     /// Makes room for what becomes of `characters`, but for those of [`Self::together`].
-    pub(super) fn reserve(&mut self, characters: usize) -> Result<(), Error> {
+    pub(super) fn reserve(&mut self, characters: usize) -> Result<()> {
         // A segment begins where something was dropped.
         memory::reserve(&mut self.segments, characters / 2 + 1)
     }
@@ -89,7 +89,7 @@ impl PlaceRecord {
     }
 
     /// So many characters became `normalized` ones together.
-    pub(super) fn together(&mut self, original: usize, normalized: usize) -> Result<(), Error> {
+    pub(super) fn together(&mut self, original: usize, normalized: usize) -> Result<()> {
         if normalized > 0 {
             let At { original: start, normalized } = self.at;
             let together = original as u32;

@@ -11,7 +11,7 @@ use super::definition::{checked, settle};
 use super::fates::{Fate, FateTable};
 use super::places::{Origins, PlaceRecord};
 use super::steps::{CharacterSteps, NormalForm, Normalization};
-use crate::error::Error;
+use crate::error::Result;
 use crate::limits::Check;
 use crate::memory;
 use crate::simd::{CharSet, into_text};
@@ -29,7 +29,7 @@ impl Normalization {
     /// [`tokens`](crate::tokens) and, for units of characters, by [`normalize_text`](crate::normalize_text).
     ///
     /// `check` is called at least every 64 KiB of text.
-    pub fn normalize<'a>(&self, text: &'a str, check: Check) -> Result<Cow<'a, str>, Error> {
+    pub fn normalize<'a>(&self, text: &'a str, check: Check) -> Result<Cow<'a, str>> {
         normalize(self.characters, text, None, check)
     }
 
@@ -38,7 +38,7 @@ impl Normalization {
         &self,
         text: &'a str,
         check: Check,
-    ) -> Result<(Cow<'a, str>, Origins), Error> {
+    ) -> Result<(Cow<'a, str>, Origins)> {
         let mut record = PlaceRecord::default();
         let text = normalize(self.characters, text, Some(&mut record), check)?;
         let places = if let Cow::Owned(_) = text { record.places() } else { Origins::default() };
@@ -52,7 +52,7 @@ pub(super) fn normalize<'a>(
     text: &'a str,
     record: Option<&mut PlaceRecord>,
     check: Check,
-) -> Result<Cow<'a, str>, Error> {
+) -> Result<Cow<'a, str>> {
     if steps == CharacterSteps::default() {
         return Ok(Cow::Borrowed(text));
     }
@@ -97,7 +97,7 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    fn all(&mut self, text: &str, check: Check) -> Result<(), Error> {
+    fn all(&mut self, text: &str, check: Check) -> Result<()> {
         let bytes = text.as_bytes();
         // Here the text can always be cut.
         let mut at = 0;
@@ -121,7 +121,7 @@ impl Pass<'_> {
     }
 
     /// Room for so many bytes behind the output.
-    fn make_room(&mut self, room: usize) -> Result<(), Error> {
+    fn make_room(&mut self, room: usize) -> Result<()> {
         let wanted = self.end + room;
         if wanted <= self.out.len() {
             return Ok(());
@@ -133,12 +133,7 @@ impl Pass<'_> {
     /// as if nothing else was in it, then each other character that changes is written in its place. Returns how far it
     /// came, where the text can be cut, and whether blocks can go on there: else a segment is to be worked out.
     #[inline(always)]
-    fn blocks(
-        &mut self,
-        bytes: &[u8],
-        mut at: usize,
-        limit: usize,
-    ) -> Result<(usize, bool), Error> {
+    fn blocks(&mut self, bytes: &[u8], mut at: usize, limit: usize) -> Result<(usize, bool)> {
         while at < limit && self.end + ROOM <= self.out.len() {
             let part = &bytes[at..bytes.len().min(at + BLOCK)];
             let block = filled(part);
@@ -174,7 +169,7 @@ impl Pass<'_> {
         mut mapped: AsciiBlock,
         mut removed: u64,
         wide: u64,
-    ) -> Result<(usize, bool), Error> {
+    ) -> Result<(usize, bool)> {
         let length = BLOCK.min(bytes.len() - at);
         let level = self.ascii.level;
         let leads = leads(level, block);
@@ -246,7 +241,7 @@ impl Pass<'_> {
         mapped: &AsciiBlock,
         removed: u64,
         length: usize,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let dropped = self.ascii.dropped(mapped, removed, self.spaced);
         if self.record.is_some() {
             self.record(block, mapped, dropped, length)?;
@@ -266,7 +261,7 @@ impl Pass<'_> {
         mapped: &AsciiBlock,
         dropped: u64,
         length: usize,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let Some(record) = &mut self.record else { return Ok(()) };
         record.reserve(length)?;
         let written = leads(self.ascii.level, mapped) & !dropped;
@@ -318,7 +313,7 @@ impl Pass<'_> {
     }
 
     /// The text from byte `at`, where it can be cut, to where it can be cut next, which is returned.
-    fn segment(&mut self, text: &str, at: usize, check: Check) -> Result<usize, Error> {
+    fn segment(&mut self, text: &str, at: usize, check: Check) -> Result<usize> {
         let bytes = text.as_bytes();
         let next = |at: usize| at + bytes.get(at).map_or(0, |lead| char_len(*lead));
         let mut end = next(at);
@@ -350,7 +345,7 @@ impl Pass<'_> {
     ///
     /// Most are a character that takes more bytes than before, or a letter and its mark, or the letters of a syllable,
     /// which are one character that the table knows. For a normal form it is the same to start from the composed text.
-    fn push_known(&mut self, segment: &str) -> Result<bool, Error> {
+    fn push_known(&mut self, segment: &str) -> Result<bool> {
         let first = segment.chars().next().map_or(0, char::len_utf8);
         if first == segment.len() {
             return self.push_apart(segment.chars());
@@ -362,7 +357,7 @@ impl Pass<'_> {
     }
 
     /// Characters of which none acts on its neighbours. Returns whether it is so.
-    fn push_apart(&mut self, chars: impl Iterator<Item = char>) -> Result<bool, Error> {
+    fn push_apart(&mut self, chars: impl Iterator<Item = char>) -> Result<bool> {
         for c in chars {
             let entry = self.table.entry(u32::from(c));
             if !entry.is_cut() {
@@ -384,7 +379,7 @@ impl Pass<'_> {
     }
 
     /// A letter and a mark that neither compose nor change alone: they stay. Returns whether it is so.
-    fn push_pair(&mut self, segment: &str) -> Result<bool, Error> {
+    fn push_pair(&mut self, segment: &str) -> Result<bool> {
         let mut chars = segment.chars();
         let (Some(letter), Some(mark), None) = (chars.next(), chars.next(), chars.next()) else {
             return Ok(false);
@@ -403,7 +398,7 @@ impl Pass<'_> {
         Ok(stays)
     }
 
-    fn push(&mut self, c: char) -> Result<(), Error> {
+    fn push(&mut self, c: char) -> Result<()> {
         if c == ' ' && self.steps.whitespace && self.spaced {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::error::{Error, excerpt};
+use crate::error::{Error, Result, excerpt};
 use crate::limits::{MAX_MIN_LENGTH, in_range};
 use crate::text::stop_words::StopWords;
 
@@ -138,7 +138,7 @@ const BETWEEN_WORDS: char = '+';
 impl FromStr for Normalization {
     type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self> {
         let mut read = Reader::default();
         for word in text.split([' ', ',', '\t', '\n', '\r']).filter(|word| !word.is_empty()) {
             preset(word).unwrap_or(word).split_whitespace().try_for_each(|step| read.step(step))?;
@@ -187,7 +187,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn step(&mut self, step: &'a str) -> Result<(), Error> {
+    fn step(&mut self, step: &'a str) -> Result<()> {
         let (name, value) = match step.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (step, None),
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn length(value: &str) -> Result<usize, Error> {
+fn length(value: &str) -> Result<usize> {
     let number = value.parse().ok().and_then(|number| in_range(number, MAX_MIN_LENGTH));
     match number {
         // Nothing is shorter than one character: the step is none.
