@@ -3,7 +3,7 @@
 pub(crate) use pgrx::pg_guard;
 pub(crate) use pgrx::pg_sys::{self, Datum, Oid};
 pub(crate) use pgrx::prelude::{PgLogLevel, PgSqlErrorCode};
-pub(crate) use sketch::memory;
+pub(crate) use sketch::{Check, memory};
 
 pub(crate) use crate::error::{
     Result, SqlError, error, invalid_parameter, not_supported, notice, raise, warning, wrong_state,

@@ -217,7 +217,7 @@ fn components_of(
         let mut found = memory::with_capacity(component.len())?;
         for document in component {
             group.check_interrupts()?;
-            let print = |bytes: &[u8], check: &mut dyn FnMut()| fingerprint(criteria, bytes, check);
+            let print = |bytes: &[u8], check: Check| fingerprint(criteria, bytes, check);
             found.push((group.name(document), group.with_bytes(document, print)?));
         }
         emit(found)?;
@@ -226,11 +226,7 @@ fn components_of(
 }
 
 /// The fingerprint of what is compared of a document.
-pub fn fingerprint(
-    criteria: &Criteria,
-    bytes: &[u8],
-    check: &mut dyn FnMut(),
-) -> Result<Fingerprint, Error> {
+pub fn fingerprint(criteria: &Criteria, bytes: &[u8], check: Check) -> Result<Fingerprint, Error> {
     let print = criteria.reader.fingerprint(&criteria.config, bytes, check)?;
     Ok(print.to_be_bytes())
 }

@@ -162,7 +162,7 @@ pub fn buckets(
     bands: &[i64],
     mask: u64,
     keys: &mut Vec<u64>,
-    check_interrupts: &mut dyn FnMut(),
+    check_interrupts: Check,
 ) -> Result<(), sketch::Error> {
     keys.clear();
     memory::reserve(keys, bands.len() + 1)?;

@@ -147,7 +147,7 @@ pub trait EntryTaker {
     fn ready(&mut self) -> &mut VecDeque<(Self::Part, usize)>;
 
     /// Makes something of a part, which may have been begun before. This runs in any thread.
-    fn make(part: &mut Self::Part, check: &mut dyn FnMut()) -> Result<Self::Made, Error>;
+    fn make(part: &mut Self::Part, check: Check) -> Result<Self::Made, Error>;
 
     /// Takes what was made of the next part.
     fn made(&mut self, made: Self::Made) -> Result<()>;
@@ -174,7 +174,7 @@ impl<F: FnMut(&[Entry]) -> Result<()>> EntryTaker for Each<F> {
         &mut self.1
     }
 
-    fn make((): &mut (), _: &mut dyn FnMut()) -> Result<(), Error> {
+    fn make((): &mut (), _: Check) -> Result<(), Error> {
         Ok(())
     }
 
@@ -207,7 +207,7 @@ fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
     let later = RefCell::new(VecDeque::new());
     let take_one =
         || later.borrow_mut().pop_front().map(|made| taker.borrow_mut().made(made)).transpose();
-    let make = |task: &mut SortTask<P, T::Part>, check: &mut dyn FnMut()| match task {
+    let make = |task: &mut SortTask<P, T::Part>, check: Check| match task {
         SortTask::Sort(part) => sort(part, check).map(SortOutcome::Sorted),
         SortTask::Make(part) => T::make(part, check).map(SortOutcome::Made),
     };
@@ -282,7 +282,7 @@ fn sorted(
         let bytes = 2 * count * size_of::<Entry>();
         Ok((!range.is_empty()).then_some(((range, count), bytes)))
     };
-    let sort = |(range, count): &mut (Range<usize>, usize), check: &mut dyn FnMut()| {
+    let sort = |(range, count): &mut (Range<usize>, usize), check: Check| {
         let mut part = memory::with_capacity(*count)?;
         chunks.iter().for_each(|chunk| part.extend_from_slice(chunk.of(range.start, range.end)));
         sort_by_key(&mut part, check);
@@ -314,7 +314,7 @@ fn parted<'a>(
     let mut chunks = memory::with_capacity(entries.len().div_ceil(CHUNK))?;
     let mut rest = entries.chunks_mut(CHUNK);
     let mut next = || Ok::<_, crate::error::SqlError>(rest.next().map(|chunk| (Some(chunk), 0)));
-    let bring = |chunk: &mut Option<&'a mut [Entry]>, check: &mut dyn FnMut()| {
+    let bring = |chunk: &mut Option<&'a mut [Entry]>, check: Check| {
         let (mut ends, mut end) = (memory::with_capacity(parts.count())?, 0);
         if let Some(entries) = chunk {
             parts.bring(entries, check, &mut |count| {
@@ -359,7 +359,7 @@ fn sorted_in_place(
 /// Sorts a part, and gives it back.
 fn sort_part<'a>(
     part: &mut Option<&'a mut [Entry]>,
-    check: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<&'a mut [Entry], Error> {
     if let Some(part) = part {
         sort_by_key(part, check);
@@ -396,7 +396,7 @@ fn merged(
         // What is taken of a part is copied.
         Ok((count > 0).then_some((part, 2 * count * size_of::<Entry>())))
     };
-    let sort = |part: &mut Vec<Entry>, check: &mut dyn FnMut()| {
+    let sort = |part: &mut Vec<Entry>, check: Check| {
         sort_by_key(part, check);
         Ok(std::mem::take(part))
     };

@@ -286,11 +286,7 @@ impl Maker {
 impl BatchWork for Maker {
     type Batch = RowCopies;
 
-    fn work(
-        &mut self,
-        rows: &mut RowCopies,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<(), sketch::Error> {
+    fn work(&mut self, rows: &mut RowCopies, check_interrupts: Check) -> Result<(), sketch::Error> {
         let RowCopies { documents, places, entries } = rows;
         self.signer.work(documents, check_interrupts)?;
         entries.clear();

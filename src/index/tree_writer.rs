@@ -234,7 +234,7 @@ impl EntryTaker for TreeWriter<'_> {
         &mut self.ready
     }
 
-    fn make(batch: &mut LeafBatch, check: &mut dyn FnMut()) -> Result<Vec<FilePage>, Error> {
+    fn make(batch: &mut LeafBatch, check: Check) -> Result<Vec<FilePage>, Error> {
         batch.make(check)
     }
 
@@ -348,7 +348,7 @@ impl LeafBatch {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; then it can be tried again.
-    fn make(&mut self, check: &mut dyn FnMut()) -> Result<Vec<FilePage>, Error> {
+    fn make(&mut self, check: Check) -> Result<Vec<FilePage>, Error> {
         let mut pages = memory::with_capacity(self.ends.len())?;
         let (mut block, mut start, mut high_start) = (self.first, 0, 0);
         for &(end, high_end) in &self.ends {

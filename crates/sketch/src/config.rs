@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
-use crate::limits::{
-    DEFAULT_NUM_PERM, DEFAULT_SHINGLE_SIZE, MAX_NUM_PERM, MAX_SHINGLE_SIZE, in_range,
-};
+use crate::limits::in_range;
 use crate::scheme::Scheme;
 use crate::text::{Dropped, Normalization, StopWords, Unit, WordRules};
+use crate::{
+    DEFAULT_NUM_PERM, DEFAULT_SHINGLE_SIZE, Error, MAX_NUM_PERM, MAX_SHINGLE_SIZE, Result,
+};
 
 /// All that a signature depends on. Signatures are comparable only if their
 /// configurations and [`Config::VERSION`] are equal.

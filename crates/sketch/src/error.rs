@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::limits::{
+use crate::{
     MAX_DIFF_WORDS, MAX_MIN_LENGTH, MAX_MIN_MATCH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS,
     MAX_WEIGHT, MIN_MIN_MATCH, MIN_WEIGHT,
 };

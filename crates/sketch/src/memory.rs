@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
 
-use crate::error::{Error, Result};
+use crate::{Error, Result};
 
 /// The error of `count` values of a type for which there is no memory.
 pub fn refused<T>(count: usize) -> Error {

@@ -4,8 +4,7 @@
 //! whole block. The second is stored as its distance from the least of its block. Each takes as many bytes as the
 //! largest of the block.
 
-use crate::error::Result;
-use crate::memory;
+use crate::{Result, memory};
 
 /// A value that is a pair of numbers.
 pub trait Packable: Copy + Send {

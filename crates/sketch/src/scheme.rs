@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Result, excerpt};
+use crate::error::excerpt;
 use crate::hash::ElementHash;
+use crate::{Error, Result};
 
 /// The schemes that make a signature of a set of shingle hashes.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

@@ -3,12 +3,11 @@
 
 use std::fmt::Write;
 
-use crate::config::Config;
-use crate::error::Result;
 use crate::hash::xxh3;
 use crate::signature::Sketcher;
 use crate::simd::Level;
 use crate::text::Normalization;
+use crate::{Config, Result};
 
 /// The answer of one way of computing one kind of signature.
 #[derive(Clone, Debug)]

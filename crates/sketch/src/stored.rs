@@ -4,9 +4,8 @@
 
 use std::borrow::Cow;
 
-use crate::error::{Error, Result};
-use crate::memory;
 use crate::text::utf8;
+use crate::{Error, Result, memory};
 
 /// Bytes that are as they are, or that were compressed.
 #[derive(Clone, Copy, Debug)]

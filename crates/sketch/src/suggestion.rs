@@ -14,10 +14,8 @@
 //! ```
 
 use crate::boilerplate::LEAST;
-use crate::error::Result;
-use crate::limits::DEFAULT_THRESHOLD;
-use crate::memory;
 use crate::signature::estimate_jaccard;
+use crate::{DEFAULT_THRESHOLD, Result, memory};
 
 /// The number of bins; twice as many of that width would make up all similarities.
 const BINS: usize = 10;

@@ -342,7 +342,7 @@ const PORTION: usize = 64 << 10;
 const MADE: usize = size_of::<u64>();
 
 /// Makes something of a document, by its number among the places and its bytes.
-pub type Make<'a, R> = dyn Fn(usize, &[u8], &mut dyn FnMut()) -> Result<R, Error> + Sync + 'a;
+pub type Make<'a, R> = dyn Fn(usize, &[u8], Check) -> Result<R, Error> + Sync + 'a;
 
 impl<'a> Bytes<'a> {
     /// Those of documents that are in memory.
@@ -374,7 +374,7 @@ impl<'a> Bytes<'a> {
             let copies = copies.transpose()?;
             Ok(Some((Portion { documents, copies }, size * (1 + MADE))))
         };
-        let compute = |portion: &mut Portion, check: &mut dyn FnMut()| {
+        let compute = |portion: &mut Portion, check: Check| {
             let mut made = memory::with_capacity(portion.documents.len())?;
             let (mut at, mut room) = (0, Vec::new());
             for document in portion.documents.clone() {

@@ -129,7 +129,7 @@ impl<'a, 'c> Group<'a, 'c> {
     pub fn with_bytes<T>(
         &mut self,
         document: u32,
-        look: impl FnOnce(&[u8], &mut dyn FnMut()) -> Result<T, Error>,
+        look: impl FnOnce(&[u8], Check) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let crew = &mut *self.crew;
         self.bytes.with(self.places[document as usize], |bytes| look(bytes, &mut || crew.check()))
@@ -156,7 +156,7 @@ impl<'a, 'c> Group<'a, 'c> {
         // Caches that nobody uses at the moment.
         let spare = Mutex::new(memory::with_capacity::<Cache>(size)?);
         let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let compute = |range: &mut Range<usize>, check: &mut dyn FnMut()| {
+        let compute = |range: &mut Range<usize>, check: Check| {
             let mut made = memory::with_capacity(range.len())?;
             let mut cache = spare().pop();
             let mut alone = Crew::Alone(check);

@@ -554,7 +554,7 @@ struct Judging<'a, T> {
 impl<T: Send> BatchWork for Judging<'_, T> {
     type Batch = Judged<T>;
 
-    fn work(&mut self, judged: &mut Judged<T>, check: &mut dyn FnMut()) -> Result<(), Error> {
+    fn work(&mut self, judged: &mut Judged<T>, check: Check) -> Result<(), Error> {
         let Judged { range, found, left_out } = judged;
         found.clear();
         *left_out = LeftOut::default();

@@ -67,7 +67,7 @@ impl Distinct {
     ) -> Result<bool, Error> {
         sets.forget();
         let config = config.with_scheme(Scheme::Fss);
-        let make = |_, bytes: &[u8], check: &mut dyn FnMut()| {
+        let make = |_, bytes: &[u8], check: Check| {
             let mut hashes = Vec::new();
             reader.hashes(&config, bytes, &mut hashes, check)?;
             Ok(hashes)
@@ -102,7 +102,7 @@ impl Distinct {
         let config = config.with_scheme(Scheme::Fss);
         let elements = self.places.iter().map(|place| reader.elements(bytes.size(*place)));
         let words = SetOutline::widths(&memory::collect(elements)?, memory)?;
-        let make = |document: usize, bytes: &[u8], check: &mut dyn FnMut()| {
+        let make = |document: usize, bytes: &[u8], check: Check| {
             let mut hashes = Vec::new();
             reader.hashes(&config, bytes, &mut hashes, check)?;
             SetOutline::of(&mut hashes, words[document], check)
@@ -199,7 +199,7 @@ impl Cache {
         bytes: &mut Bytes,
         documents: [(u32, u32); 2],
         threshold: f64,
-        check: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<Option<f64>, Error> {
         let [(a, _), (b, _)] = documents;
         let [own, other] = [a, b].map(|document| &self.outlines[document as usize]);
@@ -223,7 +223,7 @@ impl Cache {
         &mut self,
         bytes: &mut Bytes,
         (document, place): (u32, u32),
-        check: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<u64, Error> {
         if !self.sets.has(document) {
             self.add(bytes, document, place, check)?;
@@ -242,7 +242,7 @@ impl Cache {
         bytes: &mut Bytes,
         document: u32,
         place: u32,
-        check: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<bool, Error> {
         let Self { reader, config, hashes, sets, .. } = self;
         hashes.clear();

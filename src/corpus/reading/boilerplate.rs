@@ -133,7 +133,7 @@ impl Collecting {
             let bytes = sample.bytes.len();
             Ok(Some((sample, bytes)))
         };
-        let compute = |sample: &mut OriginTexts, check: &mut dyn FnMut()| {
+        let compute = |sample: &mut OriginTexts, check: Check| {
             let mut read = |text: &JudgedText, out: &mut Vec<u8>| {
                 out.clear();
                 memory::extend(out, &sample.bytes[text.at as usize..][..text.size as usize])
@@ -246,13 +246,13 @@ impl ShingleCounter<'_> {
         &self,
         documents: &[JudgedText],
         read: &mut ReadText,
-        check: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<Vec<u64>, Error> {
         let size = |text: &JudgedText| text.packing.size(text.size as usize);
         let shingles = documents.iter().map(|place| self.reader.elements(size(place)));
         let sampled = Sampled { documents: documents.len(), shingles: shingles.sum() };
         let (mut bytes, mut room) = (Vec::new(), Vec::new());
-        let mut hashes = |document: usize, out: &mut Vec<u64>, check: &mut dyn FnMut()| {
+        let mut hashes = |document: usize, out: &mut Vec<u64>, check: Check| {
             let text = &documents[document];
             read(text, &mut bytes)?;
             let stored = StoredBytes { bytes: &bytes, packing: text.packing };

@@ -95,12 +95,7 @@ impl Reader {
     }
 
     /// The set of a document, of what [`Unread::append`] has made of it.
-    pub fn set(
-        self,
-        config: &Config,
-        bytes: &[u8],
-        check: &mut dyn FnMut(),
-    ) -> Result<ShingleSet, Error> {
+    pub fn set(self, config: &Config, bytes: &[u8], check: Check) -> Result<ShingleSet, Error> {
         let mut hashes = Vec::new();
         self.hashes(&config.with_scheme(Scheme::Fss), bytes, &mut hashes, check)?;
         Ok(ShingleSet::from_hashes(hashes, check))
@@ -113,7 +108,7 @@ impl Reader {
         config: &Config,
         bytes: &[u8],
         out: &mut Vec<u64>,
-        check: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
         if self.kind == Kind::Text {
             return shingle_hashes(config, &stored::text(bytes)?, out, check);
@@ -122,12 +117,7 @@ impl Reader {
     }
 
     /// A hash of a document: those with the same one have the same set.
-    pub fn fingerprint(
-        self,
-        config: &Config,
-        bytes: &[u8],
-        check: &mut dyn FnMut(),
-    ) -> Result<u128, Error> {
+    pub fn fingerprint(self, config: &Config, bytes: &[u8], check: Check) -> Result<u128, Error> {
         if self.kind == Kind::Text {
             let text = stored::text(bytes)?;
             return Ok(hash128(normalize_text(config, &text, check)?.as_bytes()));

@@ -1,11 +1,9 @@
 //! The part of a document that counts.
 
 use super::documents::Shingled;
-use crate::error::Result;
 use crate::hash::count_distinct;
-use crate::limits::Check;
-use crate::memory;
 use crate::simd::{BLOCK, Level, NOTHING_PACKED, place_in_filter};
+use crate::{Check, Result, memory};
 
 /// A document is no more than boilerplate if fewer shingles count, and fewer than one of so many.
 const LITTLE: usize = 20;

@@ -1,11 +1,8 @@
 //! The documents of an origin: what each has, and by which of them the origin is judged.
 
-use crate::config::Config;
-use crate::error::Result;
 use crate::hash::{sort_by_key, xxh3};
-use crate::limits::Check;
-use crate::memory;
 use crate::shingle::{has_any, normalize_text, shingle_hashes};
+use crate::{Check, Config, Result, memory};
 
 /// The content of a document.
 #[derive(Clone, Copy)]

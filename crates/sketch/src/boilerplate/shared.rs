@@ -4,10 +4,8 @@
 //! would take most of the time of a job. So they are counted roughly first: one byte counts all shingles whose hashes
 //! begin alike. Only shingles with a high count are then counted by themselves.
 
-use crate::error::Result;
 use crate::hash::sort_by_key;
-use crate::limits::Check;
-use crate::memory;
+use crate::{Check, Result, memory};
 
 /// A shingle is boilerplate if at least so many documents have it.
 pub const LEAST: usize = 5;

@@ -1,8 +1,7 @@
 //! Finds the component that inherits each id.
 
 use super::event::{Block, ClusterId, RankedDocument};
-use crate::error::Result;
-use crate::memory;
+use crate::{Result, memory};
 
 /// The part of an old cluster that a component has.
 #[derive(Clone, Copy, Debug)]

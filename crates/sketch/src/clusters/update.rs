@@ -2,8 +2,7 @@
 
 use super::event::{Block, ClusterEvent, ClusterId, RankedDocument};
 use super::heirs::{Component, Piece, components, inherit, is_tie, pieces};
-use crate::error::Result;
-use crate::memory;
+use crate::{Result, memory};
 
 /// The changes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -2,8 +2,7 @@
 
 use super::groups::Components;
 use super::pairs::Pair;
-use crate::error::Result;
-use crate::memory;
+use crate::{Result, memory};
 
 /// A link without which its cluster would fall in two.
 #[derive(Clone, Copy, Debug, PartialEq)]

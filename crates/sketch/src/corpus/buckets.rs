@@ -1,9 +1,8 @@
 //! Documents with equal hashes, found by sorting.
 
 use super::collection::Hashes;
-use crate::error::Result;
 use crate::hash::{Keyed, sort_by_key};
-use crate::memory;
+use crate::{Result, memory};
 
 /// A function that is called with the corpus and the documents of a bucket.
 type VisitBucket<'a, C> = dyn FnMut(&mut C, &[u32]) -> Result<(), <C as Hashes>::Error> + 'a;

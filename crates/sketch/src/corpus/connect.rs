@@ -5,8 +5,7 @@ use super::collection::{Corpus, LeftOut};
 use super::groups::Components;
 use super::identical::Identical;
 use super::pairs::Pair;
-use crate::error::Result;
-use crate::memory;
+use crate::{Result, memory};
 
 /// Connected components, and the links that connect them.
 pub struct Connected {

@@ -2,9 +2,8 @@
 
 use super::buckets::{HashEntry, each_bucket, is_in_part};
 use super::collection::Hashes;
-use crate::error::Result;
-use crate::memory;
 use crate::pipeline::Crew;
+use crate::{Result, memory};
 
 /// Entries that are looked at together: their table stays in the second-level cache.
 const TOGETHER: usize = 8192;

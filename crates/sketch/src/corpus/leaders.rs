@@ -6,8 +6,7 @@ use ahash::RandomState;
 
 use super::collection::{Corpus, LeftOut};
 use super::pairs::Pair;
-use crate::error::Result;
-use crate::memory;
+use crate::{Result, memory};
 
 /// Takes `documents` in their order: one that is similar to an earlier leader belongs to the first such leader, any
 /// other becomes a leader itself (Hartigan, *Clustering Algorithms*, 1975, chapter 3). Calls `assign` with (leader,

@@ -3,8 +3,7 @@
 use super::buckets::each_bucket;
 use super::collection::{Corpus, Hashes, LeftOut};
 use super::identical::Identical;
-use crate::error::Result;
-use crate::memory;
+use crate::{Result, memory};
 
 /// Two documents and their similarity.
 #[derive(Clone, Copy, Debug, PartialEq)]

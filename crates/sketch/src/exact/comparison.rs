@@ -7,14 +7,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::overlap::Overlap;
 use super::shingle_set::ShingleSet;
-use crate::config::Config;
-use crate::error::Result;
 use crate::hash::{sort_by, xxh3};
-use crate::limits::Check;
-use crate::memory;
 use crate::passage::{CharacterOffsets, Characters, Run, shared_runs};
 use crate::scheme::Scheme;
 use crate::text::words;
+use crate::{Check, Config, Result, memory};
 
 /// A passage of fewer characters says little, unless texts are short.
 const LEAST: usize = 16;

@@ -10,9 +10,8 @@
 use hashbrown::HashTable;
 
 use super::shingle_set::add_to_hash;
-use crate::error::Result;
-use crate::memory;
 use crate::simd::Level;
+use crate::{Result, memory};
 
 const BITS: usize = u64::BITS as usize;
 

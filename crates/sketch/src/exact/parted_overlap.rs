@@ -6,12 +6,9 @@ use ahash::AHashMap;
 
 use super::overlap::Overlap;
 use super::shingle_set::ShingleSet;
-use crate::config::Config;
-use crate::error::{Error, Result};
-use crate::limits::Check;
-use crate::memory;
 use crate::scheme::Scheme;
 use crate::shingle::each_hash;
+use crate::{Check, Config, Error, Result, memory};
 
 /// Hashes that are put aside at a time.
 const BLOCK: usize = 512;

@@ -10,14 +10,11 @@
 use std::ops::ControlFlow;
 
 use super::shingle_set::ShingleSet;
-use crate::config::Config;
-use crate::error::Result;
 use crate::hash::mix::GOLDEN;
-use crate::limits::Check;
-use crate::memory;
 use crate::scheme::Scheme;
 use crate::shingle::{CHUNK, append_elements, normalize_text, text_hashes};
 use crate::simd::Level;
+use crate::{Check, Config, Result, memory};
 
 /// A set of shingles, ready to be compared with texts.
 ///

@@ -2,8 +2,7 @@
 //! gets a confidence interval.
 
 use super::shingle_set::ShingleSet;
-use crate::error::Result;
-use crate::memory;
+use crate::{Result, memory};
 
 /// A sample of documents, to be compared exactly with every document there is.
 #[derive(Default)]

@@ -8,11 +8,9 @@
 //! A large set has a wide outline. Widths are powers of two, and the low bits of a hash choose its bit. So a wide
 //! outline is compared with a narrow one by laying its parts upon each other.
 
-use crate::error::Result;
 use crate::hash::count_distinct;
-use crate::limits::Check;
-use crate::memory;
 use crate::simd::Level;
+use crate::{Check, Result, memory};
 
 const BITS: usize = u64::BITS as usize;
 

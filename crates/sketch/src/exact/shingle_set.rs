@@ -1,13 +1,11 @@
 //! Exact similarity of sets of shingles: what the signatures estimate.
 
 use super::overlap::Overlap;
-use crate::config::Config;
-use crate::error::Result;
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by_key;
-use crate::limits::Check;
 use crate::scheme::Scheme;
 use crate::shingle::shingle_hashes;
+use crate::{Check, Config, Result};
 
 /// The distinct shingles of a text, as their 64-bit hashes in ascending order.
 ///

@@ -9,12 +9,10 @@ use ahash::RandomState;
 use imara_diff::{Algorithm, Diff, Token};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::error::{Error, Result};
 use crate::hash::mix::GOLDEN;
 use crate::hash::sort_by;
-use crate::limits::{Check, MAX_DIFF_WORDS};
-use crate::memory;
 use crate::text::Normalization;
+use crate::{Check, Error, MAX_DIFF_WORDS, Result, memory};
 
 /// Steps between two calls of `check`.
 const STRETCH: usize = 4096;

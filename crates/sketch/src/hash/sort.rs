@@ -2,9 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::error::Result;
-use crate::limits::Check;
-use crate::memory;
+use crate::{Check, Result, memory};
 
 /// Most bits of a digit: the places of its values stay in the first-level cache.
 const MOST_BITS: u32 = 10;

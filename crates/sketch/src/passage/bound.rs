@@ -6,10 +6,8 @@ use std::ops::Range;
 
 use super::characters::Characters;
 use super::winnow::{Fingerprints, Stretch};
-use crate::error::Result;
 use crate::hash::sort_by_key;
-use crate::limits::Check;
-use crate::memory;
+use crate::{Check, Result, memory};
 
 /// The least number of characters, of a passage of `length`, that is this share of it. Of 0.8 * 5,
 /// which is 4.000000001, it is 4.

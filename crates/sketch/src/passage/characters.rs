@@ -3,10 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::error::Result;
-use crate::limits::Check;
-use crate::memory;
 use crate::text::{Normalization, Origins};
+use crate::{Check, Result, memory};
 
 /// The characters of a text that passages are made of.
 pub struct Characters<'a> {

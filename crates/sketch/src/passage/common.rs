@@ -3,8 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use crate::error::Result;
-use crate::memory;
+use crate::{Result, memory};
 
 /// Neighbouring characters of a text that enough documents have.
 #[derive(Clone, Debug, Eq, PartialEq)]

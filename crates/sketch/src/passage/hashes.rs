@@ -5,10 +5,8 @@
 //! give the same values, and minima of them are stored: they never change.
 
 use super::characters::CodePoint;
-use crate::error::Result;
-use crate::limits::{Check, MAX_MIN_MATCH};
-use crate::memory;
 use crate::simd::Level;
+use crate::{Check, MAX_MIN_MATCH, Result, memory};
 
 /// The base of the polynomial: odd, and 5 modulo 8.
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -42,9 +42,8 @@ pub use runs::{Run, covered, shared_runs};
 pub use sought::Sought;
 pub use winnow::{Fingerprints, Stretch, gram_length};
 
-use crate::error::{Error, Result};
-use crate::limits::{MAX_MIN_MATCH, MIN_MIN_MATCH};
 use crate::text::Normalization;
+use crate::{Error, MAX_MIN_MATCH, MIN_MIN_MATCH, Result};
 
 /// `min_match` as a user writes it.
 ///

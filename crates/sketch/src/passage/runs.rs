@@ -9,10 +9,8 @@ use std::ops::Range;
 
 use super::characters::{Characters, CodePoint, Units, common, common_back, same};
 use super::hashes::{BLOCK, Scratch, each_hash, hash};
-use crate::error::Result;
-use crate::limits::Check;
-use crate::memory;
 use crate::simd::Level;
+use crate::{Check, Result, memory};
 
 /// Characters that two texts have in common.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -5,10 +5,8 @@ use std::ops::Range;
 use super::characters::{Characters, CodePoint, Units, common, same};
 use super::hashes::{BLOCK, Scratch, each_hash, hash};
 use super::runs::{Classes, Filter};
-use crate::error::{Error, Result};
-use crate::limits::Check;
-use crate::memory;
 use crate::simd::Level;
+use crate::{Check, Error, Result, memory};
 
 /// A passage, to find out how much of it other texts have.
 pub struct Sought<'a> {

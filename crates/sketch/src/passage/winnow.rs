@@ -3,11 +3,9 @@
 
 use super::characters::{Characters, CodePoint, Units};
 use super::hashes::{BLOCK, Scratch, each_hash};
-use crate::error::{Error, Result};
 use crate::hash::mix::fmix64;
-use crate::limits::Check;
-use crate::memory;
 use crate::simd::Level;
+use crate::{Check, Error, Result, memory};
 
 /// The length of the grams whose hashes are kept, for windows of `min_match` characters: about a
 /// third of them, so that few are kept and those are rare. Indexes store entries that depend on it.

@@ -1,8 +1,7 @@
 //! Work on data at hand, part by part: by the caller alone, or by threads as well.
 
 use super::hands::{BatchWork, Setting, hands};
-use crate::error::{Error, Result};
-use crate::limits::Check;
+use crate::{Check, Error, Result};
 
 /// The threads that compute the parts of something.
 pub enum Crew<'a> {

@@ -7,9 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use crate::error::{Error, Result};
-use crate::limits::Check;
-use crate::memory;
+use crate::{Check, Error, Result, memory};
 
 /// The time that the reader waits for a thread between two looks at interrupts.
 const PATIENCE: Duration = Duration::from_millis(20);

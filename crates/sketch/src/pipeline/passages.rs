@@ -4,15 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::texts::{Find, GivenText};
-use crate::error::{Error, Result};
 use crate::hash::{Element, ElementHash, sort_by_key};
-use crate::limits::Check;
-use crate::memory;
 use crate::passage::{
     Bound, CharacterOffsets, Characters, CommonRuns, Fingerprints, Sought, covered, needed,
     shared_runs, whole_words,
 };
 use crate::text::Normalization;
+use crate::{Check, Error, Result, memory};
 
 /// The options by which texts are read for passages.
 #[derive(Clone, Debug)]

@@ -4,15 +4,12 @@ use std::sync::Arc;
 
 use super::BatchWork;
 use crate::boilerplate::{Boilerplate, Shingled, counted};
-use crate::config::Config;
-use crate::error::Result;
-use crate::limits::Check;
-use crate::memory;
 use crate::passage::{Characters, Fingerprints};
 use crate::scheme::Scheme;
 use crate::shingle::saturated;
 use crate::signature::{Banding, Sketcher, signature_hash};
 use crate::stored::{Packing, StoredBytes, text};
+use crate::{Check, Config, Result, memory};
 
 /// Bytes of a text for which room is kept.
 const LONG: usize = 1 << 20;

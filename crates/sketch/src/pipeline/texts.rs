@@ -1,9 +1,7 @@
 //! Texts on their way to what is found in them, a batch at a time.
 
 use super::BatchWork;
-use crate::error::Result;
-use crate::limits::Check;
-use crate::memory;
+use crate::{Check, Result, memory};
 
 /// A text as it is given.
 #[derive(Clone, Copy, Debug)]

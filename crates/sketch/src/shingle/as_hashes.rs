@@ -5,14 +5,11 @@ use std::ops::ControlFlow;
 
 use super::as_texts::for_each_window;
 use super::hash_buffer::{CHUNK, HashBuffer, Sink};
-use crate::config::Config;
-use crate::error::Result;
 use crate::hash::{ElementHash, mix::GOLDEN, xxh3};
-use crate::limits::{Check, MAX_SHINGLE_SIZE};
-use crate::memory;
 use crate::simd::{CLASSES_BLOCK as BLOCK, Level};
 use crate::text::chars::{ascii_prefix, is_blank, leads};
 use crate::text::{Unit, words};
+use crate::{Check, Config, MAX_SHINGLE_SIZE, Result, memory};
 
 /// Appends the hash of each shingle of a normalised text to `out`.
 pub(crate) fn append_hashes(

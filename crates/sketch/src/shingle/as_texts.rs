@@ -6,12 +6,9 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use crate::config::Config;
-use crate::error::Result;
-use crate::limits::Check;
-use crate::memory;
 use crate::text::chars::{char_len, char_start, is_blank};
 use crate::text::{Unit, WordRules, words};
+use crate::{Check, Config, Result, memory};
 
 /// `text` after the normalisation of `config`: what is cut into shingles. Borrowed if nothing changes.
 ///

@@ -1,11 +1,8 @@
 //! Texts that are too long for their shingles: any two of them have most shingles in common.
 
-use crate::config::Config;
-use crate::error::Result;
-use crate::limits::{Check, MAX_SHINGLE_SIZE};
-use crate::memory;
 use crate::shingle::normalize_text;
 use crate::text::Unit;
+use crate::{Check, Config, MAX_SHINGLE_SIZE, Result, memory};
 
 /// Shorter texts are not looked at, so that the look costs nothing beside the signature.
 const LONG: usize = 64 * 1024;

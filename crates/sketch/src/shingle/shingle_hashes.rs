@@ -5,14 +5,11 @@ use std::ops::ControlFlow;
 use super::as_hashes::{append_hashes, text_hashes};
 use super::as_texts::normalize_text;
 use super::hash_buffer::{CHUNK, Sink};
-use crate::config::Config;
-use crate::error::Result;
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by_key;
-use crate::limits::Check;
-use crate::memory;
 use crate::scheme::Scheme;
 use crate::simd::Level;
+use crate::{Check, Config, Result, memory};
 
 /// Appends the hash of each shingle of `text` to `out`, in order and with repeats; the seed of `config` plays no part.
 ///

@@ -10,10 +10,9 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::config::valid_num_perm;
-use crate::error::{Error, Result};
 use crate::hash::mix::{GOLDEN, fmix64};
-use crate::limits::{MAX_NUM_PERM, in_range};
-use crate::memory;
+use crate::limits::in_range;
+use crate::{Error, MAX_NUM_PERM, Result, memory};
 
 /// A valid number of bands and of rows per band: `bands * rows <= MAX_NUM_PERM`.
 ///

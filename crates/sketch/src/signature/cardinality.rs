@@ -22,8 +22,8 @@
 //! | fss | above 10 K | none found | 0.95 to 1.00 |
 
 use super::fss::{ROUNDS, VALUE_BITS};
-use crate::error::{Error, Result};
 use crate::scheme::Scheme;
+use crate::{Error, Result};
 
 /// The number of distinct elements of a set, estimated.
 #[derive(Clone, Copy, Debug, PartialEq)]

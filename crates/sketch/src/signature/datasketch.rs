@@ -11,8 +11,7 @@ use rand_mt::Mt;
 
 use super::permutations::STEPS;
 use super::seeded_hashes::SeededHashes;
-use crate::error::Result;
-use crate::limits::Check;
+use crate::{Check, Result};
 
 /// The modulus of the legacy scheme, a Mersenne prime.
 const PRIME: u64 = (1 << 61) - 1;

@@ -1,8 +1,8 @@
 //! Estimates from signatures: the estimate of the Jaccard similarity, its error, and the signature of a union.
 
 use crate::config::valid_num_perm;
-use crate::error::{Error, Result};
 use crate::scheme::Scheme;
+use crate::{Error, Result};
 
 /// Estimates the Jaccard similarity of two sets from their signatures: the fraction of equal slots.
 ///

@@ -12,10 +12,9 @@ use std::ops::ControlFlow;
 
 use super::permutations::Functions;
 use super::seeded_hashes::SeededHashes;
-use crate::error::Result;
 use crate::hash::mix::affine;
-use crate::limits::Check;
 use crate::simd::{EMPTY, Level, NOTHING_PACKED};
+use crate::{Check, Result};
 
 /// Bucket rounds. Round numbers, and this one for the rest, take three bits.
 pub(crate) const ROUNDS: u32 = 7;

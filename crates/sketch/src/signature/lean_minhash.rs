@@ -8,9 +8,10 @@
 use std::str::FromStr;
 
 use crate::config::valid_num_perm;
-use crate::error::{Error, Result, excerpt};
+use crate::error::excerpt;
 use crate::hash::ElementHash;
 use crate::scheme::Scheme;
+use crate::{Error, Result};
 
 /// Bytes of the seed and the count.
 const HEADER: usize = 12;

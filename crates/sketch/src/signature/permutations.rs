@@ -7,10 +7,8 @@ use std::ops::ControlFlow;
 
 use super::seeded_hashes::SeededHashes;
 use crate::config::valid_num_perm;
-use crate::error::{Error, Result};
-use crate::limits::Check;
-use crate::memory;
 use crate::simd::{Level, SLOT_LANES};
+use crate::{Check, Error, Result, memory};
 
 /// Elementary steps between two calls of the check.
 pub(crate) const STEPS: usize = 1 << 20;

@@ -1,12 +1,9 @@
 //! Hashes read as often as a scheme wants, in chunks.
 
-use crate::config::Config;
-use crate::error::Result;
 use crate::hash::mix::mix64;
-use crate::limits::Check;
-use crate::memory;
 use crate::shingle::{CHUNK, Sink, text_hashes};
 use crate::simd::Level;
+use crate::{Check, Config, Result, memory};
 
 #[derive(Clone, Copy)]
 pub(crate) enum HashSource<'a> {

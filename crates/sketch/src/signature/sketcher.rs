@@ -4,13 +4,11 @@ use super::datasketch::{self, Legacy};
 use super::fss;
 use super::permutations::Functions;
 use super::seeded_hashes::{HashSource, SeededHashes};
-use crate::config::Config;
-use crate::error::Result;
 use crate::hash::mix::affine;
-use crate::limits::Check;
 use crate::scheme::Scheme;
 use crate::shingle::{append_elements, normalize_text};
 use crate::simd::Level;
+use crate::{Check, Config, Result};
 
 /// Computes signatures of one configuration.
 ///

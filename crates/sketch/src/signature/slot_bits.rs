@@ -6,8 +6,8 @@
 
 use super::estimate;
 use crate::config::valid_num_perm;
-use crate::error::{Error, Result};
 use crate::hash::mix::mix64;
+use crate::{Error, Result};
 
 /// The number of bits of each slot that a stored signature keeps.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

@@ -27,10 +27,8 @@ use ahash::RandomState;
 use md5::{Digest, Md5};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-use crate::error::{Error, Result};
 use crate::hash::sort_by;
-use crate::limits::Check;
-use crate::memory;
+use crate::{Check, Error, Result, memory};
 
 /// Characters or tokens between two calls of the check.
 const STEPS: usize = 1 << 14;

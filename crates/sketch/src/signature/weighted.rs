@@ -14,10 +14,9 @@
 //! the logarithm of the crate libm, which is made of these and is pinned.
 
 use crate::config::valid_num_perm;
-use crate::error::{Error, Result};
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by;
-use crate::limits::{Check, MAX_WEIGHT, MIN_WEIGHT};
+use crate::{Check, Error, MAX_WEIGHT, MIN_WEIGHT, Result};
 
 /// Uniform numbers that a slot draws of an element.
 const DRAWS: u64 = 5;

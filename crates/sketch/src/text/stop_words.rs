@@ -3,8 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use crate::error::{Error, Result};
-use crate::limits::MAX_STOP_WORDS;
+use crate::{Error, MAX_STOP_WORDS, Result};
 
 const ENGLISH_NAME: &str = "english";
 

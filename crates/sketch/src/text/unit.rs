@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Result, excerpt};
+use crate::error::excerpt;
+use crate::{Error, Result};
 
 /// The unit that a shingle is a window of.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

@@ -8,9 +8,8 @@ use super::normalize::{Dropped, Normalization};
 use super::stop_words::StopWords;
 use super::unit::Unit;
 use super::words;
-use crate::error::Result;
-use crate::limits::Check;
 use crate::simd::Level;
+use crate::{Check, Result};
 
 /// The rules by which a normalised text is cut into words, and by which words count.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

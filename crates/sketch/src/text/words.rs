@@ -77,17 +77,13 @@ fn each_of_part(part: &str, step: usize, check: Check, f: &mut dyn FnMut(usize, 
     loop {
         let rest = &part[at..];
         let from = rest.ceil_char_boundary(step);
-        let joint = checked(&rest[from..], check).find(|&(_, c)| beyond_ascii::is_joint(c));
+        let joint =
+            checked(rest[from..].char_indices(), check).find(|&(_, c)| beyond_ascii::is_joint(c));
         let end = joint.map_or(rest.len(), |(place, c)| from + place + c.len_utf8());
         let short = without_long_runs(&rest[..end], step.clamp(16, STEP), check);
         let text = short.as_ref().map_or(&rest[..end], |short| &short.text);
-        let mut last_check = 0;
-        for (start, word) in text.split_word_bound_indices() {
+        for (start, word) in checked(text.split_word_bound_indices(), check) {
             let ended = start + word.len();
-            if ended - last_check >= STEP {
-                check();
-                last_check = ended;
-            }
             let place = |of: usize| at + short.as_ref().map_or(of, |short| short.place(of));
             let (first, is_word) = begun.take().unwrap_or((place(start), false));
             let is_word = is_word || word.contains(char::is_alphanumeric);
@@ -103,10 +99,13 @@ fn each_of_part(part: &str, step: usize, check: Check, f: &mut dyn FnMut(usize, 
     }
 }
 
-/// The characters of a text and their places, with a call of `check` every [`STEP`] bytes.
-fn checked(text: &str, check: Check) -> impl Iterator<Item = (usize, char)> {
+/// The parts of a text behind their places, with a call of `check` every [`STEP`] bytes.
+fn checked<T>(
+    parts: impl Iterator<Item = (usize, T)>,
+    check: Check,
+) -> impl Iterator<Item = (usize, T)> {
     let mut last_check = 0;
-    text.char_indices().inspect(move |&(place, _)| {
+    parts.inspect(move |&(place, _)| {
         if place - last_check >= STEP {
             check();
             last_check = place;
@@ -155,7 +154,7 @@ fn without_long_runs(text: &str, longest: usize, check: Check) -> Option<Short> 
         copied = last;
         Some(())
     };
-    for (place, c) in checked(text, check) {
+    for (place, c) in checked(text.char_indices(), check) {
         if !beyond_ascii::follows(c) {
             leave_out(&mut run)?;
             continue;

@@ -8,9 +8,7 @@ use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use super::steps::{CharacterSteps, NormalForm, Punctuation};
-use crate::error::Result;
-use crate::limits::Check;
-use crate::memory;
+use crate::{Check, Result, memory};
 
 /// Repeats the steps until nothing changes. White space becomes spaces; runs of them are not collapsed here.
 pub(super) fn settle(steps: CharacterSteps, text: &str, check: Check) -> Result<String> {

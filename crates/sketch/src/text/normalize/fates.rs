@@ -9,9 +9,8 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::definition::settle;
 use super::steps::{CharacterSteps, NormalForm};
-use crate::error::Result;
-use crate::memory;
 use crate::simd::{CharSet, SINGLE};
+use crate::{Result, memory};
 
 /// The result of the steps for a character. Unless it says otherwise, a text can be cut before the character, and what
 /// stands there cannot matter.

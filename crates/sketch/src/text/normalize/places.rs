@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
-use crate::memory;
+use crate::{Result, memory};
 
 /// The places of the characters of a normalised text in the original. Both are counted in
 /// characters, from 0. By default nothing was changed.

@@ -11,11 +11,9 @@ use super::definition::{checked, settle};
 use super::fates::{Fate, FateTable};
 use super::places::{Origins, PlaceRecord};
 use super::steps::{CharacterSteps, NormalForm, Normalization};
-use crate::error::Result;
-use crate::limits::Check;
-use crate::memory;
 use crate::simd::{CharSet, into_text};
 use crate::text::chars::{OF_FOUR, OF_THREE, below, char_len, code_at, code_of_three, leads};
+use crate::{Check, Result, memory};
 
 /// Bytes between two calls of the check.
 const PIECE: usize = 16 * 1024;

@@ -4,9 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::error::{Error, Result, excerpt};
-use crate::limits::{MAX_MIN_LENGTH, in_range};
+use crate::error::excerpt;
+use crate::limits::in_range;
 use crate::text::stop_words::StopWords;
+use crate::{Error, MAX_MIN_LENGTH, Result};
 
 /// The optional steps that are applied to a text before it is cut, in a fixed order.
 ///
