@@ -21,9 +21,9 @@ fn capture(call: &Call) -> Result<Option<Datum>> {
         (Event::Truncate, false, true) => truncated(&fired, &documents)?,
         (_, true, true) => {
             // SAFETY: nothing else is kept, and it is asked for here only.
-            let statement: &mut Option<Statement> = unsafe { call.kept() };
+            let statement: &mut Option<CapturedStatement> = unsafe { call.kept() };
             if statement.is_none() {
-                *statement = Some(Statement::begin(&documents, &fired.trigger())?);
+                *statement = Some(CapturedStatement::begin(&documents, &fired.trigger())?);
             }
             if let Some(statement) = statement {
                 statement.row(&documents, &fired)?;
@@ -48,12 +48,12 @@ fn truncated(fired: &Fired, documents: &Open) -> Result<()> {
     Ok(())
 }
 
-struct Statement {
+struct CapturedStatement {
     record: Record,
     key: Column,
 }
 
-impl Statement {
+impl CapturedStatement {
     fn begin(documents: &Open, trigger: &Trigger) -> Result<Self> {
         let mut records = Record::all(documents, CAPTURE).into_iter();
         let Some(record) = records.find(|record| Some(record.beside) == trigger.tied_to) else {

@@ -149,8 +149,8 @@ fn near_duplicate_bridges(call: &Call) -> Result<Option<Datum>> {
     // In the order of keys.
     let ranks = Ranks::of(&members.sorted())?;
     batches.each(
-        &|group: &mut Group, emit: &mut Emit<Bridge>| bridges_of(group, &ranks, emit),
-        &mut |Bridge { cluster, ends, similarity, sizes }: Bridge| {
+        &|group: &mut Group, emit: &mut Emit<NamedBridge>| bridges_of(group, &ranks, emit),
+        &mut |NamedBridge { cluster, ends, similarity, sizes }: NamedBridge| {
             let [cluster, a, b] = [cluster, ends[0], ends[1]].map(|name| members.key(name));
             let [size_a, size_b] = sizes.map(|size| Datum::from(size as i64));
             let similarity = float8_datum(similarity);
@@ -162,7 +162,7 @@ fn near_duplicate_bridges(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// A bridge, by the names of documents.
-struct Bridge {
+struct NamedBridge {
     cluster: u32,
     ends: [u32; 2],
     similarity: f64,
@@ -170,7 +170,11 @@ struct Bridge {
 }
 
 /// The bridges of a group. Copies count as one document, of which the first is shown.
-fn bridges_of(group: &mut Group, ranks: &Ranks, emit: &mut Emit<Bridge>) -> Result<LeftOut, Error> {
+fn bridges_of(
+    group: &mut Group,
+    ranks: &Ranks,
+    emit: &mut Emit<NamedBridge>,
+) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let limit = group.limit();
     let mut links = ClusterLinks::new(identical.documents())?;
@@ -201,7 +205,7 @@ fn bridges_of(group: &mut Group, ranks: &Ranks, emit: &mut Emit<Bridge>) -> Resu
         let [size_a, size_b] = bridge.sizes;
         let (ends, sizes) =
             if least(a, b) == a { ([a, b], [size_a, size_b]) } else { ([b, a], [size_b, size_a]) };
-        emit(Bridge { cluster, ends, similarity: bridge.link.similarity, sizes })?;
+        emit(NamedBridge { cluster, ends, similarity: bridge.link.similarity, sizes })?;
     }
     Ok(left_out)
 }

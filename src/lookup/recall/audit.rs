@@ -55,7 +55,7 @@ pub struct Audited<'a> {
 }
 
 /// A document of the sample.
-struct SampleMember {
+struct AuditedDocument {
     name: String,
     scope: Option<Scope>,
     /// The least similarity that it asks for itself.
@@ -91,7 +91,7 @@ impl Audited<'_> {
                 bytes += finder.take(key, row.document)? + ENTRY + row.name.len();
                 let scope = scopes.of(|place| row.scope(place))?;
                 let name = memory::owned(row.name)?;
-                let member = SampleMember { name, scope, least, tally: Tally::default() };
+                let member = AuditedDocument { name, scope, least, tally: Tally::default() };
                 Ok(memory::push(&mut members, member)?)
             })?;
             finder.taken();
@@ -101,7 +101,7 @@ impl Audited<'_> {
                 bands.population += 1;
                 let (document, least) = self.read(row.document)?;
                 let scope = scopes.of(|place| row.scope(place))?;
-                let is_other = |member: &SampleMember| {
+                let is_other = |member: &AuditedDocument| {
                     member.name != row.name && scope.is_some() && member.scope == scope
                 };
                 near.clear();

@@ -24,7 +24,7 @@ struct Foreign {
 }
 
 /// The search for one.
-struct Search {
+struct ForeignSearch {
     caller: Oid,
     found: Option<Foreign>,
 }
@@ -34,9 +34,9 @@ struct Search {
 /// # Safety
 /// The nodes are valid trees of expressions, or null.
 pub unsafe fn check(nodes: impl IntoIterator<Item = *mut Node>, of: &str) -> Result<()> {
-    let mut search = Search { caller: current_role(), found: None };
+    let mut search = ForeignSearch { caller: current_role(), found: None };
     let context = (&raw mut search).cast();
-    // SAFETY: null or a valid tree, as # Safety asks; the context is the `Search` that `visit` takes it for.
+    // SAFETY: null or a valid tree, as # Safety asks; the context is the `ForeignSearch` that `visit` takes it for.
     nodes.into_iter().any(|node| unsafe { visit(node, context) });
     search.found.map_or(Ok(()), |found| Err(found.refused(of)))
 }
@@ -73,7 +73,7 @@ unsafe extern "C-unwind" fn visit(node: *mut Node, context: *mut c_void) -> bool
     }
     // SAFETY: a node of the tree, and what `check` has given.
     unsafe {
-        let search = &mut *context.cast::<Search>();
+        let search = &mut *context.cast::<ForeignSearch>();
         // The checks of a domain run where its values are made, those of the columns of a row too.
         if makes_values((*node).type_) {
             search.found = foreign_type(pg_sys::exprType(node), search.caller);
@@ -92,7 +92,7 @@ fn makes_values(tag: NodeTag) -> bool {
 #[pg_guard]
 unsafe extern "C-unwind" fn is_foreign(function: Oid, context: *mut c_void) -> bool {
     // SAFETY: what `check` has given.
-    let search = unsafe { &mut *context.cast::<Search>() };
+    let search = unsafe { &mut *context.cast::<ForeignSearch>() };
     if is_built_in(function) {
         return false;
     }

@@ -50,7 +50,7 @@ pub fn shared_by_many(
     let wanted = (shingles / least).saturating_mul(4).max(FEWEST);
     let most = (memory / 2).max(FEWEST);
     let mut parts = wanted.div_ceil(most).next_power_of_two() as u64;
-    let mut counting = Counting { least: least as u8, ..Counting::default() };
+    let mut counting = PartCounts { least: least as u8, ..PartCounts::default() };
     let mut buffer = Vec::new();
     // Those that are found if the range of hashes is counted in so many parts; `None` if memory wants more of them.
     let mut count = |parts: u64| -> Result<Option<Vec<u64>>> {
@@ -137,16 +137,16 @@ type Take<'a> = dyn FnMut(u32, &[u64]) -> Result<()> + 'a;
 
 /// The counts of a part of the hashes.
 #[derive(Default)]
-struct Counting {
+struct PartCounts {
     least: u8,
     /// Counters of shingles whose hashes have the same highest bits.
     counters: Vec<u8>,
-    entries: Entries,
+    entries: ShingleTable,
     /// Room for the hashes of a document that are counted by themselves.
     many: Vec<u64>,
 }
 
-impl Counting {
+impl PartCounts {
     /// Counts all hashes, which `each` gives; false if those that are counted by themselves take more than `room`
     /// bytes.
     fn count(
@@ -196,7 +196,7 @@ impl Counting {
 
 /// A shingle, the number of documents that have it, and the last of them; none if no document has it.
 #[derive(Clone, Copy, Default)]
-struct Entry {
+struct CountedShingle {
     hash: u64,
     documents: u32,
     last: u32,
@@ -204,16 +204,16 @@ struct Entry {
 
 /// A table of shingles, at places found by their hashes.
 #[derive(Default)]
-struct Entries {
-    table: Vec<Entry>,
+struct ShingleTable {
+    table: Vec<CountedShingle>,
     count: usize,
 }
 
-impl Entries {
+impl ShingleTable {
     fn clear(&mut self) -> Result<()> {
         self.table.clear();
         self.count = 0;
-        memory::resize(&mut self.table, FEWEST, Entry::default())
+        memory::resize(&mut self.table, FEWEST, CountedShingle::default())
     }
 
     /// Counts a document of a shingle, whose documents come one after the other; true if the table should grow.
@@ -223,7 +223,7 @@ impl Entries {
         let is_new = entry.documents == 0;
         // Without a branch, for whether a document repeats a shingle is as good as random.
         let documents = entry.documents + u32::from(is_new | (entry.last != document));
-        *entry = Entry { hash, documents, last: document };
+        *entry = CountedShingle { hash, documents, last: document };
         self.count += usize::from(is_new);
         2 * self.count > self.table.len()
     }
@@ -231,10 +231,11 @@ impl Entries {
     /// Doubles the table, if `room` bytes suffice.
     fn grow(&mut self, room: usize) -> Result<bool> {
         let size = 2 * self.table.len();
-        if size * size_of::<Entry>() > room {
+        if size * size_of::<CountedShingle>() > room {
             return Ok(false);
         }
-        let old = std::mem::replace(&mut self.table, memory::filled(Entry::default(), size)?);
+        let old =
+            std::mem::replace(&mut self.table, memory::filled(CountedShingle::default(), size)?);
         for entry in old.into_iter().filter(|entry| entry.documents > 0) {
             *self.entry(entry.hash) = entry;
         }
@@ -243,7 +244,7 @@ impl Entries {
 
     /// The entry of a hash, or the free one where it belongs: one of two is free.
     #[inline]
-    fn entry(&mut self, hash: u64) -> &mut Entry {
+    fn entry(&mut self, hash: u64) -> &mut CountedShingle {
         let last = self.table.len() - 1;
         // The lowest bits select the part, and the highest the counter.
         let mut at = (hash >> 16) as usize & last;

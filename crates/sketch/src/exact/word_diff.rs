@@ -309,11 +309,11 @@ impl TokenComparison<'_> {
     ) -> Result<Vec<(usize, usize)>> {
         /// The place of a window in each range.
         #[derive(Default)]
-        struct Places([Option<u32>; 2]);
+        struct WindowPlaces([Option<u32>; 2]);
         /// A window that is there several times.
         const SEVERAL: u32 = u32::MAX;
 
-        let mut windows: HashMap<u64, Places, RandomState> = HashMap::default();
+        let mut windows: HashMap<u64, WindowPlaces, RandomState> = HashMap::default();
         for (side, tokens, range) in [(0, self.a, a), (1, self.b, b)] {
             for (n, window) in tokens[range.clone()].windows(width).enumerate() {
                 if n % STRETCH == 0 {
@@ -322,7 +322,9 @@ impl TokenComparison<'_> {
                 let hash = window.iter().fold(0, |hash: u64, token| {
                     (hash.rotate_left(23) ^ u64::from(*token)).wrapping_mul(GOLDEN)
                 });
-                windows.try_reserve(1).map_err(|_| memory::refused::<(u64, Places)>(n + 1))?;
+                windows
+                    .try_reserve(1)
+                    .map_err(|_| memory::refused::<(u64, WindowPlaces)>(n + 1))?;
                 let place = &mut windows.entry(hash).or_default().0[side];
                 *place = Some(place.map_or((range.start + n) as u32, |_| SEVERAL));
             }
@@ -332,7 +334,7 @@ impl TokenComparison<'_> {
             if n % STRETCH == 0 {
                 (self.check)();
             }
-            let Places([Some(at_a), Some(at_b)]) = places else { continue };
+            let WindowPlaces([Some(at_a), Some(at_b)]) = places else { continue };
             let (at_a, at_b) = (at_a as usize, at_b as usize);
             // Neither is SEVERAL, nor do only the hashes agree.
             let window_a = self.a.get(at_a..at_a + width);

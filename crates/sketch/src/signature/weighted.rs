@@ -131,9 +131,9 @@ impl WeightedSet {
             let log_weight = libm::log(weight);
             let mut state = element;
             for slot in &mut slots {
-                let sample = Sample::draw(state);
-                if sample.least_rank(log_weight) <= slot.rank {
-                    slot.lower(&sample, element, log_weight);
+                let draw = Draw::of(state);
+                if draw.least_rank(log_weight) <= slot.rank {
+                    slot.lower(&draw, element, log_weight);
                 }
                 state = state.wrapping_add(DRAWS.wrapping_mul(GOLDEN));
             }
@@ -157,10 +157,10 @@ impl Default for Slot {
 }
 
 impl Slot {
-    fn lower(&mut self, sample: &Sample, element: u64, log_weight: f64) {
-        let r = -libm::log(sample.r);
-        let t = (log_weight / r + sample.b).floor();
-        let rank = libm::log(-libm::log(sample.c)) - r * (t - sample.b) - r;
+    fn lower(&mut self, draw: &Draw, element: u64, log_weight: f64) {
+        let r = -libm::log(draw.r);
+        let t = (log_weight / r + draw.b).floor();
+        let rank = libm::log(-libm::log(draw.c)) - r * (t - draw.b) - r;
         if rank < self.rank {
             let value = mix64(element.wrapping_add(mix64(t as i64 as u64)));
             *self = Self { rank, value: (value >> 32) as i32 };
@@ -169,16 +169,16 @@ impl Slot {
 }
 
 /// The draw of a slot for an element: `-ln(r)` and `-ln(c)` have the gamma distribution of shape 2, b is uniform.
-struct Sample {
+struct Draw {
     r: f64,
     c: f64,
     b: f64,
 }
 
-impl Sample {
+impl Draw {
     /// From the next [`DRAWS`] outputs of SplitMix64.
     #[inline(always)]
-    fn draw(state: u64) -> Self {
+    fn of(state: u64) -> Self {
         let uniform = |i: u64| {
             let bits = mix64(state.wrapping_add(i.wrapping_mul(GOLDEN)));
             // In the middle of 2^52 intervals: never 0, never 1, and exact.

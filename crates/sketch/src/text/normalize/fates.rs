@@ -67,14 +67,14 @@ impl Fate {
 const PAGE: usize = 256;
 const PAGES: usize = (char::MAX as usize + 1) / PAGE;
 
-struct Page {
+struct FatePage {
     entries: [Fate; PAGE],
     /// The results that take more bytes than their characters.
     longer: Vec<String>,
 }
 
 /// That of characters which all stay.
-static SAME: Page = Page { entries: [Fate::Same; PAGE], longer: Vec::new() };
+static SAME: FatePage = FatePage { entries: [Fate::Same; PAGE], longer: Vec::new() };
 
 /// Characters of a word of [`FateTable::same`].
 const WORD: usize = u64::BITS as usize;
@@ -85,7 +85,7 @@ const THREE_BYTES: usize = 1 << 16;
 /// The fates of all characters under some steps.
 pub(super) struct FateTable {
     steps: CharacterSteps,
-    pages: Box<[OnceLock<&'static Page>]>,
+    pages: Box<[OnceLock<&'static FatePage>]>,
     /// A bit for each character of at most three bytes that is known to stay, whatever stands around it.
     same: Box<[AtomicU64]>,
     /// A bit for each of its words of which all bits are set.
@@ -167,8 +167,8 @@ impl FateTable {
     }
 
     /// A page; none if all characters stay.
-    fn page(&self, number: usize) -> Result<Vec<Page>> {
-        let mut page = Page { entries: [Fate::Same; PAGE], longer: Vec::new() };
+    fn page(&self, number: usize) -> Result<Vec<FatePage>> {
+        let mut page = FatePage { entries: [Fate::Same; PAGE], longer: Vec::new() };
         for (code, entry) in (number * PAGE..).zip(&mut page.entries) {
             let c = u32::try_from(code).ok().and_then(char::from_u32);
             let made = c.map_or(Ok(Fate::Depends), |c| fate_of(self.steps, c, &mut page.longer));

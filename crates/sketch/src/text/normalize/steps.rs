@@ -140,7 +140,7 @@ impl FromStr for Normalization {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let mut read = Reader::default();
+        let mut read = StepReader::default();
         for word in text.split([' ', ',', '\t', '\n', '\r']).filter(|word| !word.is_empty()) {
             preset(word).unwrap_or(word).split_whitespace().try_for_each(|step| read.step(step))?;
         }
@@ -181,13 +181,13 @@ static CHARACTER_STEPS: [CharacterStep; 10] = [
 ];
 
 #[derive(Default)]
-struct Reader<'a> {
+struct StepReader<'a> {
     normalization: Normalization,
     /// Each as it was written, after what it sets.
     seen: Vec<(&'static str, &'a str)>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> StepReader<'a> {
     fn step(&mut self, step: &'a str) -> Result<()> {
         let (name, value) = match step.split_once('=') {
             Some((name, value)) => (name, Some(value)),
