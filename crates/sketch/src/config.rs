@@ -104,7 +104,6 @@ impl Config {
     }
 
     /// The scheme that makes a signature of shingle hashes.
-    #[must_use]
     pub const fn scheme(&self) -> Scheme {
         self.scheme
     }
@@ -117,49 +116,41 @@ impl Config {
     }
 
     /// Slots of a signature, `1..=`[`MAX_NUM_PERM`].
-    #[must_use]
     pub const fn num_perm(&self) -> usize {
         self.num_perm
     }
 
     /// The unit that a shingle is a window of.
-    #[must_use]
     pub const fn unit(&self) -> Unit {
         self.unit
     }
 
     /// Length of a shingle in units, `1..=`[`MAX_SHINGLE_SIZE`].
-    #[must_use]
     pub const fn shingle_size(&self) -> usize {
         self.shingle_size
     }
 
     /// The seed; 0 is the specification as given, but with the schemes of datasketch.
-    #[must_use]
     pub const fn seed(&self) -> i64 {
         self.seed
     }
 
     /// The steps that are applied to a text before it is cut.
-    #[must_use]
     pub const fn normalization(&self) -> &Normalization {
         &self.normalization
     }
 
     /// The list of stop words; English unless another was given.
-    #[must_use]
     pub const fn stop_words(&self) -> &StopWords {
         &self.stop_words
     }
 
     /// True if a repeat of a shingle counts.
-    #[must_use]
     pub const fn bag(&self) -> bool {
         self.bag
     }
 
     /// True if the tables of Unicode have a say: not if characters are compared as they are written.
-    #[must_use]
     pub fn depends_on_unicode(&self) -> bool {
         self.unit != Unit::Char || !self.normalization.is_none()
     }

@@ -292,7 +292,6 @@ impl fmt::Display for RoundedDown {
 
 impl Error {
     /// A sentence that says what to do.
-    #[must_use]
     pub fn hint(&self) -> String {
         let hint = match self {
             Self::OutOfMemory { bytes } => {
@@ -395,7 +394,6 @@ pub(crate) fn excerpt(text: &str) -> String {
 }
 
 /// A number of things, as a message names it: `1 band`, `2 bands`.
-#[must_use]
 pub fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

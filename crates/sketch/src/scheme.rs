@@ -44,7 +44,6 @@ impl Scheme {
 
     /// The name that [`FromStr`] reads. A datasketch scheme without a suffix
     /// hashes as datasketch does by default: SHA-1.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         use ElementHash::{Sha1, Xxh3, Xxh32};
         match self {
@@ -60,7 +59,6 @@ impl Scheme {
     }
 
     /// The hash of elements and of shingles.
-    #[must_use]
     pub const fn element_hash(self) -> ElementHash {
         match self {
             Self::Fss | Self::Permutations => ElementHash::Xxh3,
@@ -69,20 +67,17 @@ impl Scheme {
     }
 
     /// True if signatures are those of datasketch. Then the seed is datasketch's, `0..=u32::MAX`.
-    #[must_use]
     pub const fn is_datasketch(self) -> bool {
         matches!(self, Self::DatasketchAffine32(_) | Self::DatasketchLegacy(_))
     }
 
     /// The default seed: 1 for datasketch's schemes, as in datasketch, 0 for the others.
-    #[must_use]
     pub const fn default_seed(self) -> i64 {
         self.is_datasketch() as i64
     }
 
     /// The lesser of two values of a slot: what the slot of a union has.
     #[inline(always)]
-    #[must_use]
     pub const fn minimum(self, x: i32, y: i32) -> i32 {
         let less = match self {
             Self::Fss => x < y,

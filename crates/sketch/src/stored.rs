@@ -25,25 +25,21 @@ impl Packing {
     pub const PLAIN: Self = Self(0);
 
     /// So many bytes were compressed, in the format that `decompress` reads; `None` if they cannot have been.
-    #[must_use]
     pub fn lz(size: usize) -> Option<Self> {
         u32::try_from(size).ok().filter(|size| *size > 0).map(Self)
     }
 
     /// The packing as a number.
-    #[must_use]
     pub fn code(self) -> u32 {
         self.0
     }
 
     /// The packing that has that [`Packing::code`].
-    #[must_use]
     pub fn of_code(code: u32) -> Self {
         Self(code)
     }
 
     /// The number of bytes of which `stored` are stored.
-    #[must_use]
     pub fn size(self, stored: usize) -> usize {
         if self == Self::PLAIN { stored } else { self.0 as usize }
     }
@@ -51,13 +47,11 @@ impl Packing {
 
 impl<'a> StoredBytes<'a> {
     /// Bytes that are as they are.
-    #[must_use]
     pub fn plain(bytes: &'a [u8]) -> Self {
         Self { bytes, packing: Packing::PLAIN }
     }
 
     /// The number of bytes, once they are unpacked.
-    #[must_use]
     pub fn size(self) -> usize {
         self.packing.size(self.bytes.len())
     }
@@ -217,13 +211,11 @@ pub fn push_byte(text: &mut String, byte: u8) -> Result<()> {
 }
 
 /// True if a character stands for a byte.
-#[must_use]
 pub fn is_of_byte(character: char) -> bool {
     (PRIVATE + 0x80..=PRIVATE + 0xFF).contains(&u32::from(character))
 }
 
 /// The byte for which a character stands, of which [`is_of_byte`] is true.
-#[must_use]
 pub fn byte_of(character: char) -> u8 {
     (u32::from(character) - PRIVATE) as u8
 }

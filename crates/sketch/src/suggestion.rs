@@ -64,14 +64,12 @@ impl Histogram {
     }
 
     /// The number of documents in bins from `threshold` up, which is the start of one.
-    #[must_use]
     pub fn from(&self, threshold: f64) -> u64 {
         self.bins().filter(|(start, ..)| *start > threshold - 1e-9).map(|(.., count)| count).sum()
     }
 
     /// The threshold that the counts suggest, and why. It is above `random`, the similarity of documents picked at
     /// random; 1 if no bin is.
-    #[must_use]
     pub fn threshold(&self, random: f64) -> (f64, Suggested) {
         let is_above = |threshold: f64| threshold > random + 1e-9;
         let depth = |bin: usize| {
@@ -144,7 +142,6 @@ impl WithinOrigin {
     }
 
     /// True if documents of one origin have more in common than those of `other`, so much that it is a template.
-    #[must_use]
     pub fn explains_more_than(&self, other: &Self) -> bool {
         self.median >= other.median + Self::A_FIFTH
     }
@@ -152,7 +149,6 @@ impl WithinOrigin {
 
 /// The number of shingles from which on a text is still as similar as `threshold` after one change: it takes
 /// away `shingle_size` of them, and brings as many.
-#[must_use]
 pub fn robust_from(shingle_size: usize, threshold: f64) -> usize {
     let (size, rest) = (shingle_size as f64, (1.0 - threshold).max(f64::EPSILON));
     (size * (1.0 + threshold) / rest - 1e-9).ceil() as usize

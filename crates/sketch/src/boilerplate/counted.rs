@@ -76,7 +76,6 @@ impl Boilerplate {
     }
 
     /// The number of bytes that so many shingles take.
-    #[must_use]
     pub fn bytes(count: usize) -> usize {
         (2 * Self::buckets(count) + Self::words(count)) * size_of::<u64>()
     }
@@ -92,7 +91,6 @@ impl Boilerplate {
 
     /// True if a shingle is in it.
     #[inline(always)]
-    #[must_use]
     pub fn has(&self, hash: u64) -> bool {
         let [[a, b], [c, d]] = self.buckets_of(hash).map(|bucket| self.buckets[bucket]);
         let is_there = (a == hash) | (b == hash) | (c == hash) | (d == hash);

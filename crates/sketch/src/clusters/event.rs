@@ -61,7 +61,6 @@ pub enum ClusterEvent {
 
 impl ClusterEvent {
     /// The cluster that it is about.
-    #[must_use]
     pub fn cluster(self) -> ClusterId {
         match self {
             Self::Leave { cluster, .. }
@@ -75,7 +74,6 @@ impl ClusterEvent {
     }
 
     /// The other cluster, from which documents come.
-    #[must_use]
     pub fn other(self) -> Option<ClusterId> {
         match self {
             Self::Split { other, .. } | Self::Move { other, .. } | Self::Merge { other, .. } => {
@@ -86,7 +84,6 @@ impl ClusterEvent {
     }
 
     /// The document.
-    #[must_use]
     pub fn document(self) -> Option<u32> {
         match self {
             Self::Leave { document, .. }
@@ -97,7 +94,6 @@ impl ClusterEvent {
     }
 
     /// The number of documents.
-    #[must_use]
     pub fn size(self) -> Option<u64> {
         match self {
             Self::Create { size, .. } | Self::Split { size, .. } | Self::Merge { size, .. } => {
@@ -109,7 +105,6 @@ impl ClusterEvent {
     }
 
     /// The name that the log has for it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Leave { .. } => "leave",

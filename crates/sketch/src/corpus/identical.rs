@@ -39,19 +39,16 @@ impl Identical {
     }
 
     /// The number of documents.
-    #[must_use]
     pub fn documents(&self) -> u32 {
         self.leaders.len() as u32
     }
 
     /// The document that stands for `document`.
-    #[must_use]
     pub fn leader(&self, document: u32) -> u32 {
         self.leaders[document as usize]
     }
 
     /// True if `document` stands for itself.
-    #[must_use]
     pub fn is_leader(&self, document: u32) -> bool {
         self.leader(document) == document
     }

@@ -63,7 +63,6 @@ struct Set {
 
 impl NumberedSets {
     /// None yet; they may take about `memory` bytes.
-    #[must_use]
     pub fn new(memory: usize) -> Self {
         // A table has places for a power of two, of five bytes each, and uses seven of eight; a hash takes eight bytes.
         const PLACE: usize = 13;
@@ -81,25 +80,21 @@ impl NumberedSets {
     }
 
     /// True if a set of so many hashes can be one of them.
-    #[must_use]
     pub fn can_hold(&self, hashes: usize) -> bool {
         hashes <= self.most / 2 && hashes <= self.most_words / 2
     }
 
     /// True if a set of so many hashes can be added without forgetting the others.
-    #[must_use]
     pub fn has_room(&self, hashes: usize) -> bool {
         self.hashes.len() + hashes <= self.most && self.words.len() + hashes <= self.most_words
     }
 
     /// True if the set of a document is there.
-    #[must_use]
     pub fn has(&self, document: u32) -> bool {
         self.set(document).is_some()
     }
 
     /// [`ShingleSet::hash`](crate::ShingleSet::hash) of the set of a document; `None` if it is not there.
-    #[must_use]
     pub fn hash(&self, document: u32) -> Option<u64> {
         let own = self.set(document)?;
         let mut sum = 0;
@@ -200,7 +195,6 @@ impl NumberedSets {
     ///
     /// Linear in the words of both sets, up to where it is seen that the threshold is out of reach. A word has up to
     /// 64 elements.
-    #[must_use]
     pub fn similarity(&self, a: u32, b: u32, threshold: f64) -> Option<f64> {
         let (a, b) = (self.set(a)?, self.set(b)?);
         self.level.compiled(

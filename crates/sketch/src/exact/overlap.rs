@@ -43,7 +43,6 @@ impl Overlap {
     }
 
     /// The Jaccard similarity; `None` if both sets are empty.
-    #[must_use]
     pub fn jaccard(self) -> Option<f64> {
         let united = self.a + self.b - self.shared;
         (united > 0).then(|| self.shared as f64 / united as f64)
@@ -56,7 +55,6 @@ impl Overlap {
     }
 
     /// The containment |A ∩ B| / |A| of the first set in the second; `None` if the first is empty.
-    #[must_use]
     pub fn containment(self) -> Option<f64> {
         (self.a > 0).then(|| self.shared as f64 / self.a as f64)
     }

@@ -53,13 +53,11 @@ impl PreparedSet {
     }
 
     /// The number of distinct shingles.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// True if there is no shingle: then nothing is similar.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

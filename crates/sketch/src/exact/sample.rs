@@ -24,7 +24,6 @@ impl ExactSample {
     }
 
     /// About how many bytes the sample takes.
-    #[must_use]
     pub const fn bytes(&self) -> usize {
         self.shingles * size_of::<u64>()
     }
@@ -63,7 +62,6 @@ impl ExactSample {
 /// is that of a ratio (Cochran, *Sampling Techniques*, 1977, section 6.4). It gives the number of independent pairs
 /// that the sample is worth, for which the interval is Wilson's, with Student's quantile (Korn, Graubard 1998). If all
 /// pairs of the sample count, or none, there is no variance, and the pairs of a document are taken for one event.
-#[must_use]
 pub fn ratio_interval(sample: &[(u64, u64)], population: u64) -> Option<(f64, f64)> {
     let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
         sample.iter().map(|&(counted, pairs)| of(counted as f64, pairs as f64)).sum()

@@ -84,7 +84,6 @@ impl SetOutline {
     }
 
     /// True if the Jaccard similarity of two sets may be `threshold` or more, as far as their outlines say.
-    #[must_use]
     pub fn may_reach(&self, other: &Self, threshold: f64) -> bool {
         let (wide, narrow) =
             if self.words.len() < other.words.len() { (other, self) } else { (self, other) };

@@ -34,7 +34,6 @@ impl ShingleSet {
     }
 
     /// The set of given hashes, in any order and with any repeats. They are sorted where they are.
-    #[must_use]
     pub fn from_hashes(mut hashes: Vec<u64>, check: Check) -> Self {
         sort_by_key(&mut hashes, check);
         hashes.dedup();
@@ -42,13 +41,11 @@ impl ShingleSet {
     }
 
     /// The number of distinct shingles.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// True if there is no shingle.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -59,13 +56,11 @@ impl ShingleSet {
     }
 
     /// A hash of the set: equal sets have the same one, and others hardly ever.
-    #[must_use]
     pub fn hash(&self) -> u64 {
         self.0.iter().fold(0, |sum, hash| add_to_hash(sum, *hash))
     }
 
     /// True if a shingle is in the set, given its hash.
-    #[must_use]
     pub fn contains(&self, hash: u64) -> bool {
         self.0.binary_search(&hash).is_ok()
     }
@@ -75,14 +70,12 @@ impl ShingleSet {
     /// # Complexity
     ///
     /// Linear in the elements of both.
-    #[must_use]
     pub fn jaccard(&self, other: &Self) -> Option<f64> {
         self.overlap(other, &mut || ()).jaccard()
     }
 
     /// The Jaccard similarity if it is at least `threshold`. It stops as soon as the sets differ in too many shingles,
     /// which for most pairs is after a few.
-    #[must_use]
     pub fn jaccard_at_least(&self, other: &Self, threshold: f64) -> Option<f64> {
         /// Steps between two looks at the difference.
         const STRIDE: usize = 64;
@@ -107,7 +100,6 @@ impl ShingleSet {
     }
 
     /// Counts the shingles of both, and those they share. `check` is called often.
-    #[must_use]
     pub fn overlap(&self, other: &Self, check: Check) -> Overlap {
         /// Shingles of the first set between two calls of `check`.
         const RUN: usize = 1 << 16;

@@ -26,7 +26,6 @@ pub enum Element<'a> {
 impl Element<'_> {
     /// The hash of the element: what [`Sketcher::sketch_hashes`](crate::Sketcher::sketch_hashes)
     /// wants of a set, with the [`Scheme::element_hash`](crate::Scheme::element_hash).
-    #[must_use]
     pub fn hash(self, hash: ElementHash) -> u64 {
         match self {
             Self::Text(text) => hash.hash(text.as_bytes()),
@@ -60,7 +59,6 @@ pub enum ElementHash {
 
 impl ElementHash {
     /// The hash of an element given by its bytes; below 2^32 but for [`ElementHash::Xxh3`].
-    #[must_use]
     pub fn hash(self, element: &[u8]) -> u64 {
         match self {
             Self::Xxh3 => xxh3::hash(element),

@@ -10,7 +10,6 @@ pub(crate) use sort::count_distinct;
 pub use sort::{Keyed, SortParts, sort_by, sort_by_key};
 
 /// XXH3 of 128 bits, seed 0: for values that are taken for equal if their hashes are.
-#[must_use]
 pub fn hash128(bytes: &[u8]) -> u128 {
     xxhash_rust::xxh3::xxh3_128(bytes)
 }

@@ -34,7 +34,6 @@ pub struct SortParts {
 
 impl SortParts {
     /// Some hundred parts of values whose keys are uniform, however few bits of these differ.
-    #[must_use]
     pub fn of<T: Keyed>(values: &[T]) -> Self {
         let first = values.first().map_or(0, Keyed::key);
         let differing = values.iter().fold(0, |bits, value| bits | (value.key() ^ first));
@@ -45,7 +44,6 @@ impl SortParts {
     }
 
     /// The number of parts.
-    #[must_use]
     pub fn count(self) -> usize {
         1 << self.bits
     }

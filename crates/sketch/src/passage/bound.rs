@@ -11,7 +11,6 @@ use crate::{Check, Result, memory};
 
 /// The least number of characters, of a passage of `length`, that is this share of it. Of 0.8 * 5,
 /// which is 4.000000001, it is 4.
-#[must_use]
 pub fn needed(coverage: f64, length: usize) -> usize {
     ((coverage * length as f64 - 1e-9).ceil() as usize).clamp(1, length.max(1))
 }
@@ -66,7 +65,6 @@ impl Bound {
     }
 
     /// The distinct entries of the passage, in ascending order.
-    #[must_use]
     pub fn entries(&self) -> &[u64] {
         &self.entries
     }

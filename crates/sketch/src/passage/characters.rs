@@ -62,26 +62,22 @@ impl<'a> Characters<'a> {
     }
 
     /// The number of characters.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.wide.as_ref().map_or(self.text.len(), Vec::len)
     }
 
     /// True if there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
     /// The normalised text.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// The characters of the original, counted from 0, that a range of these comes from. It is
     /// widened to what was normalised together: a letter with its marks, a ligature.
-    #[must_use]
     pub fn original(&self, range: Range<usize>) -> Range<usize> {
         self.places.original(range)
     }
@@ -169,7 +165,6 @@ impl<'a> CharacterOffsets<'a> {
     }
 
     /// The bytes of a range of characters, counted from 0.
-    #[must_use]
     pub fn bytes(&self, range: &Range<usize>) -> Range<usize> {
         self.at(range.start)..self.at(range.end)
     }

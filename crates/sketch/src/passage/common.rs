@@ -26,7 +26,6 @@ pub struct CommonRuns {
 
 impl CommonRuns {
     /// No window yet.
-    #[must_use]
     pub fn new(min_match: usize) -> Self {
         Self { min_match, runs: Vec::new(), before: 0, listed: Vec::new() }
     }
@@ -56,7 +55,6 @@ impl CommonRuns {
     }
 
     /// The runs, in order.
-    #[must_use]
     pub fn finish(self) -> Vec<CommonRun> {
         self.runs
     }
@@ -83,7 +81,6 @@ impl CommonRuns {
 
 /// A range of the bytes of a text cut back to where words begin and end: glued words would be new ones. `None` if
 /// nothing is left.
-#[must_use]
 pub fn whole_words(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let Range { mut start, mut end } = range;

@@ -73,7 +73,6 @@ pub fn shared_runs(
 }
 
 /// The number of characters of `a` that lie in runs.
-#[must_use]
 pub fn covered(runs: &[Run]) -> usize {
     let mut end = 0;
     let mut covered = 0;

@@ -39,7 +39,6 @@ impl<'a> Sought<'a> {
     }
 
     /// The passage.
-    #[must_use]
     pub fn passage(&self) -> &Characters<'a> {
         &self.passage
     }

@@ -9,7 +9,6 @@ use crate::{Check, Error, Result, memory};
 
 /// The length of the grams whose hashes are kept, for windows of `min_match` characters: about a
 /// third of them, so that few are kept and those are rare. Indexes store entries that depend on it.
-#[must_use]
 pub fn gram_length(min_match: usize) -> usize {
     match min_match {
         0..24 => min_match.div_ceil(2).max(1),

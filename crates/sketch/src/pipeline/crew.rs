@@ -27,7 +27,6 @@ impl Crew<'_> {
     }
 
     /// The number of those who compute at a time.
-    #[must_use]
     pub fn size(&self) -> usize {
         match self {
             Self::Alone(_) => 1,

@@ -249,7 +249,6 @@ pub struct Asking {
 
 impl Asking {
     /// Asks for texts that have the share `coverage` of it.
-    #[must_use]
     pub fn new(min_match: usize, coverage: f64, limit: usize) -> Self {
         Self { min_match, coverage, limit }
     }
@@ -317,7 +316,6 @@ pub struct Containing {
 
 impl Containing {
     /// Counts texts that have the share `coverage` of it.
-    #[must_use]
     pub fn new(min_match: usize, coverage: f64) -> Self {
         Self { min_match, coverage, sought: None }
     }
@@ -368,7 +366,6 @@ pub struct Sharing {
 impl Sharing {
     /// Finds passages of texts that have the share `coverage` of the first one, if one is given. Its
     /// [`GivenText::known`] has the windows that do not count: the first of neighbours, and their number.
-    #[must_use]
     pub fn new(cut: PassageCut, coverage: Option<f64>) -> Self {
         Self { cut, coverage, first: None }
     }

@@ -63,19 +63,16 @@ impl SignerBatch {
     }
 
     /// The number of its documents.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.documents.len()
     }
 
     /// True if it has no document.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
 
     /// The number of bytes of its documents, and of what is unpacked of them.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.text_bytes + size_of_val(&*self.numbers) + size_of_val(&*self.documents)
     }
@@ -117,14 +114,12 @@ impl SignerBatch {
     }
 
     /// The number of shingles that count of each document, with repeats, where boilerplate is left out.
-    #[must_use]
     pub fn counted(&self) -> &[u32] {
         &self.counted
     }
 
     /// The `shingle_size` that would do for each text which is too long for its shingles, where the
     /// signer looks at that.
-    #[must_use]
     pub fn saturated(&self) -> &[usize] {
         &self.saturated
     }
@@ -180,7 +175,6 @@ struct Passages {
 
 impl Signer {
     /// Makes band hashes. What a sketcher allocates once is allocated here, so that no thread has to.
-    #[must_use]
     pub fn new(mut sketcher: Sketcher, banding: Banding) -> Self {
         // If there is no memory, the first text of a batch is refused.
         let _ = sketcher.sketch("a text of a few shingles", &mut || ());

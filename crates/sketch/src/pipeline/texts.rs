@@ -63,13 +63,11 @@ impl<T> TextBatch<T> {
     }
 
     /// True if it has no text.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
     /// The number of bytes of its texts, with the notes on them.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.text.len() + size_of_val(&*self.known) + size_of_val(&*self.ends)
     }

@@ -76,20 +76,17 @@ impl Banding {
     }
 
     /// Bands, at least 1.
-    #[must_use]
     pub const fn bands(&self) -> usize {
         self.bands
     }
 
     /// Slots per band, at least 1.
-    #[must_use]
     pub const fn rows(&self) -> usize {
         self.rows
     }
 
     /// The probability that two sets of similarity `j` share a band: `1 - (1 - j^rows)^bands`. `j` outside `[0, 1]`
     /// counts as the nearer end; NaN stays NaN.
-    #[must_use]
     pub fn probability(&self, j: f64) -> f64 {
         // Through logarithms: 1 - j^r may round to 1 although b of them count.
         let miss = self.ln_miss(j.clamp(0.0, 1.0)) * self.bands as f64;
@@ -98,7 +95,6 @@ impl Banding {
 
     /// The similarity at which the probability starts to rise steeply:
     /// `(1 / bands)^(1 / rows)`. At it, 63 % of the pairs share a band.
-    #[must_use]
     pub fn threshold(&self) -> f64 {
         (self.bands as f64).recip().powf((self.rows as f64).recip())
     }
@@ -106,7 +102,6 @@ impl Banding {
     /// The fewest bands that find a pair of similarity `threshold` with probability `recall` or more; all bands if they
     /// do not suffice, or if an argument is NaN. So one index serves all thresholds above its own, the higher the
     /// cheaper.
-    #[must_use]
     pub fn probes(&self, threshold: f64, recall: f64) -> usize {
         let needed = ((-recall).ln_1p() / self.ln_miss(threshold.clamp(0.0, 1.0))).ceil();
         if needed < self.bands as f64 { (needed as usize).max(1) } else { self.bands }
@@ -177,7 +172,6 @@ impl ScopeHash {
 
     /// The key of a bucket: of the documents of this scope that have the band hash `band`
     /// (see [`Banding::hashes`](crate::Banding::hashes)).
-    #[must_use]
     pub fn bucket(self, band: i64) -> u64 {
         fmix64(self.0 ^ band as u64)
     }

@@ -40,14 +40,12 @@ pub struct Sketcher {
 
 impl Sketcher {
     /// A sketcher for signatures of `config`.
-    #[must_use]
     pub fn new(config: Config) -> Self {
         Self::with_level(config, Level::best())
     }
 
     /// A sketcher that uses given instructions, for tests and benchmarks. The signatures are the same.
     #[doc(hidden)]
-    #[must_use]
     pub fn with_level(config: Config, level: Level) -> Self {
         let (mut functions, mut legacy) = (Functions::default(), Legacy::default());
         // The configuration was refused if the seed is longer than its scheme's.
@@ -73,7 +71,6 @@ impl Sketcher {
     }
 
     /// The configuration of the signatures.
-    #[must_use]
     pub const fn config(&self) -> &Config {
         &self.config
     }
@@ -99,7 +96,6 @@ impl Sketcher {
     /// The number of hashes that are worth a call of [`Sketcher::sketch_hashes`], where a set comes piece by
     /// piece and signatures of the pieces are united: enough that each fills all slots in the
     /// first round or two, which is what makes one cheap.
-    #[must_use]
     pub fn batch(num_perm: usize) -> usize {
         (8 * num_perm).clamp(1024, 8192)
     }

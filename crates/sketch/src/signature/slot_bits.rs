@@ -49,7 +49,6 @@ impl SlotBits {
     }
 
     /// The bits kept of each slot.
-    #[must_use]
     pub const fn bits(self) -> u32 {
         match self {
             Self::All => 32,
@@ -63,7 +62,6 @@ impl SlotBits {
     }
 
     /// The number of integers of the packed signature of `num_perm` slots.
-    #[must_use]
     pub const fn words(self, num_perm: usize) -> usize {
         num_perm / self.slots_per_word()
     }

@@ -69,13 +69,11 @@ impl WeightedSet {
     }
 
     /// The number of distinct elements.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// True if there is no element.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -89,7 +87,6 @@ impl WeightedSet {
     /// element over the sum of the greater; `None` if both sets are empty.
     ///
     /// With weights of 1 it is the Jaccard similarity.
-    #[must_use]
     pub fn jaccard(&self, other: &Self) -> Option<f64> {
         let (mut left, mut right) = (self.iter().peekable(), other.iter().peekable());
         let (mut lesser, mut greater) = (0.0, 0.0);

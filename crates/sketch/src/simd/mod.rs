@@ -85,7 +85,6 @@ impl Level {
     pub const PORTABLE: Self = Self(Instructions::Portable);
 
     /// The levels of this machine, from the portable one to the best.
-    #[must_use]
     pub fn available() -> Vec<Self> {
         #[cfg(target_arch = "x86_64")]
         let vector = [(has_avx2(), Instructions::Avx2), (has_avx512(), Instructions::Avx512)];
@@ -97,7 +96,6 @@ impl Level {
     }
 
     /// The best level of this machine.
-    #[must_use]
     pub fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
         {

@@ -4,7 +4,6 @@ use crate::limits::Check;
 use crate::simd::{CLASSES_BLOCK, Level};
 
 /// The text that bytes are, if they are UTF-8: what [`std::str::from_utf8`] says, sooner.
-#[must_use]
 pub fn utf8(bytes: &[u8]) -> Option<&str> {
     simdutf8::basic::from_utf8(bytes).ok()
 }

@@ -38,7 +38,6 @@ impl StopWords {
     }
 
     /// The built-in list: the 127 English words of the Snowball project, without contractions.
-    #[must_use]
     pub fn english() -> Self {
         static LIST: LazyLock<StopWords> = LazyLock::new(|| {
             StopWords::bounded(ENGLISH.split_ascii_whitespace().map(Into::into).collect())
@@ -60,13 +59,11 @@ impl StopWords {
     }
 
     /// The number of words.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// True if there is no word.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

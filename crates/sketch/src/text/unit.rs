@@ -27,7 +27,6 @@ pub enum Unit {
 
 impl Unit {
     /// The name that [`FromStr`] reads.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Char => "char",

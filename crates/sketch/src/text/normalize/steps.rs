@@ -105,13 +105,11 @@ pub(crate) enum Dropped {
 
 impl Normalization {
     /// The preset `none`: a text is compared as it is written.
-    #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
     /// The preset `plain`, which suits words.
-    #[must_use]
     pub fn plain() -> Self {
         let characters = CharacterSteps {
             form: NormalForm::Nfkc,
@@ -123,7 +121,6 @@ impl Normalization {
     }
 
     /// True if there is no step at all.
-    #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
