@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sketch::counted;
 use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
-use sketch::pipeline::{CountOf, Find, GivenText, PassageCut, Stripping, Test, TextBatch};
+use sketch::pipeline::{CountOf, GivenText, PassageCut, Stripped, Stripping, Test, TextBatch};
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, Texts, Visit};
@@ -154,11 +154,7 @@ struct Writing<'a> {
 }
 
 impl Visit<Stripping> for Writing<'_> {
-    fn take(
-        &mut self,
-        keys: &Members,
-        batch: &TextBatch<<Stripping as Find>::Found>,
-    ) -> Result<()> {
+    fn take(&mut self, keys: &Members, batch: &TextBatch<Stripped>) -> Result<()> {
         let Self { result, context } = self;
         for (number, body, removed) in batch.found.each() {
             check_interrupts();

@@ -9,7 +9,7 @@
 //!    Of many texts that have it, the ones nearest by key are candidates.
 //! 5. Sorted by contained text, candidates are read again and compared. The texts decide.
 
-use sketch::pipeline::{Asking, Containing, Find, GivenText, TextBatch};
+use sketch::pipeline::{Asking, Containers, Containing, GivenText, Lookups, TextBatch};
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{TextForm, TextPairs, Texts};
@@ -112,7 +112,7 @@ impl Containment {
         let make = || Ok(Asking::new(min_match, coverage, limit));
         let mut left_out = (0, 0);
         texts.by_hands(2, &make, |feeder, kept, _| {
-            let mut take = |batch: &TextBatch<<Asking as Find>::Found>| {
+            let mut take = |batch: &TextBatch<Lookups>| {
                 left_out.0 += batch.found.left_out.0;
                 left_out.1 += batch.found.left_out.1;
                 batch.found.entries.iter().try_for_each(|&(key, number)| {
@@ -156,7 +156,7 @@ impl Containment {
         let lengths = memory::collect(texts.kept.documents.iter().map(|text| text.length));
         let lengths = lengths?;
         let mut found: Option<Contained> = None;
-        let mut take = |keys: &Members, batch: &TextBatch<<Containing as Find>::Found>| {
+        let mut take = |keys: &Members, batch: &TextBatch<Containers>| {
             let Some(document) = batch.found.contained else { return Ok(()) };
             for &(container, covered) in &batch.found.containers {
                 let length = lengths[document as usize];

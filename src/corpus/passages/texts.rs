@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ahash::AHashMap;
 use sketch::passage::Characters;
 use sketch::pipeline::{
-    Find, Fingerprinting, GivenText, Hands, PassageCut, TextBatch, TextFinder, hands,
+    Find, Fingerprinted, Fingerprinting, GivenText, Hands, PassageCut, TextBatch, TextFinder, hands,
 };
 
 use crate::corpus::passages::PassageQuestion;
@@ -391,11 +391,7 @@ struct TextIntake {
 }
 
 impl TextIntake {
-    fn take(
-        &mut self,
-        kept: &mut KeptTexts,
-        batch: &TextBatch<<Fingerprinting as Find>::Found>,
-    ) -> Result<()> {
+    fn take(&mut self, kept: &mut KeptTexts, batch: &TextBatch<Fingerprinted>) -> Result<()> {
         for (given, (of_text, fingerprints, normalized)) in batch.texts().zip(batch.found.each()) {
             check_interrupts();
             self.short += usize::from((of_text.length as usize) < self.min_match);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ahash::AHashMap;
-use sketch::pipeline::{Find, GivenText, PassageCut, Test, TextBatch, TextWindow, Windowing};
+use sketch::pipeline::{GivenText, PassageCut, Test, TextBatch, TextWindow, Windowing};
 
 use crate::corpus::passages::texts::{Frequent, MadeFinder, Texts, Visit};
 use crate::corpus::reading::keys::Members;
@@ -42,11 +42,7 @@ pub trait Look {
 pub struct Looking<L>(pub L);
 
 impl<L: Look> Visit<Windowing> for Looking<L> {
-    fn take(
-        &mut self,
-        keys: &Members,
-        batch: &TextBatch<<Windowing as Find>::Found>,
-    ) -> Result<()> {
+    fn take(&mut self, keys: &Members, batch: &TextBatch<Vec<TextWindow>>) -> Result<()> {
         let mut rest = &batch.found[..];
         for given in batch.texts() {
             check_interrupts();
