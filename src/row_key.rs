@@ -233,9 +233,7 @@ pub fn argument(
     base_type: Oid,
     index: &str,
 ) -> Result<Option<KeyValue>> {
-    let Some(datum) = call.datum(argument) else {
-        return Ok(None);
-    };
+    let Some(datum) = call.datum(argument) else { return Ok(None) };
     let given = catalog::base_type(call.argument_type(argument));
     // SAFETY: each caller below has a value of that type, which lives as long as the call.
     let key = |datum| unsafe { KeyValue::new(datum, base_type) };

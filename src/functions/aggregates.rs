@@ -176,9 +176,7 @@ fn missing(option: &str, hint: &str) -> SqlError {
 fn add_signature(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
     let scheme = if call.count() > 2 { read_scheme(call, 2)? } else { Scheme::default() };
-    let Some(signature) = call.int4_array(1)? else {
-        return Ok(call.datum(0));
-    };
+    let Some(signature) = call.int4_array(1)? else { return Ok(call.datum(0)) };
     let signature = signature_of(scheme, signature)?;
     let options = SetOptions { scheme, num_perm: signature.len(), seed: 0 };
     let datum = state_datum(call, aggregate, options);
@@ -195,9 +193,7 @@ fn add_signature(call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_set_combine(internal, internal) → internal`
 fn combine(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
-    let Some(other) = call.datum(1) else {
-        return Ok(call.datum(0));
-    };
+    let Some(other) = call.datum(1) else { return Ok(call.datum(0)) };
     let other = SetState::of(other)?;
     // The other state lives no longer than this call.
     let datum = state_datum(call, aggregate, other.options);
@@ -209,9 +205,7 @@ fn combine(call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_set_signature(internal) → integer[]`: NULL of an empty set.
 fn signature(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
-    let Some(datum) = call.datum(0) else {
-        return Ok(None);
-    };
+    let Some(datum) = call.datum(0) else { return Ok(None) };
     let set = SetState::of(datum)?;
     // The set remains what it is: a window aggregate may go on.
     set.flush(aggregate)?;
@@ -226,9 +220,7 @@ const HEADER: usize = 20;
 /// `minlsh_set_serialize(internal) → bytea`: from one process of a query to another.
 fn serialize(call: &Call) -> Result<Option<Datum>> {
     Aggregate::of(call)?;
-    let Some(datum) = call.datum(0) else {
-        return Ok(None);
-    };
+    let Some(datum) = call.datum(0) else { return Ok(None) };
     let set = SetState::of(datum)?;
     let (signature, pending) = (set.signature.as_slice(), set.pending.as_slice());
     let scheme = Scheme::ALL.iter().position(|scheme| *scheme == set.options.scheme).unwrap_or(0);
@@ -246,9 +238,7 @@ fn serialize(call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_set_deserialize(bytea, internal) → internal`
 fn deserialize(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?.short_lived();
-    let Some(state) = call.bytes(0) else {
-        return Ok(None);
-    };
+    let Some(state) = call.bytes(0) else { return Ok(None) };
     let set = read_state(state, aggregate).ok_or_else(|| {
         error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "invalid state of a minlsh aggregate")
     })?;

@@ -324,9 +324,7 @@ fn check_document(index: &Indexed, document: &Document, verify: Option<Verify>) 
                 .set_hint(format!("Pass a document of {}.", index.info.kind)));
         }
     }
-    let (Some(own), of_index) = (document.config()?, &index.options.config) else {
-        return Ok(());
-    };
+    let (Some(own), of_index) = (document.config()?, &index.options.config) else { return Ok(()) };
     if is_of_documents || same_shingling(&own, of_index) {
         return Ok(());
     }

@@ -158,9 +158,7 @@ macro_rules! kernels {
                 let slot = shr::<32>(multiply_halves(shr::<32>(z), slots));
                 let draw = or(or(round, shl::<28>(and(z, value))), slot);
                 let wanted = wanted(draw) & (u8::MAX >> (8 - LANES));
-                let Some(room) = packed[count..].first_chunk_mut() else {
-                    break;
-                };
+                let Some(room) = packed[count..].first_chunk_mut() else { break };
                 store(room, compress(wanted, draw));
                 count += wanted.count_ones() as usize;
             }
