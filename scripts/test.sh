@@ -9,7 +9,7 @@ here=$(dirname "$0")
 "$here/install-dependencies.sh" --test || exit
 . "$here/lib.sh"
 all=
-[ "${1:-}" != --all ] || { all=1 && shift; }
+[ "${1:-}" != --all ] || { all=1 && shift && export MINLSH_THOROUGH=1; }
 work=$(mktemp -d)
 groups=()
 trap 'kill -TERM -- "${groups[@]}" 2>/dev/null || true; wait; rm -rf "$work"' EXIT

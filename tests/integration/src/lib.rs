@@ -21,11 +21,17 @@ use std::time::{Duration, Instant};
 pub use postgres::error::SqlState;
 pub use postgres::{Client, NoTls, Row};
 pub use random::Random;
-pub use server::{Database, Server, database, superuser};
+pub use server::{Database, EXTENDED, Server, database, superuser};
 
 /// The time that a test waits for something that must happen, before it fails. It is long, as other work may take the
 /// processors.
 pub const PATIENCE: Duration = Duration::from_secs(300);
+
+/// True in `make test-all`, which tries more moments than `make test`.
+#[must_use]
+pub fn is_thorough() -> bool {
+    std::env::var_os("MINLSH_THOROUGH").is_some()
+}
 
 /// Polls until `done`; panics with `what` when patience ends.
 pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {

@@ -66,6 +66,9 @@ fn fresh(prefix: &str) -> String {
     format!("{prefix}{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
+/// The database with the extension in it that others are copies of. Nobody connects to it.
+pub const EXTENDED: &str = "extended";
+
 /// A running server, in a directory of its own, reached through a socket there.
 pub struct Server {
     directory: PathBuf,
@@ -216,11 +219,9 @@ impl Server {
     pub fn create_database(&self) -> Database<'_> {
         let name = fresh("d");
         self.connect("postgres")
-            .batch_execute(&format!("CREATE DATABASE {name}"))
+            .batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {EXTENDED}"))
             .expect("CREATE DATABASE");
-        let database = Database { server: self, name };
-        database.connect().batch_execute("CREATE EXTENSION minlsh").expect("CREATE EXTENSION");
-        database
+        Database { server: self, name }
     }
 
     /// Runs a PostgreSQL program (`pg_dump`, `psql`...) against this server as superuser and
@@ -289,7 +290,8 @@ fn template() -> &'static Path {
         if template.exists() {
             return template;
         }
-        let directory = Path::new(&variable("MINLSH_RUN_DIR")).join(fresh("template"));
+        let server = Server::new_directory();
+        let directory = server.data();
         succeed(as_server_user(&program("initdb")).arg("-D").arg(&directory).args([
             "-U",
             &superuser(),
@@ -310,6 +312,13 @@ fn template() -> &'static Path {
             directory.display()
         );
         succeed(as_server_user(Path::new("sh")).args(["-c", &script]));
+        server.configure(&[]);
+        server.launch();
+        let mut client = server.connect("postgres");
+        client.batch_execute(&format!("CREATE DATABASE {EXTENDED}")).expect("a database");
+        drop(client);
+        server.connect(EXTENDED).batch_execute("CREATE EXTENSION minlsh").expect("the extension");
+        server.stop();
         // Whole, if it is there: the next file may look for it at any moment.
         succeed(as_server_user(Path::new("mv")).arg("-T").arg(&directory).arg(&template));
         template

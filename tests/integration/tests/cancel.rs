@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{Client, Database, PATIENCE, Stopwatch, backend, cancel, database, texts};
+use minlsh_integration::{
+    Client, Database, PATIENCE, Stopwatch, backend, cancel, database, is_thorough, texts,
+};
 
 /// The time within which a function ends, by a [`Stopwatch`], at the best of [`TRIES`].
 const LIMIT: Duration = Duration::from_secs(1);
@@ -16,7 +18,9 @@ const TRIES: usize = 3;
 
 /// The time after which a statement is cancelled, by a [`Stopwatch`]: on a busy machine it is then as far as on an idle
 /// one.
-const BEGUN: Duration = Duration::from_secs(1);
+fn delay() -> Duration {
+    Duration::from_millis(if is_thorough() { 1000 } else { 400 })
+}
 
 /// Tables for the statements: texts of 40 to 60 MB and arrays of millions. PostgreSQL compresses none of them, which it
 /// would not stop for a cancel.
@@ -441,7 +445,7 @@ fn stops(database: &Database, client: &mut Client, pid: i32, work: &str) -> Resu
         let ((state, _), after) = std::thread::scope(|scope| {
             let canceller = scope.spawn(|| {
                 let (begun, start) = (Stopwatch::start(pid), Instant::now());
-                while begun.elapsed() < BEGUN
+                while begun.elapsed() < delay()
                     && start.elapsed() < PATIENCE
                     && !ended.load(Ordering::Relaxed)
                 {

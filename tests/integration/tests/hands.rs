@@ -4,11 +4,13 @@ use std::time::{Duration, Instant};
 
 use minlsh_integration::{
     Client, Database, PATIENCE, Random, Server, assert_consistent, backend, cancel, database,
-    kilobytes, sqlstate, texts, wait_until,
+    is_thorough, kilobytes, sqlstate, texts, wait_until,
 };
 
 /// The number of times that each way to end the work is tried: at another moment each time.
-const TRIES: u64 = 20;
+fn tries() -> u64 {
+    if is_thorough() { 20 } else { 6 }
+}
 
 const BUILD: &str = "CREATE INDEX docs_near ON docs USING minlsh (body)";
 
@@ -141,15 +143,15 @@ fn passages_are_the_same_whoever_finds_them() {
     let mut client = database.connect();
     docs(&mut client);
     // One of the texts is long enough to be looked at by itself.
-    let source = "'SELECT id, CASE id WHEN 9 THEN (SELECT string_agg(body, '' '') FROM docs WHERE id < 700) \
-                  ELSE body END FROM docs WHERE id < 2000'";
+    let source = "'SELECT id, CASE id WHEN 9 THEN (SELECT string_agg(body, '' '') FROM docs WHERE id < 400) \
+                  ELSE body END FROM docs WHERE id < 1000'";
     let jobs = [
         // Five have the passages of the long text: those of all would not fit.
         ("common_passages", "5", "64MB"),
         ("strip_passages", "5", "64MB"),
         ("repeated_passages", "50", "1MB"),
         ("contained_documents", "0.9", "1MB"),
-        ("passages_between", "'SELECT id, body FROM docs WHERE id < 900', 50", "1MB"),
+        ("passages_between", "'SELECT id, body FROM docs WHERE id < 450', 50", "1MB"),
     ];
     for (job, number, little) in jobs {
         let mut answer = |settings: &str, memory: &str| {
@@ -217,7 +219,7 @@ fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &s
     let whole = timer.elapsed();
     let mut random = Random::new(7);
     // A timeout, and a cancel from another session: an error unless it came too late.
-    for _ in 0..TRIES {
+    for _ in 0..tries() {
         let timeout = moment(&mut random, whole).as_millis().max(1);
         let ended =
             client.batch_execute(&format!("SET LOCAL statement_timeout = {timeout}; {work}"));
@@ -228,7 +230,7 @@ fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &s
         let _ = client.batch_execute("SELECT");
         client.batch_execute(undo).expect(undo);
     }
-    for _ in 0..TRIES {
+    for _ in 0..tries() {
         let moment = moment(&mut random, whole);
         let timer = Instant::now();
         let ended = std::thread::scope(|scope| {
@@ -245,14 +247,14 @@ fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &s
         client.batch_execute(undo).expect(undo);
     }
     // An error of what is read.
-    for _ in 0..TRIES {
+    for _ in 0..tries() {
         let row = random.below(rows);
         let broken = broken.replace("ROW", &row.to_string());
         assert_eq!(sqlstate(&mut client, &broken), "22012", "{broken}");
         is_alone(pid);
     }
     // The session ends.
-    for _ in 0..TRIES {
+    for _ in 0..tries() {
         let mut victim = database.connect();
         victim.batch_execute(THREADS).expect("settings");
         let pid = backend(&mut victim);

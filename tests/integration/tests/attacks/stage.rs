@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{Client, NoTls, Server, superuser};
+use minlsh_integration::{Client, EXTENDED, NoTls, Server, superuser};
 use postgres::SimpleQueryMessage;
 
 use crate::script::{Expected, Script, Statement};
@@ -83,10 +83,12 @@ impl<'a> Stage<'a> {
     fn set_up(&self, script: &Script) {
         let mut client = self.server.connect("postgres");
         let database = &self.database;
+        let is_copy = script.extension && script.encoding == "UTF8";
+        let template = if is_copy { EXTENDED } else { "template0" };
         for statement in [
             format!("DROP DATABASE IF EXISTS {database} WITH (FORCE)"),
             format!(
-                "CREATE DATABASE {database} OWNER dbowner TEMPLATE template0 ENCODING '{}' LOCALE 'C'",
+                "CREATE DATABASE {database} OWNER dbowner TEMPLATE {template} ENCODING '{}' LOCALE 'C'",
                 script.encoding
             ),
         ] {
@@ -94,7 +96,7 @@ impl<'a> Stage<'a> {
         }
         let mut client = self.server.connect(database);
         client.batch_execute(TRAP).expect("the trap");
-        if script.extension {
+        if script.extension && !is_copy {
             client.batch_execute("CREATE EXTENSION minlsh").expect("the extension");
         }
     }
