@@ -142,16 +142,18 @@ fn passages_are_the_same_whoever_finds_them() {
     let database = database();
     let mut client = database.connect();
     docs(&mut client);
-    // One of the texts is long enough to be looked at by itself.
-    let source = "'SELECT id, CASE id WHEN 9 THEN (SELECT string_agg(body, '' '') FROM docs WHERE id < 400) \
+    // One of the texts is so long that it is looked at by itself, and compared with the others in several batches.
+    let source = "'SELECT id, CASE id WHEN 9 THEN (SELECT string_agg(body, '' '') FROM docs WHERE id < 600) \
                   ELSE body END FROM docs WHERE id < 1000'";
+    let long = "SELECT sum(octet_length(body)) > 1 << 20 FROM docs WHERE id < 600";
+    assert_eq!(texts(&mut client, long), ["t"]);
     let jobs = [
         // Five have the passages of the long text: those of all would not fit.
         ("common_passages", "5", "64MB"),
         ("strip_passages", "5", "64MB"),
         ("repeated_passages", "50", "1MB"),
         ("contained_documents", "0.9", "1MB"),
-        ("passages_between", "'SELECT id, body FROM docs WHERE id < 450', 50", "1MB"),
+        ("passages_between", "'SELECT id, body FROM docs WHERE id < 650', 50", "1MB"),
     ];
     for (job, number, little) in jobs {
         let mut answer = |settings: &str, memory: &str| {
