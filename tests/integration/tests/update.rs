@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use minlsh_integration::near::docs;
+use minlsh_integration::near::{assert_tree, docs};
 use minlsh_integration::{Client, Database, assert_consistent, database, sqlstate, texts};
 
 /// An installed file of the extension, where the servers of this run find it.
@@ -106,6 +106,7 @@ fn alter_extension_update_keeps_everything() {
     assert_eq!(answers(&mut client), before);
     assert_eq!(answers(&mut database.connect()), before);
     assert_alive(&mut client);
+    assert_tree(&database, "docs_near");
     // What the update brought belongs to the extension.
     client.batch_execute("DROP EXTENSION minlsh CASCADE").expect("the extension goes");
     assert_eq!(
@@ -150,4 +151,5 @@ fn the_library_is_replaced_under_running_sessions() {
     old.batch_execute("VACUUM docs").expect("VACUUM by the old one");
     assert_consistent(&mut old, "docs_near");
     assert_consistent(&mut new, "docs_near");
+    assert_tree(&database, "docs_near");
 }
