@@ -25,8 +25,7 @@ mkdir source
 tar -xjf apt/archives/"$package"_*.orig.tar.bz2 -C source --strip-components 1
 cd source
 # Compiled for its assertions: neither quick nor with more than the tests need, which is the server, its programs, and
-# one of the extensions.
-# The compiler of ECPG alone takes as long as all of libpq.
+# one of the extensions. ECPG, which compiles C with SQL in it, is no part of that.
 sed -i 's/ ecpg$//' src/interfaces/Makefile
 ./configure --quiet --prefix="$directory" --enable-cassert --without-readline --without-zlib CFLAGS=-O1
 # Where `make test` calls us, this make would take itself for a part of that one, and make no headers first. To

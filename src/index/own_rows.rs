@@ -14,20 +14,15 @@
 use std::cell::Cell;
 
 use ahash::AHashMap;
-use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
 use sketch::corpus::SetOutline;
-use sketch::memory;
 
 use crate::document::image::Document;
 use crate::document::kind::Kind;
-use crate::error::Result;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::pages::LockedPage;
 use crate::memory::of_own_rows;
 use crate::options::{IndexOptions, same_shingling};
-use crate::pg::open::Open;
-use crate::pg::versions;
+use crate::prelude::*;
 
 /// An index, its file, and a row by its address.
 type Key = (Oid, u32, u64);

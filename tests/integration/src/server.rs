@@ -314,9 +314,8 @@ fn template() -> &'static Path {
         succeed(as_server_user(Path::new("sh")).args(["-c", &script]));
         server.configure(&[]);
         server.launch();
-        let mut client = server.connect("postgres");
-        client.batch_execute(&format!("CREATE DATABASE {EXTENDED}")).expect("a database");
-        drop(client);
+        let create = format!("CREATE DATABASE {EXTENDED}");
+        server.connect("postgres").batch_execute(&create).expect("a database");
         server.connect(EXTENDED).batch_execute("CREATE EXTENSION minlsh").expect("the extension");
         server.stop();
         // Whole, if it is there: the next file may look for it at any moment.
