@@ -99,7 +99,7 @@ fn weighted_jaccard(call: &Call) -> Result<Option<Datum>> {
 fn weighted_set(call: &Call, index: usize) -> Result<WeightedSet> {
     let (elements, weights) = (call.datum(index).given()?, call.float8_array(index + 1).given()?);
     // SAFETY: declared text[].
-    let elements = memory::collect(unsafe { array::each_element(elements) })?;
+    let elements = unsafe { array::each_element(elements) };
     if elements.len() != weights.len() {
         return Err(invalid_parameter(format!(
             "elements and weights must have the same length, not {} and {}",
@@ -109,10 +109,7 @@ fn weighted_set(call: &Call, index: usize) -> Result<WeightedSet> {
         .set_hint("Pass one weight for each element, in the same order."));
     }
     let mut weighted = memory::with_capacity(elements.len())?;
-    for (i, (element, &weight)) in elements.into_iter().zip(weights).enumerate() {
-        if i % 4096 == 0 {
-            check_interrupts();
-        }
+    for (element, &weight) in elements.zip(weights) {
         // As in minhash(text[]): nulls do not count.
         let Some(element) = element else { continue };
         // SAFETY: an element of a text[].

@@ -8,7 +8,6 @@ use sketch::{Element, ElementHash, memory};
 
 use crate::error::{Result, error};
 use crate::pg::catalog::base_type;
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::names::type_label;
 use crate::pg::{array, bytes, lossless};
 
@@ -101,11 +100,7 @@ pub unsafe fn hashes(set: Datum, hash: ElementHash) -> Result<Vec<u64>> {
     // SAFETY: an array of elements of that type, as it says itself.
     let elements = unsafe { array::each_element(set) };
     let (mut hashes, mut known) = (memory::with_capacity(elements.len())?, None);
-    for (i, element) in elements.enumerate() {
-        if i.is_multiple_of(4096) {
-            check_interrupts();
-        }
-        let Some(element) = element else { continue };
+    for element in elements.flatten() {
         // An array without elements may be of any type.
         let of = match known {
             Some(of) => of,

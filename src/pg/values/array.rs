@@ -9,6 +9,7 @@ use sketch::memory;
 
 use crate::error::{Result, error};
 use crate::pg::bytes::allocatable;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::text;
 
 /// Elements that lie in an array of their type one behind the other, as they do in a slice.
@@ -103,7 +104,7 @@ const fn data_offset() -> usize {
     (std::mem::size_of::<pg_sys::ArrayType>() + 2 * std::mem::size_of::<i32>()).next_multiple_of(8)
 }
 
-/// The elements of an array of any type, one by one, where they are.
+/// The elements of an array of any type, one by one, where they are; an interrupt may come between two of them.
 ///
 /// # Safety
 /// `datum` must be a non-null array; it and the current memory context must outlive the iterator.
@@ -115,7 +116,11 @@ pub unsafe fn each_element(datum: Datum) -> impl ExactSizeIterator<Item = Option
         let count = pg_sys::ArrayGetNItems((*array).ndim, array.add(1).cast());
         (count, pg_sys::array_create_iterator(array, 0, std::ptr::null_mut()))
     };
-    (0..count).map(move |_| {
+    (0..count).map(move |i| {
+        // Arrays have up to a hundred million elements; most have few.
+        if i % 4096 == 4095 {
+            check_interrupts();
+        }
         let (mut value, mut is_null) = (Datum::from(0), false);
         // SAFETY: the iterator, which lives as long as its memory context, has that many elements.
         unsafe { pg_sys::array_iterate(iterator, &mut value, &mut is_null) };
