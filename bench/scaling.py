@@ -5,11 +5,12 @@ from pathlib import Path
 
 from readme import put, put_section
 from report import digits, duration, hours, page, size, table
-from sections.scale import MILESTONES
+from sections.scale import MILESTONES, TURNS
 
 TEMPLATE = Path(__file__).resolve().parent / "scaling.md.in"
 COMPUTED = (100_000_000, 1_000_000_000)
 PARTITIONS, SERVERS = 32, 4
+KINDS = ("UPDATE", "DELETE and INSERT", "VACUUM")
 
 
 def indexes(results: dict) -> dict:
@@ -21,7 +22,7 @@ def indexes(results: dict) -> dict:
     if "scale" in results:
         figures = results["scale"]["figures"]
         made, lookups = (figures["steps"][name] for name in ("index", "lookups"))
-        found[figures["rows"]] = (made["index"], made["processor"], lookups["operator: p50"])
+        found[figures["rows"]] = (made["index"], made["processor"], lookups["operator, again: p50"])
     return dict(sorted(found.items()))
 
 
@@ -66,25 +67,16 @@ def filling_table(figures: dict) -> str:
 
 
 def churn_table(figures: dict) -> str:
-    body = []
-    before = figures["steps"]["vacuum after filling"]
-    rows = [("filled, and VACUUM", before)]
-    rows += [(name.replace("churn", "", 1).lstrip(" :").replace("again: ", "again, "), each)
-             for name, each in ordered(figures, "churn")]  # fmt: skip
-    for label, each in rows:
+    steps, body = figures["steps"], []
+    before = steps["vacuum after filling"]
+    rows = {"filled, and VACUUM": before, **{kind: steps[f"churn: {kind}"] for kind in KINDS}}
+    for label, each in rows.items():
         changed = each["rows"] if each["rows"] > 0 else None
         cells = [f"{changed:,}" if changed else "", duration(each["processor"] / changed) if changed else ""]
         cells += [hours(each["clock"])]
         cells += [f"{each[relation] / figures['rows']:,.0f} bytes" for relation in ("index", "table")]
         body.append([label, *cells])
     return table(["", "rows", "CPU, a row", "clock", "index, a document", "table, a document"], body)
-
-
-def ordered(figures: dict, start: str) -> list:
-    """Steps in the order in which they were done."""
-    turns = [f"{start}: ", f"{start} again: "]
-    kinds = ["UPDATE", "DELETE and INSERT", "VACUUM"]
-    return [(turn + kind, figures["steps"][turn + kind]) for turn in turns for kind in kinds]
 
 
 def jobs_table(figures: dict) -> str:
@@ -113,8 +105,11 @@ def jobs_table(figures: dict) -> str:
 def lookups_table(figures: dict) -> str:
     each = figures["steps"]["lookups"]
     ways = {"near_duplicates": "`near_duplicates(id, 0.9)`", "operator": "`~=` in a join"}
-    body = [[label, duration(each[f"{name}: p50"]), duration(each[f"{name}: p95"])] for name, label in ways.items()]
-    return table(["", "p50", "p95"], body)
+    body = [
+        [label, *(duration(each[f"{name}, {turn}: {p}"]) for turn in TURNS for p in ("p50", "p95"))]
+        for name, label in ways.items()
+    ]
+    return table(["", "at first: p50", "p95", "again: p50", "p95"], body)
 
 
 def run(measured: dict) -> str:
@@ -133,6 +128,7 @@ def run(measured: dict) -> str:
         f"commit {', '.join(figures['commits'])}, {hours(sum(each['all'] for each in steps.values()))}.{stopped}",
         "machine": "; ".join(figures["machines"]),
         "settings": ", ".join(f"`{name}` of {value}" for name, value in figures["settings"].items()),
+        "create": hours(steps["index"]["processor"]),
         "filling_table": filling_table(figures), "churn_table": churn_table(figures),
         "jobs_table": jobs_table(figures), "lookups_table": lookups_table(figures),
         "truth": f"{truth:,}", "true": f"{pairs['true']:,}", "recall": f"{pairs['true'] / truth:.4f}",

@@ -11,7 +11,7 @@ DECLARE
 	taken float8[] := '{{}}';
 	number bigint;
 BEGIN
-	FOR number IN SELECT i * 7919 % {rows} + 1 FROM generate_series(1, {calls}::bigint) AS i LOOP
+	FOR number IN SELECT i * 7919 % {rows} + 1 FROM generate_series({first}, {last}::bigint) AS i LOOP
 		start := clock_timestamp();
 		PERFORM {call};
 		taken := taken || extract(epoch FROM clock_timestamp() - start)::float8;
@@ -40,9 +40,11 @@ class Way:
     def size(self, table: str) -> int:
         return self.server.value(self.SIZE.format(table=table))
 
-    def lookups(self, call: str, rows: int) -> dict:
-        for calls in (self.CALLS // 10, self.CALLS):  # the first warm
-            self.server.run(LOOKUPS.format(call=call, rows=rows, calls=calls))
+    def lookups(self, call: str, rows: int, first: int = 1) -> dict:
+        """Of `CALLS` documents from everywhere in a table, after some others for a start."""
+        measured = first + self.CALLS // 10
+        for start, end in ((first, measured), (measured, measured + self.CALLS)):
+            self.server.run(LOOKUPS.format(call=call, rows=rows, first=start, last=end - 1))
         return {p: float(self.server.value(f"SELECT current_setting('bench.{p}')")) for p in ("p50", "p95")}
 
 

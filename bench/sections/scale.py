@@ -4,6 +4,7 @@ The run is made of steps. The database, which is kept in a folder, lists those t
 that was stopped, by whatever, goes on with the step that it was at.
 """
 
+import copy
 import fcntl
 import itertools
 import json
@@ -12,6 +13,7 @@ import shutil
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Callable, NamedTuple
@@ -24,9 +26,12 @@ from sections import clusters, index
 BATCHES = 30
 # Batches after which figures of the filling are shown: 1, 3, 10 and 30 million of 30.
 MILESTONES = (1, 3, 10, 30)
+# Sessions that copy the batches between these at once.
+SESSIONS = 2
 # A part of a batch, which is copied directly after a checkpoint and with full pages in the WAL.
 TAIL = 50
 CHANGES = 1000
+TURNS = ("at first", "again")
 # Disk for each document at the peak, and for the server itself, its WAL included: measured, and rounded up.
 BYTES_EACH, BYTES_ALWAYS = 1800, 5 << 30
 # Full pages make the WAL of random insertions many times as long as the table. What they cost is measured apart.
@@ -44,9 +49,9 @@ CREATE TABLE docs (id bigint PRIMARY KEY, body text NOT NULL);
 CREATE INDEX docs_near ON docs USING minlsh (body)
 """
 # The same shingles, as case does not count: what is near what stays known.
-UPDATE = "UPDATE docs SET body = upper(body) WHERE id % 20 = {}"
+UPDATE = "UPDATE docs SET body = upper(body) WHERE id % 20 = 1"
 REPLACE = """
-WITH gone AS (DELETE FROM docs WHERE id % 20 = {} RETURNING id, body) INSERT INTO docs SELECT id, body FROM gone
+WITH gone AS (DELETE FROM docs WHERE id % 20 = 2 RETURNING id, body) INSERT INTO docs SELECT id, body FROM gone
 """
 CALLS = {
     "pairs": "near_duplicate_pairs('docs_near', {})",
@@ -68,6 +73,8 @@ class Step(NamedTuple):
     work: Callable[[], dict | None]
     # A step in one transaction is recorded by that transaction. Any other may be done twice.
     whole: bool = True
+    # False if no table shows its figures, so that it may be done beside another.
+    alone: bool = True
 
 
 class Peaks(threading.Thread):
@@ -140,16 +147,16 @@ class Run:
         """All of them in turn. Weights are of a run of 300,000 rows."""
         steps = [Step("table", 0, lambda: self.statement(TABLE))]
         for batch in range(1, BATCHES + 1):
-            steps.append(Step(f"load {batch}", 120 / BATCHES, lambda batch=batch: self.load(batch)))
-            if batch in MILESTONES:
+            shown = batch in MILESTONES
+            load = Step(f"load {batch}", 120 / BATCHES, lambda batch=batch: self.load(batch), alone=shown)
+            steps.append(load)
+            if shown:
                 steps.append(Step(f"tail {batch}", 2, lambda batch=batch: self.tail(batch)))
         vacuum = Step("", 8, lambda: self.statement("VACUUM ANALYZE docs"), whole=False)
         steps.append(vacuum._replace(name="vacuum after filling"))
-        for turn, remainder in (("churn", 1), ("churn again", 3)):
-            steps.append(Step(f"{turn}: UPDATE", 8, lambda r=remainder: self.statement(UPDATE.format(r))))
-            replace = f"{turn}: DELETE and INSERT"
-            steps.append(Step(replace, 8, lambda r=remainder: self.statement(REPLACE.format(r + 1))))
-            steps.append(vacuum._replace(name=f"{turn}: VACUUM"))
+        steps.append(Step("churn: UPDATE", 8, lambda: self.statement(UPDATE)))
+        steps.append(Step("churn: DELETE and INSERT", 8, lambda: self.statement(REPLACE)))
+        steps.append(vacuum._replace(name="churn: VACUUM"))
         calls = {name: Step(name, 8, lambda name=name: self.call(name)) for name in CALLS}
         steps += [
             Step("truth", 30, self.truth),
@@ -213,12 +220,13 @@ class Run:
         return {**taken, **dict(zip(("rows", "true"), self.server.rows(found)[0]))}
 
     def lookups(self) -> dict:
-        way = index.Index(self.server)
-        return {
-            f"{name}: {p}": value
-            for name, call in way.LOOKUP.items()
-            for p, value in way.lookups(call, self.rows).items()
-        }
+        """In each way those of other documents, twice: the first time, most pages are not in shared_buffers."""
+        way, figures = index.Index(self.server), {}
+        for number, (name, call) in enumerate(way.LOOKUP.items()):
+            for turn in TURNS:
+                found = way.lookups(call, self.rows, 1 + number * 10_000)
+                figures |= {f"{name}, {turn}: {p}": value for p, value in found.items()}
+        return figures
 
     def track(self) -> dict:
         self.server.run("SELECT minlsh_track_clusters('docs_near')")
@@ -264,26 +272,42 @@ class Run:
         for name, size in {"table": "pg_table_size", "index": "pg_relation_size"}.items():
             relation = {"table": "docs", "index": "docs_near"}[name]
             figures[name] = self.server.value(f"SELECT {size}(to_regclass('{relation}'))")
-        figures["all"] = time.perf_counter() - start
+        figures["all"] = (time.perf_counter() - start) / (1 if step.alone else SESSIONS)
         done = "UPDATE bench.steps SET figures = %s, commit = %s, machine = %s WHERE name = %s"
         self.server.run(done, [json.dumps(figures), commit(), machine(), step.name])
         if step.whole:
             self.server.run("COMMIT")
 
     def go(self) -> None:
+        for alone, steps in itertools.groupby(self.steps(), lambda step: step.alone):
+            names = [step.name for step in steps]
+            if alone:
+                list(map(self.go_on, names))
+            else:
+                with ThreadPoolExecutor(SESSIONS) as pool:
+                    list(pool.map(self.beside, names))
+
+    def beside(self, name: str) -> None:
+        """Does a step in a session of its own."""
+        server = copy.copy(self.server)
+        server.connect()
+        Run(self.rows, server, self.folder).go_on(name)
+        server.connection.close()
+
+    def go_on(self, name: str) -> None:
+        """Does a step, unless it is done."""
         steps = self.steps()
         taken = "SELECT name, (figures->>'all')::float8 FROM bench.steps WHERE figures IS NOT NULL"
         done = dict(self.server.rows(taken))
-        for number, step in enumerate(steps, 1):
-            if step.name in done:
-                continue
-            past = sum(each.weight for each in steps if each.name in done)
-            ahead = sum(each.weight for each in steps if each.name not in done)
-            left = ahead / past * sum(done.values()) if past else ahead * self.rows / 1e6
-            now = time.strftime("%H:%M:%S")
-            note(f"{now} step {number} of {len(steps)}: {step.name}; about {left / 60:,.0f} minutes left")
-            self.do(step)
-            done = dict(self.server.rows(taken))
+        if name in done:
+            return
+        past = sum(each.weight for each in steps if each.name in done)
+        ahead = sum(each.weight for each in steps if each.name not in done)
+        left = ahead / past * sum(done.values()) if past else ahead * self.rows / 1e6
+        number = next(number for number, each in enumerate(steps) if each.name == name)
+        now = time.strftime("%H:%M:%S")
+        note(f"{now} step {number + 1} of {len(steps)}: {name}; about {left / 60:,.0f} minutes left")
+        self.do(steps[number])
 
     def figures(self) -> dict:
         rows = self.server.rows("SELECT name, begun, figures, commit, machine FROM bench.steps")
