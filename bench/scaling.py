@@ -10,7 +10,6 @@ from sections.scale import MILESTONES, TURNS
 TEMPLATE = Path(__file__).resolve().parent / "scaling.md.in"
 COMPUTED = (100_000_000, 1_000_000_000)
 PARTITIONS, SERVERS = 32, 4
-KINDS = ("UPDATE", "DELETE and INSERT", "VACUUM")
 
 
 def indexes(results: dict) -> dict:
@@ -68,8 +67,8 @@ def filling_table(figures: dict) -> str:
 
 def churn_table(figures: dict) -> str:
     steps, body = figures["steps"], []
-    before = steps["vacuum after filling"]
-    rows = {"filled, and VACUUM": before, **{kind: steps[f"churn: {kind}"] for kind in KINDS}}
+    rows = {"filled, and VACUUM": steps["vacuum after filling"]}
+    rows |= {kind: steps[f"churn: {kind}"] for kind in ("UPDATE", "DELETE and INSERT", "VACUUM")}
     for label, each in rows.items():
         changed = each["rows"] if each["rows"] > 0 else None
         cells = [f"{changed:,}" if changed else "", duration(each["processor"] / changed) if changed else ""]
@@ -128,7 +127,6 @@ def run(measured: dict) -> str:
         f"commit {', '.join(figures['commits'])}, {hours(sum(each['all'] for each in steps.values()))}.{stopped}",
         "machine": "; ".join(figures["machines"]),
         "settings": ", ".join(f"`{name}` of {value}" for name, value in figures["settings"].items()),
-        "create": hours(steps["index"]["processor"]),
         "filling_table": filling_table(figures), "churn_table": churn_table(figures),
         "jobs_table": jobs_table(figures), "lookups_table": lookups_table(figures),
         "truth": f"{truth:,}", "true": f"{pairs['true']:,}", "recall": f"{pairs['true'] / truth:.4f}",

@@ -148,8 +148,7 @@ class Run:
         steps = [Step("table", 0, lambda: self.statement(TABLE))]
         for batch in range(1, BATCHES + 1):
             shown = batch in MILESTONES
-            load = Step(f"load {batch}", 120 / BATCHES, lambda batch=batch: self.load(batch), alone=shown)
-            steps.append(load)
+            steps.append(Step(f"load {batch}", 120 / BATCHES, lambda batch=batch: self.load(batch), alone=shown))
             if shown:
                 steps.append(Step(f"tail {batch}", 2, lambda batch=batch: self.tail(batch)))
         vacuum = Step("", 8, lambda: self.statement("VACUUM ANALYZE docs"), whole=False)
@@ -282,7 +281,8 @@ class Run:
         for alone, steps in itertools.groupby(self.steps(), lambda step: step.alone):
             names = [step.name for step in steps]
             if alone:
-                list(map(self.go_on, names))
+                for name in names:
+                    self.go_on(name)
             else:
                 with ThreadPoolExecutor(SESSIONS) as pool:
                     list(pool.map(self.beside, names))
