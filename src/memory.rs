@@ -12,6 +12,7 @@
 //! | passages of a whole corpus: the texts that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
 //! | documents inside others: fingerprints that are sorted; the same by text, and candidates | `maintenance_work_mem` | a third; a sixth each |
 //! | a refresh of tracked clusters: the changed keys that it looks at | `maintenance_work_mem` | a half |
+//! | its documents that are sorted, and its events | `work_mem` | all, twice; then files |
 //! | the window function: documents, those that are being signed and then the batch at hand | `work_mem` | a half each |
 //! | the sample of a suggestion: its documents, and the nearest of each | `work_mem` | all |
 //! | the rows that a query gives at a time | `work_mem` | a quarter |
@@ -50,6 +51,11 @@ pub fn of_sample() -> usize {
 /// The bytes that the keys in the queue of tracked clusters may take that a refresh looks at.
 pub fn of_queue() -> usize {
     maintenance() / 2
+}
+
+/// The bytes that the documents of a refresh, or its events, may take where they are sorted.
+pub fn of_sort() -> usize {
+    work()
 }
 
 /// The bytes that the different values of scopes may take where they are kept, and not their hashes.

@@ -4,10 +4,10 @@
 
 use sketch::clusters::ClusterEvent;
 
+use crate::clusters::events::{Events, LoggedEvent};
 use crate::clusters::refresh::Refresh;
-use crate::clusters::tables::AT_A_TIME;
 use crate::clusters::tracked::Tracked;
-use crate::clusters::write::listed;
+use crate::clusters::write::{Difference, listed};
 use crate::pg::guc::LocalSettings;
 use crate::pg::trigger::{Trigger, triggers};
 use crate::pg::value_type::Output;
@@ -97,38 +97,35 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
         report(None, "rows were written since the last refresh; refresh before you check");
         return Ok(true);
     }
-    let found = refresh.full()?;
-    let places = found.places.list()?;
-    for event in found.update.events {
-        check_interrupts();
-        let key = event.document().map(|document| places[document as usize].key);
-        let cluster = event.cluster();
+    let Difference { mut places, ids, .. } = refresh.full()?;
+    Events::of(&mut places, &ids, &tables.key)?.each(&mut |event| {
+        let LoggedEvent { event, cluster, key, .. } = event;
         match event {
-            ClusterEvent::Leave { .. } => report(
+            Some(ClusterEvent::Leave { .. }) => report(
                 key,
                 &format!(
                     "in cluster {cluster}, but has no near-duplicate or \
                  no longer exists"
                 ),
             ),
-            ClusterEvent::Join { .. } => report(key, "missing from its cluster"),
-            ClusterEvent::Move { .. } => report(key, &format!("in another cluster than {cluster}")),
-            ClusterEvent::Merge { other, .. } => {
+            Some(ClusterEvent::Join { .. }) => report(key, "missing from its cluster"),
+            Some(ClusterEvent::Move { .. }) => {
+                report(key, &format!("in another cluster than {cluster}"));
+            }
+            Some(ClusterEvent::Merge { other, .. }) => {
                 report(None, &format!("clusters {cluster} and {other} belong together"));
             }
-            ClusterEvent::Create { .. }
-            | ClusterEvent::Split { .. }
-            | ClusterEvent::Dissolve { .. } => {}
+            _ => {}
         }
-    }
+        Ok(())
+    })?;
     let listed = listed(&tables)?;
-    let least = refresh.corpus().least_similar(&listed)?;
-    for some in listed.chunks(AT_A_TIME) {
-        tables.each(LEAST, &least.of(some), |row| {
+    refresh.corpus().each_least_similar(&listed, |least| {
+        tables.each(LEAST, least, |row| {
             report(None, row.text(1)?.unwrap_or_default());
             Ok(Continue::Yes)
-        })?;
-    }
+        })
+    })?;
     tables.each(AUDIT, &[Parameter::int8(refresh.last_seq())], |row| {
         let problem = row.text(2)?.unwrap_or_default();
         report(row.typed(1, key)?, problem);

@@ -15,7 +15,6 @@ use crate::corpus::groups::Emit;
 use crate::corpus::groups::group::Group;
 use crate::corpus::jobs::apart::ApartKeys;
 use crate::corpus::jobs::{Question, Work, linkage};
-use crate::corpus::reading::keys::Members;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::reader::Criteria;
 use crate::pg::document_keys::DocumentKeys;
@@ -68,36 +67,52 @@ impl TrackedCorpus<'_> {
             .with_apart(ApartKeys::new(apart)?))
     }
 
-    /// Compares the members of some clusters, as they have just been written, with the member of the least key. Of
-    /// equal texts one is compared.
-    pub fn least_similar(&self, clusters: &[ClusterId]) -> Result<LeastOfEach> {
-        let (tables, key) = (self.tables, &self.tables.key);
+    /// Compares the members of clusters, as they have just been written, with the member of the least key. Calls
+    /// `visit` with some of the clusters at a time, and the lowest similarity of each, as parameters of a statement.
+    pub fn each_least_similar(
+        &self,
+        clusters: &[ClusterId],
+        mut visit: impl FnMut(&[Parameter; 2]) -> Result<()>,
+    ) -> Result<()> {
+        let mut memory = Memory::scratch(c"minlsh clusters of a statement");
+        for some in clusters.chunks(AT_A_TIME) {
+            memory.run_and_reset(|| {
+                let clusters = Parameter::int8s(some.iter().copied().map(Some));
+                let least = self.least_similar(clusters)?;
+                let of = |cluster| Some(float8_datum(least.get(cluster).copied().unwrap_or(1.0)));
+                // SAFETY: numbers that were just made datums of that type.
+                let least = unsafe { Parameter::array(some.iter().map(of), pg_sys::FLOAT8OID) };
+                visit(&[clusters, least])
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The lowest similarities of those clusters that have different texts. Of equal ones one is compared.
+    fn least_similar(&self, clusters: Parameter) -> Result<HashMap<ClusterId, f64, RandomState>> {
+        let (key, mut least) = (&self.tables.key, HashMap::default());
         let mut keys = DocumentKeys::new(key.base_type, key.collation())?;
         let mut cluster_of = Vec::new();
         {
             let _as_written = ActiveSnapshot::of_transaction();
-            for some in clusters.chunks(AT_A_TIME) {
-                let some = Parameter::int8s(some.iter().copied().map(Some));
-                tables.each(
-                    "SELECT cluster_id, doc_id
-                     FROM (SELECT cluster_id, doc_id, count(*) OVER (PARTITION BY cluster_id) AS texts
-                         FROM (SELECT DISTINCT ON (cluster_id, fingerprint) cluster_id, doc_id FROM {members}
-                             WHERE cluster_id = ANY ($1) ORDER BY cluster_id, fingerprint, doc_id) AS d) AS t
-                     WHERE texts > 1",
-                    &[some],
-                    |row| {
-                        let stored = (row.int8(1)?, row.typed(2, key.base_type)?);
-                        if let (Some(cluster), Some(key)) = stored {
-                            // SAFETY: `keys` was made for keys of the type that `typed` has found.
-                            unsafe { keys.push(key)? };
-                            memory::push(&mut cluster_of, cluster)?;
-                        }
-                        Ok(Continue::Yes)
-                    },
-                )?;
-            }
+            self.tables.each(
+                "SELECT cluster_id, doc_id
+                 FROM (SELECT cluster_id, doc_id, count(*) OVER (PARTITION BY cluster_id) AS texts
+                     FROM (SELECT DISTINCT ON (cluster_id, fingerprint) cluster_id, doc_id FROM {members}
+                         WHERE cluster_id = ANY ($1) ORDER BY cluster_id, fingerprint, doc_id) AS d) AS t
+                 WHERE texts > 1",
+                &[clusters],
+                |row| {
+                    let stored = (row.int8(1)?, row.typed(2, key.base_type)?);
+                    if let (Some(cluster), Some(key)) = stored {
+                        // SAFETY: `keys` was made for keys of the type that `typed` has found.
+                        unsafe { keys.push(key)? };
+                        memory::push(&mut cluster_of, cluster)?;
+                    }
+                    Ok(Continue::Yes)
+                },
+            )?;
         }
-        let mut least = LeastOfEach::default();
         if keys.len() == 0 {
             return Ok(least);
         }
@@ -118,26 +133,11 @@ impl TrackedCorpus<'_> {
         work.batches.each(
             &|group: &mut Group, emit: &mut Emit<(ClusterId, f64)>| least_of(group, &places, emit),
             &mut |(cluster, similarity)| {
-                memory::insert_at(&mut least.0, cluster, similarity)?;
+                memory::insert_at(&mut least, cluster, similarity)?;
                 Ok(())
             },
         )?;
         Ok(least)
-    }
-}
-
-/// The lowest similarities of clusters that have different texts.
-#[derive(Default)]
-pub struct LeastOfEach(HashMap<ClusterId, f64, RandomState>);
-
-impl LeastOfEach {
-    /// Some of the clusters, and the lowest similarity of each, as parameters of a statement.
-    pub fn of(&self, clusters: &[ClusterId]) -> [Parameter; 2] {
-        let least = clusters.iter().map(|cluster| self.0.get(cluster).copied().unwrap_or(1.0));
-        let least = least.map(|least| Some(float8_datum(least)));
-        // SAFETY: numbers that were just made datums of that type.
-        let least = unsafe { Parameter::array(least, pg_sys::FLOAT8OID) };
-        [Parameter::int8s(clusters.iter().copied().map(Some)), least]
     }
 }
 
@@ -165,39 +165,29 @@ fn least_of(
     Ok(LeftOut::default())
 }
 
-pub struct FoundComponents {
-    members: Members,
-    /// Of each its name among the members, its component, and its fingerprint.
-    pub documents: Vec<(u32, u32, Fingerprint)>,
-    /// The number of documents that were read to find them.
-    pub read: u32,
-}
-
-impl FoundComponents {
-    /// The key of the document of that name.
-    pub fn key(&self, name: u32) -> Datum {
-        self.members.stored(name)
-    }
-}
-
-/// The components of the documents of a job, be they all or some.
-pub fn components(work: Work) -> Result<FoundComponents> {
+/// Calls `visit` with the documents of all components of a job, one component after the other: the key of each, the
+/// number of the component, and the fingerprint. Returns the number of documents that were read to find them.
+pub fn components(
+    work: Work,
+    visit: &mut dyn FnMut(Datum, u32, Fingerprint) -> Result<()>,
+) -> Result<u32> {
     let Work { members, mut batches, read } = work;
     let criteria = batches.criteria().clone();
-    let (mut documents, mut components) = (Vec::new(), 0);
+    let mut components = 0;
     batches.each(
         &|group: &mut Group, emit: &mut Emit<ComponentMembers>| {
             components_of(group, &criteria, emit)
         },
         &mut |component: ComponentMembers| {
-            for (document, print) in component {
-                memory::push(&mut documents, (document, components, print))?;
+            for (name, print) in component {
+                check_interrupts();
+                visit(members.stored(name), components, print)?;
             }
             components += 1;
             Ok(())
         },
     )?;
-    Ok(FoundComponents { members, documents, read })
+    Ok(read)
 }
 
 /// The documents of a component by name, with their fingerprints.

@@ -1,4 +1,4 @@
-//! The documents of an update: what the last refresh has stored of each, and what was found, brought together by rank.
+//! The documents of an update: what the last refresh has stored of each, and what was found, brought together by key.
 
 use std::collections::HashMap;
 
@@ -7,38 +7,68 @@ use sketch::clusters::{ClusterId, RankedDocument};
 
 use crate::clusters::corpus::Fingerprint;
 use crate::clusters::tables::{AT_A_TIME, Tables};
+use crate::error::internal;
+use crate::memory::of_sort;
 use crate::pg::document_keys::DocumentKeys;
+use crate::pg::sorted_rows::{INT8, SortedRows, UUID};
+use crate::pg::type_storage::TypeStorage;
+use crate::pg::value_type::Order;
 use crate::prelude::*;
 
 /// The cluster and the fingerprint that are stored of a document.
 pub type StoredMembership = (ClusterId, Option<Fingerprint>);
 
-/// A document of an update: what is stored of it, and what must be.
+/// The component and the fingerprint that were found of a document.
+pub type FoundMembership = (u32, Option<Fingerprint>);
+
+/// A document of an update: what is stored of it, and what was found.
 #[derive(Clone, Copy)]
 pub struct UpdatePlace {
     pub key: Datum,
     pub old: Option<StoredMembership>,
-    /// The fingerprint now, if it is in a component.
-    pub print: Option<Fingerprint>,
+    /// The component, and the fingerprint now.
+    pub new: Option<FoundMembership>,
 }
 
-/// The documents of an update.
+impl UpdatePlace {
+    /// The part of it that the ids depend on.
+    pub fn ranked(&self) -> RankedDocument {
+        let old = self.old.map(|(cluster, _)| cluster);
+        RankedDocument { old, component: self.new.map(|(component, _)| component) }
+    }
+
+    /// The fingerprint now, if it is in a component.
+    pub fn print(&self) -> Option<Fingerprint> {
+        self.new.and_then(|(_, print)| print)
+    }
+}
+
+/// The documents of an update. They are sorted by PostgreSQL, so that memory holds as many as it may.
 pub struct ClusterPlaces {
-    keys: DocumentKeys,
-    old: Vec<Option<StoredMembership>>,
-    new: Vec<Option<(u32, Option<Fingerprint>)>>,
-    /// For each rank the first and the last entry of its key.
-    merged: Vec<(u32, u32)>,
-    /// The first of these, in the order of keys.
-    ranks: Vec<u32>,
+    /// The key, its [`Mention`], and what is stored and was found of it: a cluster or component, and a fingerprint.
+    rows: SortedRows,
+    /// The type of keys, and their collation.
+    key: (Oid, Oid),
+    order: Order,
+    memory: Memory,
+}
+
+/// The way in which a key has come to an update, in the order in which it counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Mention {
+    /// It is a document of the update.
+    Named = 0,
+    /// It is one of a block that does not stand: what is said of it as a document of the update goes before.
+    Block = 1,
 }
 
 impl ClusterPlaces {
     /// None yet; keys of that type and collation.
     pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
-        let keys = DocumentKeys::new(type_oid, collation)?;
-        let (old, new, merged, ranks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { keys, old, new, merged, ranks })
+        let key = (type_oid, collation);
+        let rows = SortedRows::new(&[key, INT8, INT8, UUID, INT8, UUID], 2, of_sort())?;
+        let (order, memory) = (Order::of(type_oid, collation)?, Memory::scratch(c"minlsh key"));
+        Ok(Self { rows, key, order, memory })
     }
 
     /// Adds what is stored of a key, or the component that was found of it, with its fingerprint, or both.
@@ -48,59 +78,75 @@ impl ClusterPlaces {
     pub unsafe fn push(
         &mut self,
         key: Datum,
+        mention: Mention,
         old: Option<StoredMembership>,
-        new: Option<(u32, Option<Fingerprint>)>,
+        new: Option<FoundMembership>,
     ) -> Result<()> {
-        // SAFETY: a key of the type that `new` has made `keys` for, as this function asks of its caller.
-        unsafe { self.keys.push(key)? };
-        memory::push(&mut self.old, old)?;
-        memory::push(&mut self.new, new).map_err(Into::into)
+        let int = |value: Option<i64>| {
+            value.map_or_else(|| Parameter::null(pg_sys::INT8OID), Parameter::int8)
+        };
+        let (old_print, new_print) = (old.and_then(|old| old.1), new.and_then(|new| new.1));
+        let print = |print: &Option<Fingerprint>| {
+            let print = print.as_ref().map(|print| Datum::from(print.as_ptr()));
+            // SAFETY: a uuid is passed as a pointer to its 16 bytes, which live until the row is copied.
+            unsafe { Parameter::new(pg_sys::UUIDOID, print) }
+        };
+        // SAFETY: a key of the type that `new` has made the rows for, as this function asks of its caller.
+        let key = unsafe { Parameter::new(self.key.0, Some(key)) };
+        let (old, new) = (int(old.map(|old| old.0)), int(new.map(|new| new.0.into())));
+        let mention = Parameter::int8(mention as i64);
+        self.rows.push(&[key, mention, old, print(&old_print), new, print(&new_print)])
     }
 
-    /// Brings together what is stored and what was found of each key. Returns the documents by rank; an error if a key
-    /// was found twice.
-    pub fn merge(&mut self) -> Result<Vec<RankedDocument>> {
-        let sorted = self.keys.sorted();
-        let mut documents = Vec::new();
-        self.merged.clear();
-        self.ranks.clear();
-        for same in sorted.chunk_by(|a, b| self.keys.compare(*a, *b).is_eq()) {
+    /// Calls `visit` with the documents in the order of keys, what is stored and what was found of each brought
+    /// together; an error if a key was found twice.
+    pub fn each(&mut self, visit: &mut dyn FnMut(u32, &UpdatePlace) -> Result<()>) -> Result<()> {
+        let Self { rows, key: (type_oid, _), order, memory } = self;
+        let storage = TypeStorage::of(*type_oid);
+        let mut place: Option<UpdatePlace> = None;
+        let mut ranks = 0..=u32::MAX;
+        let mut visit = |place: &UpdatePlace| match ranks.next() {
+            Some(rank) => visit(rank, place),
+            None => Err(internal("an update has more documents than 32 bits count")),
+        };
+        rows.each(&mut |row| {
             check_interrupts();
-            let old = same.iter().copied().find(|entry| self.old[*entry as usize].is_some());
-            let mut found =
-                same.iter().copied().filter(|entry| self.new[*entry as usize].is_some());
-            let new = found.next();
-            if found.next().is_some() {
-                return Err(seen_twice());
+            let Some(key) = row.typed(1, *type_oid)? else { return Ok(Continue::Yes) };
+            let mention = row.int8(2)?;
+            let (old_print, new_print) = (print_of(row, 4)?, print_of(row, 6)?);
+            let old = row.int8(3)?.map(|cluster| (cluster, old_print));
+            let component = row.int8(5)?.and_then(|component| u32::try_from(component).ok());
+            let new = component.map(|number| (number, new_print));
+            // SAFETY: both are keys of the type of the rows, of which `new` has made the order.
+            let same = place.as_mut().filter(|of| unsafe { order.compare(of.key, key).is_eq() });
+            match same {
+                Some(_) if mention == Some(Mention::Block as i64) => {}
+                Some(place) if place.new.is_some() && new.is_some() => return Err(seen_twice()),
+                Some(place) => {
+                    place.old = place.old.or(old);
+                    place.new = place.new.or(new);
+                }
+                None => {
+                    let before = place.take();
+                    memory.run_and_reset(|| before.as_ref().map_or(Ok(()), &mut visit))?;
+                    // SAFETY: a key of the type whose storage this is.
+                    let key = memory.run(|| unsafe { storage.copy(key) });
+                    place = Some(UpdatePlace { key, old, new });
+                }
             }
-            let (first, last) = (old.or(new).unwrap_or(same[0]), new.or(old).unwrap_or(same[0]));
-            memory::push(&mut self.merged, (first, last))?;
-            memory::push(&mut self.ranks, first)?;
-            let document = RankedDocument {
-                old: self.old[first as usize].map(|(cluster, _)| cluster),
-                component: self.new[last as usize].map(|(component, _)| component),
-            };
-            memory::push(&mut documents, document)?;
-        }
-        Ok(documents)
+            Ok(Continue::Yes)
+        })?;
+        memory.run_and_reset(|| place.as_ref().map_or(Ok(()), &mut visit))
     }
 
-    /// True if a key is among those that were merged.
-    ///
-    /// # Safety
-    /// The key is of the type of the keys.
-    pub unsafe fn has(&self, key: Datum) -> bool {
-        // SAFETY: a key of the type that `new` has made `keys` for, as this function asks of its caller.
-        unsafe { self.keys.find(&self.ranks, key).is_some() }
-    }
-
-    pub fn list(&self) -> Result<Vec<UpdatePlace>> {
-        let all = self.merged.iter().map(|&(first, last)| UpdatePlace {
-            key: self.keys.datum(first),
-            old: self.old[first as usize],
-            print: self.new[last as usize].and_then(|(_, print)| print),
-        });
-        memory::collect(all).map_err(Into::into)
+    /// Moves the documents to where others can be added.
+    pub fn reopened(mut self) -> Result<Self> {
+        let mut reopened = Self::new(self.key.0, self.key.1)?;
+        self.each(&mut |_, place| {
+            // SAFETY: a key of those, whose type is the same.
+            unsafe { reopened.push(place.key, Mention::Named, place.old, place.new) }
+        })?;
+        Ok(reopened)
     }
 }
 
@@ -187,7 +233,7 @@ pub fn stored_of(row: &Row, column: i16, next: ClusterId) -> Result<Option<Store
         .set_hint("Delete its rows from the table of members, and refresh with full => true."))
 }
 
-fn print_of(row: &Row, column: i16) -> Result<Option<Fingerprint>> {
+pub fn print_of(row: &Row, column: i16) -> Result<Option<Fingerprint>> {
     let print = row.typed(column, pg_sys::UUIDOID)?;
     // SAFETY: a uuid is 16 bytes, in a row that is held.
     Ok(print.map(|print| unsafe { *print.cast_mut_ptr::<Fingerprint>() }))

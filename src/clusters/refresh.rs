@@ -7,10 +7,10 @@
 
 use std::ffi::CString;
 
-use sketch::clusters::{Block, Outcome, update};
+use sketch::clusters::{Block, Outcome, Pieces};
 
 use crate::clusters::corpus::{TrackedCorpus, components};
-use crate::clusters::places::{ClusterPlaces, each_of, stored_of, too_late};
+use crate::clusters::places::{ClusterPlaces, Mention, each_of, stored_of, too_late};
 use crate::clusters::seeded::{Seeded, cost_of_all, most_changed};
 use crate::clusters::stamp::{self, Stamp};
 use crate::clusters::tables::{ChangeQueue, RefreshState, TRACK_AGAIN, Tables};
@@ -151,13 +151,13 @@ impl<'a> Refresh<'a> {
             Some(changed) if !is_full => self.of_changes(&changed)?,
             _ => None,
         };
-        let found = of_changes.map_or_else(|| self.full(), Ok)?;
+        let mut found = of_changes.map_or_else(|| self.full(), Ok)?;
         if let Some(whole) = found.whole {
             self.state.whole = whole;
         }
         let before = self.state.last_seq;
         let corpus = self.corpus();
-        let counts = write(&corpus, &found, &mut self.state, every)?;
+        let counts = write(&corpus, &mut found, &mut self.state, every)?;
         if !self.stamp.faults.is_empty() {
             if found.whole.is_some()
                 && stamp::enable_triggers(self.tracked, &self.index, &self.stamp)?
@@ -221,7 +221,7 @@ impl<'a> Refresh<'a> {
             let stored = stored_of(row, 2, self.state.next_id)?;
             if let (Some(key), Some(stored)) = (row.typed(1, key.base_type)?, stored) {
                 // SAFETY: `typed` has found a key of the type that `places` was made for.
-                unsafe { places.push(key, Some(stored), None)? };
+                unsafe { places.push(key, Mention::Named, Some(stored), None)? };
             }
             Ok(Continue::Yes)
         })?;
@@ -251,12 +251,13 @@ impl<'a> Refresh<'a> {
         whole: Option<f64>,
     ) -> Result<Difference> {
         loop {
-            let documents = places.merge()?;
-            match update(&documents, &blocks, self.state.next_id)? {
-                Outcome::Done(update) => {
-                    return Ok(Difference { places, update, whole });
-                }
+            let mut pieces = Pieces::default();
+            places.each(&mut |_, place| pieces.add(place.ranked()).map_err(Into::into))?;
+            blocks.iter().try_for_each(|block| pieces.add_block(*block))?;
+            match pieces.assign(self.state.next_id)? {
+                Outcome::Done(ids) => return Ok(Difference { places, ids, whole }),
                 Outcome::Name(clusters) => {
+                    places = places.reopened()?;
                     let is_named = |block: &Block| clusters.binary_search(&block.cluster).is_ok();
                     for block in blocks.iter().filter(|block| is_named(block)) {
                         self.name(block, &mut places)?;
@@ -273,10 +274,8 @@ impl<'a> Refresh<'a> {
             // SAFETY: `each_of` reads a column of members, of which `Tables::open` has found that it has the type of
             // the keys.
             unsafe {
-                if !places.has(key) {
-                    let stored = (block.cluster, print);
-                    places.push(key, Some(stored), Some((block.component, print)))?;
-                }
+                let (stored, found) = ((block.cluster, print), (block.component, print));
+                places.push(key, Mention::Block, Some(stored), Some(found))?;
             }
             Ok(Continue::Yes)
         })
@@ -286,13 +285,13 @@ impl<'a> Refresh<'a> {
     fn find(&self, places: &mut ClusterPlaces) -> Result<f64> {
         let session = Session::open();
         let corpus = self.corpus();
-        let found = components(corpus.question(&session)?.of_all(None)?)?;
-        for &(name, component, print) in &found.documents {
-            check_interrupts();
-            // SAFETY: a value of the key column, by which `question` has asked, and of whose type these are.
-            unsafe { places.push(found.key(name), None, Some((component, Some(print))))? };
-        }
-        Ok(cost_of_all(corpus.index, found.read))
+        let read =
+            components(corpus.question(&session)?.of_all(None)?, &mut |key, component, print| {
+                let found = Some((component, Some(print)));
+                // SAFETY: a value of the key column, by which `question` has asked, and of whose type these are.
+                unsafe { places.push(key, Mention::Named, None, found) }
+            })?;
+        Ok(cost_of_all(corpus.index, read))
     }
 
     /// The documents, to be compared.

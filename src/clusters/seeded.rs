@@ -22,12 +22,12 @@ use sketch::Sketcher;
 use sketch::clusters::{Block, ClusterId};
 use sketch::corpus::Components;
 
-use crate::clusters::corpus::{
-    Fingerprint, FoundComponents, TrackedCorpus, components, fingerprint,
+use crate::clusters::corpus::{Fingerprint, TrackedCorpus, components, fingerprint};
+use crate::clusters::places::{
+    ClusterPlaces, Known, Mention, StoredMembership, each_of, seen_twice,
 };
-use crate::clusters::places::{ClusterPlaces, Known, StoredMembership, each_of, seen_twice};
 use crate::clusters::tables::AT_A_TIME;
-use crate::corpus::jobs::Question;
+use crate::corpus::jobs::{Question, Work};
 use crate::corpus::source::buckets::is_usable;
 use crate::error::out_of_memory;
 use crate::index::descent;
@@ -234,8 +234,8 @@ impl Seeded<'_> {
         )? {
             return Ok(None);
         }
-        let found = components(question.of_keys(key, &job.keys)?)?;
-        self.unite(changed, &changes, (blocks, &rest, &job), &found, places).map(Some)
+        let work = question.of_keys(key, &job.keys)?;
+        self.unite(changed, &changes, (blocks, &rest, &job), work, places).map(Some)
     }
 
     /// Finds what became of the documents that were written, and the buckets that they are in now, ascending.
@@ -487,7 +487,7 @@ impl Seeded<'_> {
         changed: &DocumentKeys,
         changes: &[Change],
         (blocks, rest, job): (KnownBlocks, &Rest, &SeededJob),
-        found: &FoundComponents,
+        work: Work,
         places: &mut ClusterPlaces,
     ) -> Result<Vec<Block>> {
         let KnownBlocks { mut blocks, .. } = blocks;
@@ -496,16 +496,16 @@ impl Seeded<'_> {
         let sorted = job.keys.sorted();
         let mut prints = memory::filled(None, job.tags.len())?;
         let mut first: Option<(u32, u32)> = None;
-        for &(name, component, print) in &found.documents {
-            check_interrupts();
+        components(work, &mut |key, component, print| {
             // SAFETY: `find` has asked the question for the keys of `job`: it gives keys of their type.
-            let Some(at) = (unsafe { job.keys.find(&sorted, found.key(name)) }) else { continue };
+            let Some(at) = (unsafe { job.keys.find(&sorted, key) }) else { return Ok(()) };
             prints[at as usize] = Some(print);
             match first {
                 Some((before, other)) if before == component => joined.union(other, at),
                 _ => first = Some((component, at)),
             }
-        }
+            Ok(())
+        })?;
         for (at, tag) in (0..).zip(&job.tags) {
             if let Tag::Block(number) = tag {
                 joined.union(at, count + *number as u32);
@@ -524,7 +524,7 @@ impl Seeded<'_> {
                 }
             };
             // SAFETY: `changed` and `places` were both made for the type of the tracked key.
-            unsafe { places.push(changed.datum(at), change.old, now)? };
+            unsafe { places.push(changed.datum(at), Mention::Named, change.old, now)? };
         }
         for (at, &(stored, number)) in (0..).zip(&rest.stored) {
             check_interrupts();
@@ -533,6 +533,7 @@ impl Seeded<'_> {
             unsafe {
                 places.push(
                     rest.keys.datum(at),
+                    Mention::Named,
                     Some(stored),
                     Some((joined.find(number), print)),
                 )?;
@@ -542,7 +543,7 @@ impl Seeded<'_> {
             if let (Tag::Alone, Some(print)) = (tag, prints[at as usize]) {
                 let now = Some((joined.find(at), Some(print)));
                 // SAFETY: `job` and `places` were both made for the type of the tracked key.
-                unsafe { places.push(job.keys.datum(at), None, now)? };
+                unsafe { places.push(job.keys.datum(at), Mention::Named, None, now)? };
             }
         }
         for (number, block) in (0..).zip(&mut blocks) {

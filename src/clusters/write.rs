@@ -1,18 +1,20 @@
 //! The difference between the old state and the new one, written with its log.
 
-use sketch::clusters::{ClusterEvent, ClusterId, Update};
+use sketch::clusters::{Assigned, ClusterId};
 
 use crate::clusters::corpus::TrackedCorpus;
-use crate::clusters::places::{ClusterPlaces, UpdatePlace};
+use crate::clusters::events::{Events, LoggedEvent, PRINT};
+use crate::clusters::places::ClusterPlaces;
 use crate::clusters::tables::{AT_A_TIME, RefreshState, Tables};
 use crate::pg::snapshot::ActiveSnapshot;
+use crate::pg::type_storage::TypeStorage;
 use crate::prelude::*;
 
 /// The difference that an update makes.
 pub struct Difference {
     pub places: ClusterPlaces,
-    /// The update of their ids and log.
-    pub update: Update,
+    /// The ids of their clusters.
+    pub ids: Assigned,
     /// The cost of looking at all documents, if they were looked at.
     pub whole: Option<f64>,
 }
@@ -29,22 +31,22 @@ pub struct WrittenCounts {
 /// rows. How similar the members of a cluster are is looked at in those that have changed, or in all if `every`.
 pub fn write(
     corpus: &TrackedCorpus,
-    difference: &Difference,
+    difference: &mut Difference,
     state: &mut RefreshState,
     every: bool,
 ) -> Result<WrittenCounts> {
     let tables = corpus.tables;
-    let Difference { places, update, whole } = difference;
-    let places = &*places.list()?;
-    let (counts, printed) = members(tables, places, update)?;
+    let Difference { places, ids, whole } = difference;
     state.refreshes += 1;
-    let new_from = std::mem::replace(&mut state.next_id, update.next);
+    let new_from = std::mem::replace(&mut state.next_id, ids.next);
     // SAFETY: the time of day.
     let now = unsafe { Datum::from(pg_sys::GetCurrentTimestamp()) };
     // SAFETY: a time is passed by value.
     let now = unsafe { Parameter::new(pg_sys::TIMESTAMPTZOID, Some(now)) };
     let refresh = Parameter::int8(state.refreshes);
-    let mut changed = memory::collect(update.changed.iter().map(|of| of.0))?;
+    let mut events = Events::of(places, ids, &tables.key)?;
+    let (counts, printed) = members(tables, &mut events, &mut state.last_seq, [refresh, now])?;
+    let mut changed = memory::collect(ids.changed()?.into_iter().map(|of| of.0))?;
     if whole.is_some() {
         mend(tables, &mut changed)?;
     }
@@ -61,7 +63,7 @@ pub fn write(
     let (old, new) = changed.split_at(changed.partition_point(|cluster| *cluster < new_from));
     list(old)?;
     state.clusters += list(new)?;
-    state.clusters -= each_part(&update.ended, |some| {
+    state.clusters -= each_part(&ids.ended()?, |some| {
         let ended = [int8s(some, |cluster| *cluster)];
         tables.write("DELETE FROM {list} WHERE cluster_id = ANY ($1)", &ended)
     })?;
@@ -75,33 +77,12 @@ pub fn write(
     }
     looked_at.sort_unstable();
     looked_at.dedup();
-    let least = corpus.least_similar(&looked_at)?;
-    each_part(&looked_at, |some| {
+    corpus.each_least_similar(&looked_at, |least| {
         let sql = "UPDATE {list} AS l SET least_similar = n.least_similar
              FROM unnest($1, $2) AS n (cluster_id, least_similar)
              WHERE l.cluster_id = n.cluster_id AND l.least_similar <> n.least_similar";
-        tables.write(sql, &least.of(some))
-    })?;
-    each_part(&update.events, |some| {
-        // SAFETY: texts that were just made, and keys of places, which were merged from keys of that type.
-        let (names, keys) = unsafe {
-            let name = |event: &ClusterEvent| Some(text::write(event.name()));
-            let key = |event: &ClusterEvent| Some(places[event.document()? as usize].key);
-            (
-                Parameter::array(some.iter().map(name), pg_sys::TEXTOID),
-                Parameter::array(some.iter().map(key), tables.key.base_type),
-            )
-        };
-        let others = Parameter::int8s(some.iter().map(|event| event.other()));
-        let sizes = Parameter::int8s(some.iter().map(|event| Some(event.size()? as i64)));
-        let clusters = int8s(some, |event| event.cluster());
-        let written = tables.write(
-            "INSERT INTO {log} SELECT $1 + seq, $2, $3, event, cluster_id, other_id, doc_id, size
-             FROM unnest($4, $5, $6, $7, $8) WITH ORDINALITY AS n (event, cluster_id, other_id, doc_id, size, seq)",
-            &[Parameter::int8(state.last_seq), refresh, now, names, clusters, others, keys, sizes],
-        )?;
-        state.last_seq += some.len() as i64;
-        Ok(written)
+        tables.write(sql, least)?;
+        Ok(())
     })?;
     Ok(counts)
 }
@@ -121,83 +102,126 @@ fn int8s<T>(rows: &[T], value: impl Fn(&T) -> i64) -> Parameter {
     Parameter::int8s(rows.iter().map(|row| Some(value(row))))
 }
 
-/// Writes the members as the events of the log say, in their order. Returns also the clusters in which a fingerprint
-/// has changed.
+/// Writes the members as the events say, and the log, for which `of_refresh` has the number and time of the refresh.
+/// Returns also the clusters in which a fingerprint has changed.
 fn members(
     tables: &Tables,
-    places: &[UpdatePlace],
-    update: &Update,
+    events: &mut Events,
+    last_seq: &mut i64,
+    of_refresh: [Parameter; 2],
 ) -> Result<(WrittenCounts, Vec<ClusterId>)> {
-    // SAFETY: keys of that type, for which `ClusterPlaces` was made.
-    let keys = |some: &mut dyn Iterator<Item = &UpdatePlace>| unsafe {
-        Parameter::array(some.map(|place| Some(place.key)), tables.key.base_type)
+    let (mut counts, mut printed) = (WrittenCounts::default(), Vec::new());
+    // Events that are written at a time, and the memory of their keys.
+    let mut some: Vec<LoggedEvent> = Vec::new();
+    let mut memory = Memory::scratch(c"minlsh events of a statement");
+    let key_storage = TypeStorage::of(tables.key.base_type);
+    let mut write = |some: &[LoggedEvent]| -> Result<()> {
+        apply(tables, some, &mut counts)?;
+        *last_seq += log(tables, some, *last_seq, of_refresh)?;
+        Ok(())
     };
-    let prints = |some: &mut dyn Iterator<Item = &UpdatePlace>| {
-        let prints = some.map(|place| Some(Datum::from(place.print.as_ref()?.as_ptr())));
-        // SAFETY: a uuid is passed as a pointer to its bytes, which are those of places.
-        unsafe { Parameter::array(prints, pg_sys::UUIDOID) }
-    };
-    let is_printed = |place: &&UpdatePlace| {
-        place.old.is_some_and(|(_, stored)| place.print.is_some() && place.print != stored)
-    };
-    let printed = memory::collect(places.iter().filter(is_printed))?;
-    each_part(&printed, |some| {
-        let mut of = some.iter().copied();
-        tables.write(
-            "UPDATE {members} AS m SET fingerprint = n.fingerprint
-             FROM unnest($1, $2) AS n (doc_id, fingerprint) WHERE m.doc_id {=} n.doc_id",
-            &[keys(&mut of.clone()), prints(&mut of)],
-        )
-    })?;
-    let (mut left, mut moved) = (Vec::new(), Vec::new());
-    let (mut merged, mut joined) = (Vec::new(), Vec::new());
-    for event in &update.events {
-        let place = |document: u32| &places[document as usize];
-        match *event {
-            ClusterEvent::Leave { document, .. } => memory::push(&mut left, place(document))?,
-            ClusterEvent::Move { cluster, document, .. } => {
-                memory::push(&mut moved, (place(document), cluster))?;
-            }
-            ClusterEvent::Merge { cluster, other, .. } => {
-                memory::push(&mut merged, (other, cluster))?;
-            }
-            ClusterEvent::Join { cluster, document } => {
-                memory::push(&mut joined, (place(document), cluster))?;
-            }
-            ClusterEvent::Create { .. }
-            | ClusterEvent::Split { .. }
-            | ClusterEvent::Dissolve { .. } => {}
+    events.each(&mut |event| {
+        if some.len() == AT_A_TIME {
+            memory.run_and_reset(|| write(&some))?;
+            some.clear();
         }
+        if event.event.is_none() {
+            memory::push(&mut printed, event.cluster)?;
+        }
+        // SAFETY: an event is of a document whose key is of the type of those of the tables.
+        let key = event.key.map(|key| memory.run(|| unsafe { key_storage.copy(key) }));
+        memory::push(&mut some, LoggedEvent { key, ..event }).map_err(Into::into)
+    })?;
+    memory.run_and_reset(|| write(&some))?;
+    Ok((counts, printed))
+}
+
+/// Writes the members as some events say, which are in the order of the log: documents leave and move before clusters
+/// merge and others join.
+fn apply(tables: &Tables, events: &[LoggedEvent], counts: &mut WrittenCounts) -> Result<()> {
+    let write = |name: &str, sql: &'static str, values: &[ColumnOf]| {
+        let of = memory::collect(events.iter().filter(|event| event.name() == name))?;
+        let values: Vec<Parameter> = values.iter().map(|column| column(tables, &of)).collect();
+        if of.is_empty() { Ok(0) } else { tables.write(sql, &values).map(|rows| rows as i64) }
+    };
+    write(
+        PRINT,
+        "UPDATE {members} AS m SET fingerprint = n.fingerprint
+         FROM unnest($1, $2) AS n (doc_id, fingerprint) WHERE m.doc_id {=} n.doc_id",
+        &[keys, prints],
+    )?;
+    counts.removed += write(
+        "leave",
+        "DELETE FROM {members} AS m USING unnest($1) AS n (doc_id) WHERE m.doc_id {=} n.doc_id",
+        &[keys],
+    )?;
+    counts.moved += write(
+        "move",
+        "UPDATE {members} AS m SET cluster_id = n.cluster_id
+         FROM unnest($1, $2) AS n (doc_id, cluster_id) WHERE m.doc_id {=} n.doc_id",
+        &[keys, clusters],
+    )?;
+    counts.moved += write(
+        "merge",
+        "UPDATE {members} AS m SET cluster_id = n.cluster_id
+         FROM unnest($1, $2) AS n (other_id, cluster_id) WHERE m.cluster_id = n.other_id",
+        &[others, clusters],
+    )?;
+    // Somebody may have inserted a row that the transaction's snapshot does not see.
+    counts.joined += write(
+        "join",
+        "INSERT INTO {members} SELECT * FROM unnest($1, $2, $3) ON CONFLICT (doc_id)
+         DO UPDATE SET cluster_id = excluded.cluster_id, fingerprint = excluded.fingerprint",
+        &[keys, clusters, prints],
+    )?;
+    Ok(())
+}
+
+/// Logs some events behind the row of that number. Returns how many.
+fn log(
+    tables: &Tables,
+    events: &[LoggedEvent],
+    last_seq: i64,
+    [refresh, now]: [Parameter; 2],
+) -> Result<i64> {
+    let of = &*memory::collect(events.iter().filter(|event| event.event.is_some()))?;
+    if of.is_empty() {
+        return Ok(0);
     }
-    let removed = each_part(&left, |some| {
-        let sql =
-            "DELETE FROM {members} AS m USING unnest($1) AS n (doc_id) WHERE m.doc_id {=} n.doc_id";
-        tables.write(sql, &[keys(&mut some.iter().copied())])
-    })?;
-    let one_by_one = each_part(&moved, |some| {
-        tables.write(
-            "UPDATE {members} AS m SET cluster_id = n.cluster_id
-             FROM unnest($1, $2) AS n (doc_id, cluster_id) WHERE m.doc_id {=} n.doc_id",
-            &[keys(&mut some.iter().map(|row| row.0)), int8s(some, |row| row.1)],
-        )
-    })?;
-    let together = each_part(&merged, |some| {
-        tables.write(
-            "UPDATE {members} AS m SET cluster_id = n.cluster_id
-             FROM unnest($1, $2) AS n (other_id, cluster_id) WHERE m.cluster_id = n.other_id",
-            &[int8s(some, |merge| merge.0), int8s(some, |merge| merge.1)],
-        )
-    })?;
-    let joined = each_part(&joined, |some| {
-        let mut of = some.iter().map(|row| row.0);
-        let clusters = int8s(some, |row| row.1);
-        // Somebody may have inserted a row that the transaction's snapshot does not see.
-        let sql = "INSERT INTO {members} SELECT * FROM unnest($1, $2, $3) ON CONFLICT (doc_id)
-             DO UPDATE SET cluster_id = excluded.cluster_id, fingerprint = excluded.fingerprint";
-        tables.write(sql, &[keys(&mut of.clone()), clusters, prints(&mut of)])
-    })?;
-    let printed = memory::collect(printed.iter().filter_map(|place| Some(place.old?.0)))?;
-    Ok((WrittenCounts { joined, removed, moved: one_by_one + together }, printed))
+    let names = of.iter().map(|event| Some(text::write(event.name())));
+    // SAFETY: texts that were just made.
+    let names = unsafe { Parameter::array(names, pg_sys::TEXTOID) };
+    let sizes = Parameter::int8s(of.iter().map(|of| Some(of.event?.size()? as i64)));
+    let last_seq = Parameter::int8(last_seq);
+    let (clusters, others, keys) = (clusters(tables, of), others(tables, of), keys(tables, of));
+    tables.write(
+        "INSERT INTO {log} SELECT $1 + seq, $2, $3, event, cluster_id, other_id, doc_id, size
+         FROM unnest($4, $5, $6, $7, $8) WITH ORDINALITY AS n (event, cluster_id, other_id, doc_id, size, seq)",
+        &[last_seq, refresh, now, names, clusters, others, keys, sizes],
+    )?;
+    Ok(of.len() as i64)
+}
+
+/// A column of some events, as a parameter of a statement.
+type ColumnOf = fn(&Tables, &[&LoggedEvent]) -> Parameter;
+
+fn keys(tables: &Tables, events: &[&LoggedEvent]) -> Parameter {
+    // SAFETY: `members` has copied keys of that type.
+    unsafe { Parameter::array(events.iter().map(|event| event.key), tables.key.base_type) }
+}
+
+fn clusters(_: &Tables, events: &[&LoggedEvent]) -> Parameter {
+    int8s(events, |event| event.cluster)
+}
+
+fn others(_: &Tables, events: &[&LoggedEvent]) -> Parameter {
+    Parameter::int8s(events.iter().map(|of| of.event?.other()))
+}
+
+fn prints(_: &Tables, events: &[&LoggedEvent]) -> Parameter {
+    let prints = events.iter().map(|event| Some(Datum::from(event.print.as_ref()?.as_ptr())));
+    // SAFETY: a uuid is passed as a pointer to its bytes, which are copied into the array.
+    unsafe { Parameter::array(prints, pg_sys::UUIDOID) }
 }
 
 /// The clusters of the list, as they have just been written, ascending.

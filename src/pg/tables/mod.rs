@@ -3,6 +3,7 @@
 pub mod companion;
 pub mod open_index;
 pub mod row;
+pub mod sorted_rows;
 pub mod table;
 pub mod trigger;
 pub mod worker_threads;

@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, error, shortened};
+use crate::error::{Result, SqlError, error, shortened};
 use crate::pg::catalog;
 use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
@@ -37,14 +37,7 @@ impl Order {
         };
         // SAFETY: the entry is kept for the session.
         if unsafe { (*compare).fn_oid } == Oid::INVALID {
-            return Err(error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
-                format!(
-                    "could not identify a comparison function for type {}",
-                    type_label(type_oid)
-                ),
-            )
-            .set_hint("Use a type with a default btree operator class."));
+            return Err(without_order(type_oid));
         }
         // SAFETY: the entry is kept for the session.
         let quick = match unsafe { (*compare).fn_oid.to_u32() } {
@@ -71,6 +64,23 @@ impl Order {
             }
         }
     }
+}
+
+/// The operator by which a sort orders values of a type as [`Order`] does.
+pub(in crate::pg) fn less_than(type_oid: Oid) -> Result<Oid> {
+    // SAFETY: the type cache keeps its entry for the session.
+    let less =
+        unsafe { (*pg_sys::lookup_type_cache(type_oid, pg_sys::TYPECACHE_LT_OPR as i32)).lt_opr };
+    if less == Oid::INVALID { Err(without_order(type_oid)) } else { Ok(less) }
+}
+
+fn without_order(type_oid: Oid) -> SqlError {
+    let type_oid = type_label(type_oid);
+    error(
+        PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
+        format!("could not identify a comparison function for type {type_oid}"),
+    )
+    .set_hint("Use a type with a default btree operator class.")
 }
 
 /// The output function of a type. A `char(n)` comes without its padding, as a cast to text has it.

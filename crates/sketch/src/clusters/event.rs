@@ -118,7 +118,7 @@ impl ClusterEvent {
     }
 
     /// Its place in the log of an update: by step, then by clusters, then by document. A split stands before its moves.
-    pub(super) fn place(self) -> (u8, ClusterId, ClusterId, Option<u32>) {
+    pub fn place(self) -> (u8, ClusterId, ClusterId, Option<u32>) {
         let step = match self {
             Self::Leave { .. } => 0,
             Self::Create { .. } => 1,
@@ -128,6 +128,23 @@ impl ClusterEvent {
             Self::Dissolve { .. } => 5,
         };
         (step, self.cluster(), self.other().unwrap_or(0), self.document())
+    }
+
+    /// The event of that [place](Self::place) and [size](Self::size); `None` if there is none.
+    pub fn at(
+        (step, cluster, other, document): (u8, ClusterId, ClusterId, Option<u32>),
+        size: u64,
+    ) -> Option<Self> {
+        Some(match (step, document) {
+            (0, Some(document)) => Self::Leave { cluster, document },
+            (1, None) => Self::Create { cluster, size },
+            (2, None) => Self::Split { cluster, other, size },
+            (2, Some(document)) => Self::Move { cluster, other, document },
+            (3, None) => Self::Merge { cluster, other, size },
+            (4, Some(document)) => Self::Join { cluster, document },
+            (5, None) => Self::Dissolve { cluster },
+            _ => return None,
+        })
     }
 }
 

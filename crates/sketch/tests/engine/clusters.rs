@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use sketch::clusters::{Block, ClusterEvent, ClusterId, Outcome, RankedDocument, Update, update};
+use sketch::clusters::{Block, ClusterEvent, ClusterId, Outcome, Pieces, RankedDocument};
 
 /// The cluster of each document that has one.
 type State = BTreeMap<u32, ClusterId>;
@@ -109,11 +109,41 @@ fn documents(
         .collect()
 }
 
-fn done(documents: &[RankedDocument], blocks: &[Block], next: ClusterId) -> Update {
-    match update(documents, blocks, next).unwrap() {
-        Outcome::Done(update) => update,
-        Outcome::Name(clusters) => panic!("nothing to name: {clusters:?}"),
+/// All that an update says.
+#[derive(Debug, Default, PartialEq)]
+struct Update {
+    events: Vec<ClusterEvent>,
+    changed: Vec<(ClusterId, u64)>,
+    ended: Vec<ClusterId>,
+    next: ClusterId,
+}
+
+/// The update; the clusters whose documents must be named if there are such.
+fn update(
+    documents: &[RankedDocument],
+    blocks: &[Block],
+    next: ClusterId,
+) -> Result<Update, Vec<ClusterId>> {
+    let mut pieces = Pieces::default();
+    documents.iter().for_each(|document| pieces.add(*document).unwrap());
+    blocks.iter().for_each(|block| pieces.add_block(*block).unwrap());
+    let ids = match pieces.assign(next).unwrap() {
+        Outcome::Done(ids) => ids,
+        Outcome::Name(clusters) => return Err(clusters),
+    };
+    let of_documents = (0..).zip(documents).filter_map(|(rank, of)| ids.event_of(rank, *of));
+    let mut events: Vec<ClusterEvent> =
+        ids.events().unwrap().into_iter().chain(of_documents).collect();
+    events.sort_by_key(|event| event.place());
+    for event in &events {
+        assert_eq!(ClusterEvent::at(event.place(), event.size().unwrap_or(0)), Some(*event));
     }
+    let (changed, ended) = (ids.changed().unwrap(), ids.ended().unwrap());
+    Ok(Update { events, changed, ended, next: ids.next })
+}
+
+fn done(documents: &[RankedDocument], next: ClusterId) -> Update {
+    update(documents, &[], next).expect("all are named")
 }
 
 const DOCUMENTS: u32 = 24;
@@ -153,7 +183,7 @@ proptest! {
             let parts = parts_of(&partition);
             let alone: Vec<u32> =
                 (0..).zip(&partition).filter(|(_, part)| **part == 0).map(|(d, _)| d).collect();
-            let found = done(&documents(DOCUMENTS, &state, &parts, &alone), &[], next);
+            let found = done(&documents(DOCUMENTS, &state, &parts, &alone), next);
             let (expected, expected_next) = model(&state, &parts, next);
             prop_assert_eq!(&replay(&state, &found.events, &mut created), &expected);
             prop_assert_eq!(found.next, expected_next);
@@ -193,7 +223,7 @@ proptest! {
         }
         let parts = parts_of(&now);
         let all = documents(DOCUMENTS, &state, &parts, &[]);
-        let expected = done(&all, &[], next);
+        let expected = done(&all, next);
         let mut hidden: BTreeMap<ClusterId, Vec<u32>> = BTreeMap::new();
         for (&document, &id) in state.iter().filter(|(document, _)| !named[**document as usize]) {
             hidden.entry(id).or_default().push(document);
@@ -219,14 +249,14 @@ proptest! {
                     component: component(of[0]).unwrap(),
                 })
                 .collect();
-            match update(&documents, &blocks, next).unwrap() {
-                Outcome::Name(clusters) => {
+            match update(&documents, &blocks, next) {
+                Err(clusters) => {
                     prop_assert!(!clusters.is_empty());
                     for cluster in clusters {
                         prop_assert!(hidden.remove(&cluster).is_some());
                     }
                 }
-                Outcome::Done(mut found) => {
+                Ok(mut found) => {
                     let rank = |event: &mut ClusterEvent| match event {
                         ClusterEvent::Leave { document, .. }
                         | ClusterEvent::Move { document, .. }
@@ -240,6 +270,24 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn documents_that_are_counted_together_keep_their_number() {
+    let documents: Vec<RankedDocument> = (0..100_000_u32)
+        .map(|rank| RankedDocument {
+            old: (rank % 3 > 0).then_some(1 + ClusterId::from(rank % 3)),
+            component: (rank % 7 > 0).then_some(rank % 2),
+        })
+        .collect();
+    let update = done(&documents, 4);
+    let size = |number: u32| documents.iter().filter(|of| of.component == Some(number)).count();
+    let sizes: Vec<u64> = update.changed.iter().map(|(_, size)| *size).collect();
+    assert_eq!(sizes.iter().sum::<u64>(), (size(0) + size(1)) as u64);
+    let count = |name: &str| update.events.iter().filter(|event| event.name() == name).count();
+    let gone = documents.iter().filter(|of| of.old.is_some() && of.component.is_none()).count();
+    assert_eq!(count("leave"), gone);
+    assert_eq!(update.next, 4);
 }
 
 #[test]
@@ -261,7 +309,7 @@ fn a_log_reads_like_this() {
         some(0, 3),
         some(0, 3),
     ];
-    let found = done(&documents, &[], 3);
+    let found = done(&documents, 3);
     assert_eq!(
         found.events,
         [
@@ -278,6 +326,6 @@ fn a_log_reads_like_this() {
     assert_eq!(found.changed, [(1, 4), (2, 3), (3, 2)]);
     assert_eq!((found.ended.len(), found.next), (0, 4));
     // An update without a change is empty.
-    let same = done(&[some(1, 9), some(1, 9), some(0, 0)], &[], 2);
+    let same = done(&[some(1, 9), some(1, 9), some(0, 0)], 2);
     assert_eq!(same, Update { next: 2, ..Update::default() });
 }

@@ -272,6 +272,38 @@ fn many_scopes_take_little_memory() {
 }
 
 #[test]
+fn members_of_tracked_clusters_take_little_memory() {
+    let database = database();
+    let mut client = database.connect();
+    let (few, many) = (10_000, 60_000);
+    let mut peaks = Vec::new();
+    for rows in [few, many] {
+        client
+            .batch_execute(&format!(
+                "CREATE TABLE docs_{rows} AS SELECT i AS id, md5((i / 2)::text) AS body \
+                   FROM generate_series(2, {rows} + 1) i; \
+                 ALTER TABLE docs_{rows} ADD PRIMARY KEY (id); \
+                 CREATE INDEX ON docs_{rows} USING minlsh (body); \
+                 SELECT minlsh_track_clusters('docs_{rows}_body_idx')",
+            ))
+            .expect("tracked clusters");
+        let mut session = database.connect();
+        let pid = warm(&mut session, "4MB");
+        let refresh =
+            format!("SELECT clusters FROM minlsh_refresh_clusters('docs_{rows}_clusters')");
+        let (clusters, more) = more_memory(&mut session, pid, |session| texts(session, &refresh));
+        assert_eq!(clusters, [(rows / 2).to_string()]);
+        peaks.push(more);
+    }
+    let each = 1024 * peaks[1].saturating_sub(peaks[0]) / (many - few);
+    println!(
+        "{} kB for {few} members, {} kB for {many}: {each} bytes for each",
+        peaks[0], peaks[1]
+    );
+    assert!(each < 160, "{each} bytes for each member");
+}
+
+#[test]
 fn many_equal_texts_take_little_memory() {
     const ROWS: u32 = 400_000;
     let database = database();

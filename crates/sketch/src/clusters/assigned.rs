@@ -1,0 +1,221 @@
+//! The ids that components have got, and what that does to documents and clusters.
+
+use std::cmp::Reverse;
+
+use super::event::{Block, ClusterEvent, ClusterId, RankedDocument};
+use crate::{Result, memory};
+
+/// The documents of an old cluster that are in one component.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Piece {
+    /// 0 for documents that had no cluster.
+    pub(super) old: ClusterId,
+    /// None for documents that are gone, and once it is known for those that are alone.
+    pub(super) component: Option<u32>,
+    pub(super) weight: u64,
+    /// The least document; that of a block is not known.
+    pub(super) least: Option<u32>,
+}
+
+/// A component of two or more documents.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Component {
+    number: u32,
+    size: u64,
+    /// The least document that is named.
+    least: u32,
+    /// Its id; 0 before it has one.
+    id: ClusterId,
+    is_new: bool,
+}
+
+/// The ids of components.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Assigned {
+    /// Ascending by number.
+    components: Vec<Component>,
+    /// By old cluster, which may be none, and component.
+    pieces: Vec<Piece>,
+    /// The next new id.
+    pub next: ClusterId,
+}
+
+impl Assigned {
+    /// Gives each component of `pieces`, which are sorted, its id, new ones from `next` on.
+    pub(super) fn new(mut pieces: Vec<Piece>, next: ClusterId) -> Result<Self> {
+        let components = components(&pieces)?;
+        let place = |number: u32| components.binary_search_by_key(&number, |c| c.number);
+        for piece in &mut pieces {
+            piece.component = piece.component.filter(|number| place(*number).is_ok());
+        }
+        let mut assigned = Self { components, pieces, next };
+        assigned.inherit()?;
+        Ok(assigned)
+    }
+
+    fn inherit(&mut self) -> Result<()> {
+        let order = |piece: &&Piece| (Reverse(piece.weight), piece.least);
+        let heirs = self.pieces.chunk_by(|a, b| a.old == b.old).filter(|of| of[0].old > 0);
+        let heirs = heirs.filter_map(|of| living(of).min_by_key(order));
+        let mut heirs = memory::collect(heirs.copied())?;
+        heirs.sort_unstable_by_key(|piece| (piece.component, Reverse(piece.weight), piece.old));
+        for of_component in heirs.chunk_by(|a, b| a.component == b.component) {
+            let Piece { old, component, .. } = of_component[0];
+            if let Some(place) = component.and_then(|number| self.place(number)) {
+                self.components[place].id = old;
+            }
+        }
+        let without = self.components.iter_mut().filter(|component| component.id == 0);
+        let mut new = memory::collect(without)?;
+        new.sort_unstable_by_key(|component| component.least);
+        for component in new {
+            (component.id, component.is_new) = (self.next, true);
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    fn place(&self, number: u32) -> Option<usize> {
+        self.components.binary_search_by_key(&number, |component| component.number).ok()
+    }
+
+    fn component(&self, number: u32) -> Option<&Component> {
+        self.place(number).map(|place| &self.components[place])
+    }
+
+    fn id(&self, component: Option<u32>) -> Option<ClusterId> {
+        Some(self.component(component?)?.id)
+    }
+
+    /// The pieces of an old cluster that are left.
+    fn left_of(&self, old: ClusterId) -> impl Iterator<Item = &Piece> + Clone {
+        let start = self.pieces.partition_point(|piece| piece.old < old);
+        let rest = &self.pieces[start..];
+        living(&rest[..rest.partition_point(|piece| piece.old == old)])
+    }
+
+    /// The component that has all that is left of an old cluster, if one has it, and has another id.
+    fn merged_into(&self, old: ClusterId) -> Option<&Component> {
+        let mut left = self.left_of(old);
+        let component = self.component(left.next()?.component?)?;
+        (left.next().is_none() && component.id != old).then_some(component)
+    }
+
+    /// True if all documents of a block do the same, whatever their keys are.
+    pub(super) fn may_stand(&self, block: &Block) -> bool {
+        let left = self.left_of(block.cluster);
+        let most = left.clone().map(|piece| piece.weight).max();
+        let mut largest = left.clone().filter(|piece| Some(piece.weight) == most);
+        // The least document decides to which component the id goes, and is not known.
+        let is_tie = largest.clone().count() > 1 && largest.any(|piece| piece.least.is_none());
+        let stays = self.id(Some(block.component)) == Some(block.cluster);
+        !is_tie && (stays || left.count() < 2)
+    }
+
+    /// The event of a document, which was [added](super::Pieces::add) at that rank. One that comes to another
+    /// cluster with all that is left of its own has no event.
+    pub fn event_of(&self, document: u32, ranked: RankedDocument) -> Option<ClusterEvent> {
+        match (ranked.old, self.id(ranked.component)) {
+            (Some(cluster), None) => Some(ClusterEvent::Leave { cluster, document }),
+            (None, Some(cluster)) => Some(ClusterEvent::Join { cluster, document }),
+            (Some(other), Some(cluster))
+                if other != cluster && self.merged_into(other).is_none() =>
+            {
+                Some(ClusterEvent::Move { cluster, other, document })
+            }
+            _ => None,
+        }
+    }
+
+    /// The events of clusters, in the order of the log.
+    ///
+    /// # Errors
+    /// If memory is refused.
+    pub fn events(&self) -> Result<Vec<ClusterEvent>> {
+        let mut events = Vec::new();
+        for piece in self.pieces.iter().filter(|piece| piece.old > 0) {
+            let (other, size) = (piece.old, piece.weight);
+            if let Some(cluster) = self.id(piece.component).filter(|cluster| *cluster != other)
+                && self.merged_into(other).is_none()
+            {
+                memory::push(&mut events, ClusterEvent::Split { cluster, other, size })?;
+            }
+        }
+        let mut split_to = memory::collect(events.iter().map(|event| event.cluster()))?;
+        split_to.sort_unstable();
+        for &Component { id: cluster, size, is_new, .. } in &self.components {
+            if is_new && split_to.binary_search(&cluster).is_err() {
+                memory::push(&mut events, ClusterEvent::Create { cluster, size })?;
+            }
+        }
+        for old in self.ended()? {
+            let event = match self.merged_into(old) {
+                Some(&Component { id: cluster, size, .. }) => {
+                    ClusterEvent::Merge { cluster, other: old, size }
+                }
+                None => ClusterEvent::Dissolve { cluster: old },
+            };
+            memory::push(&mut events, event)?;
+        }
+        events.sort_unstable_by_key(|event| event.place());
+        Ok(events)
+    }
+
+    /// The old ids that no component has, ascending.
+    ///
+    /// # Errors
+    /// If memory is refused.
+    pub fn ended(&self) -> Result<Vec<ClusterId>> {
+        let mut ids = memory::collect(self.components.iter().map(|component| component.id))?;
+        ids.sort_unstable();
+        let old = self.pieces.iter().map(|piece| piece.old).filter(|old| *old > 0);
+        let mut ended = memory::collect(old.filter(|old| ids.binary_search(old).is_err()))?;
+        ended.dedup();
+        Ok(ended)
+    }
+
+    /// The clusters that there are of those to which something happened, ascending, with the number of documents that
+    /// each has now.
+    ///
+    /// # Errors
+    /// If memory is refused.
+    pub fn changed(&self) -> Result<Vec<(ClusterId, u64)>> {
+        let mut touched = Vec::new();
+        for piece in &self.pieces {
+            let now = self.id(piece.component).unwrap_or(0);
+            if now != piece.old {
+                memory::push(&mut touched, now)?;
+                memory::push(&mut touched, piece.old)?;
+            }
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        let sizes = self.components.iter().map(|component| (component.id, component.size));
+        let mut changed =
+            memory::collect(sizes.filter(|(id, _)| touched.binary_search(id).is_ok()))?;
+        changed.sort_unstable();
+        Ok(changed)
+    }
+}
+
+/// The components of two or more documents, ascending by number, without ids.
+fn components(pieces: &[Piece]) -> Result<Vec<Component>> {
+    let of_component = |piece: &Piece| {
+        let (size, least) = (piece.weight, piece.least.unwrap_or(u32::MAX));
+        Some(Component { number: piece.component?, size, least, id: 0, is_new: false })
+    };
+    let mut found = memory::collect(pieces.iter().filter_map(of_component))?;
+    found.sort_unstable_by_key(|component| (component.number, component.least));
+    found.dedup_by(|piece, first| {
+        let is_same = piece.number == first.number;
+        first.size += if is_same { piece.size } else { 0 };
+        is_same
+    });
+    found.retain(|component| component.size > 1);
+    Ok(found)
+}
+
+/// The pieces of an old cluster that are in components.
+fn living(of_one: &[Piece]) -> impl Iterator<Item = &Piece> + Clone {
+    of_one.iter().filter(|piece| piece.component.is_some())
+}

@@ -1,0 +1,84 @@
+//! The overlap of old clusters and new components, counted document by document.
+
+use super::assigned::{Assigned, Piece};
+use super::event::{Block, ClusterId, RankedDocument};
+use crate::{Result, memory};
+
+/// An update, or what it takes to make one.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Outcome {
+    /// The ids.
+    Done(Assigned),
+    /// Documents of these old clusters' blocks move one by one, or decide by their keys: they must be named.
+    Name(Vec<ClusterId>),
+}
+
+/// Counts of how old clusters and new components overlap: some 30 bytes for each cluster, and none for its documents.
+#[derive(Debug, Default)]
+pub struct Pieces {
+    pieces: Vec<Piece>,
+    /// The number of pieces at which those of the same documents are brought together.
+    room: usize,
+    documents: u32,
+    blocks: Vec<Block>,
+}
+
+/// Pieces that are gathered before they are brought together for the first time.
+const GATHERED: usize = 1 << 12;
+
+impl Pieces {
+    /// Counts the next document in the order of keys.
+    ///
+    /// # Errors
+    /// If memory is refused.
+    pub fn add(&mut self, document: RankedDocument) -> Result<()> {
+        let least = Some(self.documents);
+        self.documents += 1;
+        let RankedDocument { old, component } = document;
+        self.push(Piece { old: old.unwrap_or(0), component, weight: 1, least })
+    }
+
+    /// Counts the documents of a block.
+    ///
+    /// # Errors
+    /// If memory is refused.
+    pub fn add_block(&mut self, block: Block) -> Result<()> {
+        memory::push(&mut self.blocks, block)?;
+        let Block { cluster: old, size: weight, component } = block;
+        self.push(Piece { old, component: Some(component), weight, least: None })
+    }
+
+    fn push(&mut self, piece: Piece) -> Result<()> {
+        if self.pieces.len() >= self.room.max(GATHERED) {
+            self.bring_together();
+            self.room = 2 * self.pieces.len();
+        }
+        memory::push(&mut self.pieces, piece)
+    }
+
+    fn bring_together(&mut self) {
+        // A block comes first: then the least document is not known.
+        self.pieces.sort_unstable_by_key(|piece| (piece.old, piece.component, piece.least));
+        self.pieces.dedup_by(|piece, first| {
+            let is_same = (piece.old, piece.component) == (first.old, first.component);
+            first.weight += if is_same { piece.weight } else { 0 };
+            is_same
+        });
+    }
+
+    /// Finds the ids of components, the first new one of which is `next`.
+    ///
+    /// The result does not depend on which unchanged clusters are left out, nor on what is a [`Block`].
+    ///
+    /// # Errors
+    /// If memory is refused.
+    pub fn assign(mut self, next: ClusterId) -> Result<Outcome> {
+        self.bring_together();
+        let assigned = Assigned::new(self.pieces, next)?;
+        let wrong = self.blocks.iter().filter(|block| !assigned.may_stand(block));
+        let mut unnamed = memory::collect(wrong.map(|block| block.cluster))?;
+        unnamed.sort_unstable();
+        unnamed.dedup();
+        Ok(if unnamed.is_empty() { Outcome::Done(assigned) } else { Outcome::Name(unnamed) })
+    }
+}
