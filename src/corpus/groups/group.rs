@@ -136,14 +136,14 @@ impl<'a, 'c> Group<'a, 'c> {
     }
 
     /// Calls `make` with a group like this one for each list of documents, and `take` with the results, in order.
-    /// Threads help where they can see the documents.
+    /// Threads help where they can see the documents, and there are several lists.
     pub fn each<R: Send>(
         &mut self,
         lists: &[Vec<u32>],
         make: &MakeOfGroup<R>,
         take: &mut dyn FnMut(R) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        if self.crew.size() == 1 || !self.bytes.is_held() {
+        if self.crew.size() == 1 || lists.len() == 1 || !self.bytes.is_held() {
             return lists.iter().try_for_each(|list| take(make(self, list)?));
         }
         let Self { held, places, ref mut measure, terms, ref mut crew, .. } = *self;

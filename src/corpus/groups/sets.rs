@@ -159,6 +159,9 @@ pub struct Cache {
     sets: NumberedSets,
     hashes: Vec<u64>,
     memory: usize,
+    /// The last two documents whose sets were too large, and their similarity. It takes long, and is asked for several
+    /// times where these are all of a cluster.
+    large: Option<([u32; 2], f64)>,
 }
 
 impl Cache {
@@ -171,6 +174,7 @@ impl Cache {
             sets: NumberedSets::new(memory),
             hashes: Vec::new(),
             memory,
+            large: None,
         }
     }
 
@@ -190,6 +194,7 @@ impl Cache {
             sets: NumberedSets::new(memory),
             hashes: Vec::new(),
             memory,
+            large: self.large,
         }
     }
 
@@ -202,17 +207,24 @@ impl Cache {
         check: Check,
     ) -> Result<Option<f64>, Error> {
         let [(a, _), (b, _)] = documents;
+        let pair = [a.min(b), a.max(b)];
         let [own, other] = [a, b].map(|document| &self.outlines[document as usize]);
         if threshold > 0.0 && !own.may_reach(other, threshold) {
             return Ok(None);
         }
+        let of_two = |similarity: f64| Some(similarity).filter(|similar| *similar >= threshold);
+        if let Some((_, similarity)) = self.large.filter(|(large, _)| *large == pair) {
+            return Ok(of_two(similarity));
+        }
         // Adding the second one may have removed the first, which is then added again.
         for (document, place) in [documents[0], documents[1], documents[0]] {
             if !self.sets.has(document) && !self.add(bytes, document, place, check)? {
-                let [a, b] = documents.map(|(_, place)| place);
-                let a = bytes.with(a, |bytes| self.reader.set(&self.config, bytes, check))?;
-                let b = bytes.with(b, |bytes| self.reader.set(&self.config, bytes, check))?;
-                return Ok(a.jaccard_at_least(&b, threshold));
+                let mut set =
+                    |place| bytes.with(place, |bytes| self.reader.set(&self.config, bytes, check));
+                let [a, b] = [set(documents[0].1)?, set(documents[1].1)?];
+                let similarity = a.jaccard_at_least(&b, 0.0).unwrap_or(0.0);
+                self.large = Some((pair, similarity));
+                return Ok(of_two(similarity));
             }
         }
         Ok(self.sets.similarity(a, b, threshold))
