@@ -19,6 +19,7 @@ mod prelude;
 mod row_key;
 mod settings;
 mod side_table;
+mod sort;
 
 use pgrx::prelude::*;
 

@@ -21,7 +21,6 @@ mod page_file;
 pub mod pages;
 pub mod reloptions;
 mod scan;
-pub mod sort;
 pub mod stored_options;
 pub mod table_scan;
 mod tree_writer;
