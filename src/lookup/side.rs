@@ -11,7 +11,7 @@ use sketch::{estimate_gate, estimate_jaccard};
 use crate::indexed::Indexed;
 use crate::options::{Threshold, Verify};
 use crate::pg::names::{regclass_literal, relation_name};
-use crate::pg::rights::{self, Visibility};
+use crate::pg::rights;
 use crate::pg::value_type::Order;
 use crate::prelude::*;
 use crate::row_key::{Key, KeyValue};
@@ -22,7 +22,8 @@ pub struct Side<'a> {
     index: &'a Indexed,
     table: &'a SideTable,
     key: Key,
-    visibility: Visibility,
+    /// True if no candidate need be looked up in the table.
+    sees_all: bool,
 }
 
 /// A document to look for.
@@ -39,8 +40,9 @@ impl<'a> Side<'a> {
     /// The side table of an index, if it has one; checks the caller's rights.
     pub fn of(index: &'a Indexed) -> Result<Option<Self>> {
         let Some(table) = &index.side else { return Ok(None) };
-        let visibility = rights::check(&table.table, &[table.key.number, table.body.number])?;
-        Ok(Some(Self { index, table, key: index.key()?, visibility }))
+        let sees_all =
+            rights::check_sees_all(&table.table, &[table.key.number, table.body.number])?;
+        Ok(Some(Self { index, table, key: index.key()?, sees_all }))
     }
 
     /// Reads what is stored of the document with that key; nothing if it has no shingles.
@@ -122,8 +124,7 @@ impl<'a> Side<'a> {
 
     /// True if the caller sees the document with that key.
     fn is_seen(&self, session: &Session, key: KeyValue) -> Result<bool> {
-        let sees_all = self.visibility == Visibility::All;
-        Ok(sees_all || self.index.stored_key(session, key)?.is_some())
+        Ok(self.sees_all || self.index.stored_key(session, key)?.is_some())
     }
 
     /// The order of keys.

@@ -54,17 +54,6 @@ pub fn current_role() -> Oid {
     unsafe { pg_sys::GetUserId() }
 }
 
-/// The source of the rows of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Visibility {
-    /// The caller sees every row of the table: the side table is enough.
-    All,
-    /// The rows that were found must be looked up in the table as the caller: row-level security applies, or
-    /// the table may have lost rows without a trigger being fired: a partition, or all those of a
-    /// temporary table at COMMIT.
-    Joined,
-}
-
 /// True if the caller may read those columns of a table; 0 stands for the whole row.
 pub fn may_read(table: Oid, columns: &[i16]) -> bool {
     let user = current_role();
@@ -87,8 +76,10 @@ pub fn may_select(table: Oid, columns: &[i16], role: Oid) -> bool {
     may_select_all || !columns.is_empty() && columns.iter().all(may_select_column)
 }
 
-/// Checks that the caller may read those columns of a table whose side table is to be read.
-pub fn check(table: &Relation, columns: &[i16]) -> Result<Visibility> {
+/// Checks that the caller may read those columns of a table whose side table is to be read. True if that is enough: the
+/// caller sees every row of the table. Otherwise what is found must be looked up in the table as the caller: row-level
+/// security applies, or the table may have lost rows without a trigger being fired, as a partition.
+pub fn check_sees_all(table: &Relation, columns: &[i16]) -> Result<bool> {
     // SAFETY: lookups in the system caches.
     unsafe {
         let user = current_role();
@@ -103,8 +94,7 @@ pub fn check(table: &Relation, columns: &[i16]) -> Result<Visibility> {
         // With row_security = off this raises the error that a plain SELECT would.
         let security = pg_sys::check_enable_rls(table.oid, Oid::INVALID, false);
         let enabled = pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32;
-        let joined = security == enabled || table.is_partitioned();
-        Ok(if joined { Visibility::Joined } else { Visibility::All })
+        Ok(security != enabled && !table.is_partitioned())
     }
 }
 
