@@ -188,26 +188,12 @@ impl FilePage {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn append_to(pages: &mut Vec<Self>) -> Result<&mut Self, Error> {
+    pub fn append_to(pages: &mut Vec<Self>) -> Result<&mut NewPage, Error> {
         let place = pages.len();
         memory::push(pages, Self(NewPage::ZERO))?;
-        let page = &mut pages[place];
+        let page = &mut pages[place].0;
         page.init();
         Ok(page)
-    }
-}
-
-impl Deref for FilePage {
-    type Target = NewPage;
-
-    fn deref(&self) -> &NewPage {
-        &self.0
-    }
-}
-
-impl DerefMut for FilePage {
-    fn deref_mut(&mut self) -> &mut NewPage {
-        &mut self.0
     }
 }
 
@@ -252,7 +238,7 @@ impl<'a> PageFile<'a> {
         if self.pages.len() == BATCH {
             self.flush();
         }
-        FilePage::append_to(&mut self.pages).map(|page| &mut page.0).map_err(Into::into)
+        FilePage::append_to(&mut self.pages).map_err(Into::into)
     }
 
     /// Appends complete pages, a batch at most. The first becomes block [`PageFile::next_block`].

@@ -14,7 +14,7 @@ use sketch::Error;
 use crate::index::layout::{self, Layout};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, HIGH_KEY, LEAF, META_BLOCK, NO_BLOCK, Opaque, ROOT};
-use crate::index::page_file::{BATCH, BufferedPage, FilePage, PageFile, ROOM};
+use crate::index::page_file::{BATCH, BufferedPage, FilePage, NewPage, PageFile, ROOM};
 use crate::index::pages::{LINE_POINTER, TUPLE_HEADER};
 use crate::index::reloptions;
 use crate::pg::memory::in_transaction;
@@ -362,7 +362,7 @@ impl LeafBatch {
 
     fn fill(
         &self,
-        page: &mut FilePage,
+        page: &mut NewPage,
         block: BlockNumber,
         entries: std::ops::Range<usize>,
         high_key: std::ops::Range<usize>,
