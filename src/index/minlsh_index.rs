@@ -251,15 +251,10 @@ fn argument_types(function: Oid) -> Vec<Oid> {
 
 /// True if the family has an operator at all: which types it takes differs from class to class.
 fn has_operator(class: &ValidatedClass) -> bool {
-    let unused = Datum::from(0);
-    // SAFETY: a lookup in the system cache; the list is released after the read.
-    unsafe {
-        let cache = pg_sys::SysCacheIdentifier::AMOPSTRATEGY as i32;
-        let list = pg_sys::SearchSysCacheList(cache, 1, Datum::from(class.family), unused, unused);
-        let count = (*list).n_members;
-        pg_sys::ReleaseCatCacheList(list);
-        count > 0
-    }
+    let cache = pg_sys::SysCacheIdentifier::AMOPSTRATEGY;
+    let family = Datum::from(class.family);
+    // SAFETY: rows of pg_amop, by their family.
+    !unsafe { catalog::listed(cache, family, |_: &pg_sys::FormData_pg_amop| ()) }.is_empty()
 }
 
 /// True if an operator class for values of that type can be one for documents: the values are read as such.
