@@ -1,8 +1,7 @@
 //! Hashes of the windows of a text: a polynomial in the code points, modulo 2^64, mixed.
 //!
 //! A block of windows is hashed by doubling, `h_2l[i] = h_l[i] * B^l + h_l[i + l]`, which carries nothing from one
-//! window to the next, so that the compiler makes vectors of it. Without vector instructions the polynomial rolls. Both
-//! give the same values, and minima of them are stored: they never change.
+//! window to the next, so that the compiler makes vectors of it. Minima of these values are stored: they never change.
 
 use super::characters::CodePoint;
 use crate::simd::Level;
@@ -71,11 +70,7 @@ impl Scratch {
             || {
                 let width = t - k + 1;
                 self.hash_block(text, from, n + width - 1, k);
-                if self.level == Level::PORTABLE {
-                    self.rescan(n, width);
-                } else {
-                    self.double_minima(n, width);
-                }
+                self.double_minima(n, width);
             },
         );
         &self.x[..n]
@@ -84,35 +79,13 @@ impl Scratch {
     #[inline(always)]
     fn hash_block<U: CodePoint>(&mut self, text: &[U], from: usize, n: usize, length: usize) {
         let units = &text[from..from + n + length - 1];
-        if self.level == Level::PORTABLE {
-            self.roll(units, length);
-        } else {
-            self.double(units, length);
-        }
+        self.double(units, length);
         for x in &mut self.x[..n] {
             *x = mix(*x);
         }
     }
 
-    /// The polynomials of all windows of `length` in `units`, each from the one before it.
-    #[inline(always)]
-    fn roll<U: CodePoint>(&mut self, units: &[U], length: usize) {
-        let mut power = 1_u64;
-        let mut p = 0_u64;
-        for unit in &units[..length] {
-            p = p.wrapping_mul(BASE).wrapping_add(unit.code().into());
-            power = power.wrapping_mul(BASE);
-        }
-        self.x[0] = p;
-        let leaving_and_entering = units.iter().zip(&units[length..]);
-        for (x, (leaving, entering)) in self.x[1..].iter_mut().zip(leaving_and_entering) {
-            let leaving = power.wrapping_mul(leaving.code().into());
-            p = p.wrapping_mul(BASE).wrapping_add(entering.code().into()).wrapping_sub(leaving);
-            *x = p;
-        }
-    }
-
-    /// The same by doubling.
+    /// The polynomials of all windows of `length` in `units`, by doubling.
     #[inline(always)]
     fn double<U: CodePoint>(&mut self, units: &[U], length: usize) {
         for (x, unit) in self.x.iter_mut().zip(units) {
@@ -153,23 +126,6 @@ impl Scratch {
             std::mem::swap(&mut self.x, &mut self.y);
             have += step;
         }
-    }
-
-    /// The same, looking at all of a window only when its minimum has left it.
-    #[inline(always)]
-    fn rescan(&mut self, n: usize, width: usize) {
-        let (hashes, minima) = (&self.x, &mut self.y);
-        let mut least = u64::MAX;
-        for i in 0..n {
-            let entering = hashes[i + width - 1];
-            if entering <= least && i > 0 {
-                least = entering;
-            } else if i == 0 || hashes[i - 1] == least {
-                least = hashes[i..i + width].iter().fold(u64::MAX, |a, b| a.min(*b));
-            }
-            minima[i] = least;
-        }
-        std::mem::swap(&mut self.x, &mut self.y);
     }
 }
 
