@@ -80,12 +80,6 @@ impl Fingerprinted {
 impl Find for Fingerprinting {
     type Found = Fingerprinted;
 
-    fn clear(found: &mut Self::Found) {
-        found.texts.clear();
-        found.fingerprints.clear();
-        found.normalized.clear();
-    }
-
     fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
         let Self { cut, keeps_texts, fingerprints, own } = self;
         let text = Characters::of(&cut.normalization, given.text, check)?;
@@ -157,10 +151,6 @@ impl Windowing {
 impl Find for Windowing {
     type Found = Vec<TextWindow>;
 
-    fn clear(found: &mut Self::Found) {
-        found.clear();
-    }
-
     fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
         self.each(given, check, &mut |window| memory::push(found, window))
     }
@@ -203,11 +193,6 @@ impl Stripped {
 
 impl Find for Stripping {
     type Found = Stripped;
-
-    fn clear(found: &mut Self::Found) {
-        found.text.clear();
-        found.ends.clear();
-    }
 
     fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
         let Self { cut, frequent, count, fingerprints } = self;
@@ -265,11 +250,6 @@ pub struct Lookups {
 
 impl Find for Asking {
     type Found = Lookups;
-
-    fn clear(found: &mut Self::Found) {
-        found.entries.clear();
-        found.left_out = (0, 0);
-    }
 
     fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
         let Self { min_match, coverage, limit } = *self;
@@ -333,11 +313,6 @@ pub struct Containers {
 impl Find for Containing {
     type Found = Containers;
 
-    fn clear(found: &mut Self::Found) {
-        found.contained = None;
-        found.containers.clear();
-    }
-
     fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
         let text = Characters::of(&Normalization::none(), given.text, check)?;
         let (Some(_), Some((sought, least))) = (found.contained, &mut self.sought) else {
@@ -392,11 +367,6 @@ pub struct Shared {
 
 impl Find for Sharing {
     type Found = Shared;
-
-    fn clear(found: &mut Self::Found) {
-        found.has_first = false;
-        found.passages.clear();
-    }
 
     fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
         let min_match = self.cut.min_match;

@@ -21,9 +21,6 @@ pub trait Find: Send {
     /// The findings in a batch.
     type Found: Default + Send;
 
-    /// Forgets what was found, but not the memory for it.
-    fn clear(found: &mut Self::Found);
-
     /// Adds what is found in one text.
     fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()>;
 }
@@ -45,9 +42,10 @@ struct End {
     known: usize,
 }
 
-impl<T> TextBatch<T> {
-    /// Forgets all texts, but not the memory for them.
+impl<T: Default> TextBatch<T> {
+    /// Forgets all texts, but not the memory for them, and what was found.
     pub fn clear(&mut self) {
+        self.found = T::default();
         self.text.clear();
         self.known.clear();
         self.ends.clear();
@@ -96,7 +94,6 @@ impl<F: Find> BatchWork for TextFinder<F> {
 
     fn work(&mut self, batch: &mut Self::Batch, check: Check) -> Result<()> {
         let mut found = std::mem::take(&mut batch.found);
-        F::clear(&mut found);
         for given in batch.texts() {
             check();
             self.0.find(given, &mut found, check)?;
