@@ -136,7 +136,9 @@ impl MinlshIndex<'_> {
         if let Some(options) = READ.with_borrow(|read| read.get(&key).cloned()) {
             return Ok(options);
         }
-        refuse_unlogged(index)?;
+        if is_out_of_reach(index) {
+            return Err(out_of_reach(&index.name()));
+        }
         let options = self.written().map(Rc::new).ok_or_else(|| unreadable(&index.name()))?;
         READ.with_borrow_mut(|read| {
             if read.len() >= REMEMBERED {
@@ -174,16 +176,16 @@ pub fn to_json(options: &IndexOptions) -> Result<String> {
     json.map_err(|cause| error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("options: {cause}")))
 }
 
-/// Refuses an unlogged index on a standby, which has no pages of it.
-fn refuse_unlogged(index: &Open) -> Result<()> {
+/// True if a standby has no pages of an index, because it is unlogged.
+pub fn is_out_of_reach(index: &Open) -> bool {
     let is_unlogged = index.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_UNLOGGED;
     // SAFETY: reads the state of the server.
-    if !is_unlogged || !unsafe { pg_sys::RecoveryInProgress() } {
-        return Ok(());
-    }
-    let name = index.name();
-    Err(not_supported(format!("cannot read unlogged index \"{name}\" during recovery"))
-        .set_hint("Run the query on the primary server. A standby has no rows of unlogged tables."))
+    is_unlogged && unsafe { pg_sys::RecoveryInProgress() }
+}
+
+fn out_of_reach(index: &str) -> SqlError {
+    not_supported(format!("cannot read unlogged index \"{index}\" during recovery"))
+        .set_hint("Run the query on the primary server. A standby has no rows of unlogged tables.")
 }
 
 fn unreadable(index: &str) -> SqlError {

@@ -3,7 +3,7 @@
 use crate::clusters::tracked::{Waiting, waiting};
 use crate::document::kind::Kind;
 use crate::index::info::Info;
-use crate::index::stored_options;
+use crate::index::stored_options::{self, is_out_of_reach};
 use crate::lookup::find;
 use crate::options::Versions;
 use crate::pg::names::{cstring, regclass_literal, visible_name};
@@ -164,17 +164,13 @@ fn outdated(info: &Info) -> Option<String> {
     }
     match info.options() {
         Ok(options) => options.outdated.as_ref().map(Versions::difference),
-        Err(_) if is_out_of_reach(info) => None,
+        Err(_)
+            if Open::relation(info.index.oid, Lock::Read).as_ref().is_some_and(is_out_of_reach) =>
+        {
+            None
+        }
         Err(cause) => Some(cause.message().to_owned()),
     }
-}
-
-/// True if a standby has no pages of an index, because it is unlogged.
-fn is_out_of_reach(info: &Info) -> bool {
-    let is_unlogged = |index: relation::Relation| index.persistence == b'u';
-    // SAFETY: reads the state of the server.
-    let is_standby = unsafe { pg_sys::RecoveryInProgress() };
-    is_standby && relation::Relation::open(info.index.oid, Lock::Read).is_some_and(is_unlogged)
 }
 
 /// As JSON; nothing if they cannot be read.
