@@ -15,7 +15,7 @@ use crate::options::{IndexOptions, Options, Threshold};
 use crate::prelude::*;
 
 /// `rd_options` of an index: first what nbtree reads, then ours. Strings are given by their offset
-/// from the start, 0 for none.
+/// from the start, 0 for none. `build_reloptions` alone makes these, with the strings behind them.
 #[repr(C)]
 struct Parameters {
     btree: BtOptions,
@@ -32,42 +32,29 @@ struct Parameters {
     bag: bool,
 }
 
-/// Parameters with their strings behind them.
-#[derive(Clone, Copy)]
-struct StoredParameters<'a>(&'a Parameters);
-
-impl std::ops::Deref for StoredParameters<'_> {
-    type Target = Parameters;
-
-    fn deref(&self) -> &Parameters {
-        self.0
-    }
-}
-
-impl<'a> StoredParameters<'a> {
+impl Parameters {
     /// Those of an index of this access method; `None` if it has none, or is not such an index.
-    fn of_index(index: &'a Open) -> Option<Self> {
+    fn of_index(index: &Open) -> Option<&Self> {
         // SAFETY: the relation cache has what `amoptions` has made of the parameters of such an index, or null, as long
         // as it is open.
-        let made =
-            |index: &'a Open| unsafe { (*index.raw()).rd_options.cast::<Parameters>().as_ref() };
-        has_our_options(index).then(|| made(index)).flatten().map(Self)
+        let made = || unsafe { (*index.raw()).rd_options.cast::<Self>().as_ref() };
+        has_our_options(index).then(made).flatten()
     }
 
-    fn text(self, offset: i32, default: &str) -> String {
+    fn text(&self, offset: i32, default: &str) -> String {
         if offset == 0 {
             return default.to_owned();
         }
         // SAFETY: parameters that `build_reloptions` has made, with their strings behind them, each of which ends with
         // a NUL.
         let value = unsafe {
-            CStr::from_ptr(std::ptr::from_ref(self.0).cast::<c_char>().add(offset as usize))
+            CStr::from_ptr(std::ptr::from_ref(self).cast::<c_char>().add(offset as usize))
         };
         value.to_string_lossy().into_owned()
     }
 
     /// `min_match` and the normalization of an index of passages, which takes no other options.
-    fn of_passages(self) -> Result<(i32, String)> {
+    fn of_passages(&self) -> Result<(i32, String)> {
         let (steps, options) = (self.text(self.normalization, ""), self.options()?);
         let default = IndexOptions::by_default()?;
         let config =
@@ -79,7 +66,7 @@ impl<'a> StoredParameters<'a> {
         Ok((self.min_match, steps))
     }
 
-    fn options(self) -> Result<IndexOptions> {
+    fn options(&self) -> Result<IndexOptions> {
         let default = Options::default();
         let options = Options {
             scheme: self.text(self.scheme, &default.scheme).into(),
@@ -242,7 +229,7 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
             );
             if validate
                 && let Some(made) = parameters.cast::<Parameters>().as_ref()
-                && let Err(report) = StoredParameters(made).options()
+                && let Err(report) = made.options()
             {
                 raise(report);
             }
@@ -253,7 +240,7 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
 
 /// The options that an index of such documents would be built with now.
 pub fn wanted(index: &Open, kind: Kind) -> Result<IndexOptions> {
-    let stored = StoredParameters::of_index(index);
+    let stored = Parameters::of_index(index);
     if kind == Kind::Passage {
         let (min_match, steps) = match stored {
             None => (UNSPECIFIED, String::new()),
@@ -274,12 +261,12 @@ pub fn wanted(index: &Open, kind: Kind) -> Result<IndexOptions> {
 
 /// The fill factor of leaf pages, in percent.
 pub fn fillfactor(index: &Open) -> usize {
-    StoredParameters::of_index(index).map_or(90, |stored| stored.btree.fillfactor as usize)
+    Parameters::of_index(index).map_or(90, |stored| stored.btree.fillfactor as usize)
 }
 
 /// True if entries of one key are kept together.
 pub fn deduplicates(index: &Open) -> bool {
-    StoredParameters::of_index(index).is_none_or(|stored| stored.btree.deduplicate_items)
+    Parameters::of_index(index).is_none_or(|stored| stored.btree.deduplicate_items)
 }
 
 /// True if an open relation is an index of this access method, be it partitioned or not.
