@@ -48,6 +48,8 @@ pub struct QueryKey {
     pub path: Vec<Oid>,
 }
 
+const SCHEMAS: i32 = pg_sys::SysCacheIdentifier::NAMESPACEOID as i32;
+
 /// The role that asks, and the schemas on the search path.
 type Asker = (Oid, Vec<Oid>);
 
@@ -180,14 +182,13 @@ fn watch(relation: Oid) {
 
 fn listen() {
     if !LISTENING.replace(true) {
-        let schemas = pg_sys::SysCacheIdentifier::NAMESPACEOID as i32;
         let members = pg_sys::SysCacheIdentifier::AUTHMEMROLEMEM as i32;
         let none = Datum::from(0);
         // SAFETY: plain functions of this library, which is never unloaded.
         unsafe {
             pg_sys::CacheRegisterRelcacheCallback(Some(relation_changed), none);
-            pg_sys::CacheRegisterSyscacheCallback(schemas, Some(schema_changed), none);
-            pg_sys::CacheRegisterSyscacheCallback(members, Some(membership_changed), none);
+            pg_sys::CacheRegisterSyscacheCallback(SCHEMAS, Some(catalog_changed), none);
+            pg_sys::CacheRegisterSyscacheCallback(members, Some(catalog_changed), none);
         }
     }
 }
@@ -205,15 +206,11 @@ unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
     CHANGED.set(true);
 }
 
-/// The same.
+/// The same, of a schema or of a membership.
 #[pg_guard]
-unsafe extern "C-unwind" fn schema_changed(_argument: Datum, _cache: i32, _hash: u32) {
-    STALE.set(true);
-    CHANGED.set(true);
-}
-
-/// The same.
-#[pg_guard]
-unsafe extern "C-unwind" fn membership_changed(_argument: Datum, _cache: i32, _hash: u32) {
+unsafe extern "C-unwind" fn catalog_changed(_argument: Datum, cache: i32, _hash: u32) {
+    if cache == SCHEMAS {
+        STALE.set(true);
+    }
     CHANGED.set(true);
 }
