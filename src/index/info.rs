@@ -138,11 +138,6 @@ impl Info {
         self.place as i16 + 1
     }
 
-    /// True if it has columns beside the document.
-    pub fn has_scopes(&self) -> bool {
-        self.index.columns.len() > 1
-    }
-
     /// The columns beside the document.
     pub fn scope_columns(&self) -> impl Iterator<Item = &IndexColumn> {
         self.index.columns.iter().filter(|column| is_scope(column))

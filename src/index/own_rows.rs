@@ -21,7 +21,7 @@ use crate::document::kind::Kind;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::pages::LockedPage;
 use crate::memory::of_own_rows;
-use crate::options::{IndexOptions, same_shingling};
+use crate::options::same_shingling;
 use crate::prelude::*;
 
 /// An index, its file, and a row by its address.
@@ -131,7 +131,10 @@ pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u
     with_own_rows(|own| {
         let Some(own) = own else { return Ok(()) };
         let document = Document::from_bytes(image)?;
-        if !comparable(&document, &*index.options()?)? {
+        let options = index.options()?;
+        let same = |config| same_shingling(&config, &options.config);
+        // Otherwise a comparison with the rows is not one of sets, or an error.
+        if document.kind() == Kind::Signature || !document.config()?.is_none_or(same) {
             return Ok(());
         }
         let Some(hashes) = elements(image, &document)? else { return Ok(()) };
@@ -162,12 +165,6 @@ pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u
 fn key_of(index: &MinlshIndex, row: u64) -> Key {
     let index = index.open();
     (index.oid(), versions::file_number(index.entry()), row)
-}
-
-/// True if a comparison with the rows of an index is one of sets, and no error.
-fn comparable(document: &Document, options: &IndexOptions) -> Result<bool> {
-    let same = |config| same_shingling(&config, &options.config);
-    Ok(document.kind() != Kind::Signature && document.config()?.is_none_or(same))
 }
 
 /// The hashes of the elements of a document; `None` if it is not a set, or too long: they would take more memory than

@@ -82,9 +82,10 @@ fn check_named(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<(
 /// The native indexes that a name stands for: itself, the parts of a partitioned one, or all of a
 /// table.
 fn native_indexes(name: Oid) -> Vec<Oid> {
+    let is_native = |index: &Oid| index::check::table_of(*index).is_some();
     match catalog::relation_kind(name) {
-        b'i' => return index::check::table_of(name).map(|_| name).into_iter().collect(),
-        b'I' => return leaves_of_index(name),
+        b'i' => return Some(name).into_iter().filter(is_native).collect(),
+        b'I' => return inheritors(name, Lock::Held).into_iter().filter(is_native).collect(),
         _ => {}
     }
     let Some(relation) = Relation::open(name, Lock::Read) else { return Vec::new() };
@@ -94,16 +95,10 @@ fn native_indexes(name: Oid) -> Vec<Oid> {
             .filter_map(|table| Open::relation(table.oid, Lock::Held))
             .flat_map(|table| table.indexes(Lock::Read))
             .map(|index| index.oid())
-            .filter(|index| index::check::table_of(*index).is_some())
+            .filter(is_native)
             .collect(),
         _ => Vec::new(),
     }
-}
-
-/// The indexes with pages below a partitioned one.
-fn leaves_of_index(index: Oid) -> Vec<Oid> {
-    let all = inheritors(index, Lock::Held);
-    all.into_iter().filter(|index| index::check::table_of(*index).is_some()).collect()
 }
 
 /// Checks one index, with the rights of its table's owner: its expressions are the owner's code.

@@ -119,7 +119,7 @@ impl Indexed {
 
     /// Refuses to look for what has no values of scope columns.
     pub fn check_no_scopes(&self) -> Result<()> {
-        if !self.info.has_scopes() {
+        if self.info.index.columns.len() == 1 {
             return Ok(());
         }
         Err(not_supported(format!("index \"{}\" has scope columns", self.name()))

@@ -62,7 +62,7 @@ fn refuse_children(relation: &Relation) -> Result<()> {
 }
 
 pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
-    if relation.is_temporary() {
+    if relation.persistence == b't' {
         let message = format!("table \"{}\" is temporary", relation.name);
         return Err(not_supported(message)
             .set_detail("COMMIT may empty it, which fires no trigger.")

@@ -59,14 +59,16 @@ impl SideTable {
 
 /// The side tables of a table, or the one that `relation` is, sound or not.
 pub fn all(relation: Oid, lock: Lock) -> Vec<FoundSideTable> {
-    if !lock_table_of(relation, lock) {
+    // As DROP does: the table before its index, so that there is no deadlock.
+    let table = table_of_index(relation);
+    if table != Oid::INVALID && !relation::lock(table, lock) {
         return Vec::new();
     }
     let Some(opened) = Open::relation(relation, lock) else { return Vec::new() };
     let storage = match opened.class().relkind as u8 {
         b'i' => {
             drop(opened);
-            table_of_index(relation)
+            table
         }
         _ => {
             let found: Vec<FoundSideTable> =
@@ -84,12 +86,6 @@ pub fn all(relation: Oid, lock: Lock) -> Vec<FoundSideTable> {
         Ok(side) if relation != storage && relation != side.index => Vec::new(),
         _ => vec![found],
     }
-}
-
-/// Locks the table of an index, as DROP does before the index: no deadlock. False if it is gone.
-fn lock_table_of(relation: Oid, lock: Lock) -> bool {
-    let table = table_of_index(relation);
-    table == Oid::INVALID || relation::lock(table, lock)
 }
 
 fn describe(documents: &Open, record: Record) -> FoundSideTable {

@@ -187,11 +187,6 @@ impl Batch {
         Ok(())
     }
 
-    /// Ends the batch: what is left of it is room for the next one.
-    pub fn into_held(self) -> Held {
-        self.held
-    }
-
     /// Its documents, and where their bytes are.
     pub fn parts(&mut self) -> (&Held, Bytes<'_>) {
         let held = &self.held;

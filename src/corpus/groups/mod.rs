@@ -113,7 +113,7 @@ pub struct Batches {
     /// The boilerplate of these documents, if it does not count.
     boilerplates: Option<Boilerplates>,
     /// Pairs of documents that count as not similar, by name and either way round, in order.
-    apart: Arc<[(u32, u32)]>,
+    pub apart: Arc<[(u32, u32)]>,
     progress: Rc<Progress>,
 }
 
@@ -170,11 +170,6 @@ impl Batches {
         };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
-    }
-
-    /// Has pairs of documents count as not similar: by name and either way round, in order.
-    pub fn keep_apart(&mut self, pairs: Vec<(u32, u32)>) {
-        self.apart = pairs.into();
     }
 
     /// The criteria by which documents are compared.
@@ -247,7 +242,8 @@ impl Batches {
             }
             before += order.len();
             self.progress.compared(before as u64);
-            last = batch.into_held();
+            // What is left of it is room for the next one.
+            last = batch.held;
         }
         self.comparing.report(left_out);
         Ok(())

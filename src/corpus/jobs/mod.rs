@@ -157,7 +157,7 @@ impl Work {
     /// The same, where some pairs count as not similar.
     fn without(mut self, apart: Option<&impl KeepsApart>) -> Result<Self> {
         if let Some(apart) = apart {
-            self.batches.keep_apart(apart.pairs(&self.members)?);
+            self.batches.apart = apart.pairs(&self.members)?.into();
         }
         Ok(self)
     }

@@ -78,10 +78,6 @@ impl Relation {
         self.kind == b'p'
     }
 
-    pub fn is_temporary(&self) -> bool {
-        self.persistence == b't'
-    }
-
     /// The live column of that number, if there is one.
     pub fn column(&self, number: i16) -> Option<&Column> {
         self.columns.iter().find(|column| column.number == number)

@@ -8,6 +8,7 @@ use pgrx::pg_sys::{self, Datum};
 
 use crate::error::Result;
 use crate::pg::bytes::allocatable;
+pub use crate::pg::lossless::encode;
 use crate::pg::{bytes, lossless};
 
 /// Reads a `text` (or binary-coercible) datum as UTF-8, whatever it holds; without a copy when the database is
@@ -53,11 +54,6 @@ pub fn to_client(bytes: &[u8]) -> &[u8] {
         let converted = pg_sys::pg_server_to_client(start, bytes.len() as i32);
         if converted.cast_const() == start { bytes } else { CStr::from_ptr(converted).to_bytes() }
     }
-}
-
-/// Converts UTF-8 to the database's encoding.
-pub fn encode(value: &str) -> &[u8] {
-    lossless::encode(value)
 }
 
 /// Makes a `text` datum of UTF-8, converting to the database's encoding where it differs.
