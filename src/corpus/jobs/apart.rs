@@ -14,13 +14,6 @@ use crate::row_key::{KeyValue, from_text};
 const HINT: &str =
     "Pass a table, or a query, of two columns of keys, as in apart => 'SELECT a, b FROM decided'.";
 
-/// Pairs of documents that count as not similar.
-pub trait KeepsApart {
-    /// The pairs of which both are among `members`, by their names and either way round, in order. They take 16 bytes
-    /// each, and it is an error if that is too much.
-    fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>>;
-}
-
 /// The pairs of an argument, about to be read.
 pub struct Apart<'a> {
     select: Select<'a>,
@@ -52,10 +45,10 @@ impl<'a> Apart<'a> {
         }
         Ok(Some(Self { select: select.giving(types), types: [a, b] }))
     }
-}
 
-impl KeepsApart for Apart<'_> {
-    fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
+    /// The pairs of which both are among `members`, by their names and either way round, in order. They take 16 bytes
+    /// each, and it is an error if that is too much.
+    pub fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
         let sources = members.each_sorted();
         let last = sources.len() - 1;
         let (mut pairs, mut context) =
@@ -144,11 +137,9 @@ impl ApartKeys {
         // SAFETY: the caller promises a key of the type that these were made for.
         unsafe { self.keys.find(&self.distinct, key).is_some() }
     }
-}
 
-impl KeepsApart for ApartKeys {
-    /// The keys of the members are of one source, and of the type of these.
-    fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
+    /// As [`Apart::pairs`], where the keys of the members are of one source, and of the type of these.
+    pub fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
         let sources = members.each_sorted();
         // SAFETY: the job was asked for keys of one source and of the type of these.
         let find = |at: u32| unsafe { members.find(0, &sources[0].1, self.keys.datum(at)) };

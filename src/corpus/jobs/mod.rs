@@ -9,7 +9,7 @@ mod window;
 use std::ffi::CStr;
 
 use crate::corpus::groups::{Batches, RowsAgain, VisitDocument};
-use crate::corpus::jobs::apart::{Apart, ApartKeys, KeepsApart};
+use crate::corpus::jobs::apart::{Apart, ApartKeys};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::Collecting;
 use crate::corpus::reading::keys::{KeyCheck, Members};
@@ -140,8 +140,11 @@ impl<'a> Question<'a> {
         let read = documents.len();
         documents.sign_collected(&memory, &mut spools)?;
         let mut rows = NamedRows { spools, members };
-        let batches = Batches::gather(documents, &mut rows, second, criteria, &memory)?;
-        Work { members: rows.members, batches, read }.without(self.apart.as_ref())
+        let mut batches = Batches::gather(documents, &mut rows, second, criteria, &memory)?;
+        if let Some(apart) = &self.apart {
+            batches.apart = apart.pairs(&rows.members)?.into();
+        }
+        Ok(Work { members: rows.members, batches, read })
     }
 }
 
@@ -151,15 +154,11 @@ impl Work {
         let session = Session::open();
         let apart = Apart::given(&session, arguments)?;
         let question = Question::new(&session, arguments, names, keep.is_some())?;
-        question.of_all(keep)?.without(apart.as_ref())
-    }
-
-    /// The same, where some pairs count as not similar.
-    fn without(mut self, apart: Option<&impl KeepsApart>) -> Result<Self> {
+        let mut work = question.of_all(keep)?;
         if let Some(apart) = apart {
-            self.batches.apart = apart.pairs(&self.members)?.into();
+            work.batches.apart = apart.pairs(&work.members)?.into();
         }
-        Ok(self)
+        Ok(work)
     }
 }
 
