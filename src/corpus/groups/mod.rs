@@ -22,7 +22,7 @@ use crate::corpus::groups::group::{Group, GroupTerms, Measure};
 use crate::corpus::groups::sets::{Cache, Distinct, exceed};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
-use crate::corpus::reading::progress::{JobPhase, Progress, crew};
+use crate::corpus::reading::progress::{Counter, JobPhase, Progress, crew};
 use crate::corpus::source::reader::{Criteria, Reader};
 use crate::corpus::source::row_spool::{Again, SpooledRow};
 use crate::document::kind::Kind;
@@ -193,7 +193,7 @@ impl Batches {
             check_interrupts();
             let document = row.number;
             count += 1;
-            documents.progress.candidates(count);
+            documents.progress.set(Counter::Candidates, count);
             *total = count as usize;
             hashes.clear();
             documents.columns.row(document, &mut hashes)?;
@@ -241,7 +241,7 @@ impl Batches {
                 }
             }
             before += order.len();
-            self.progress.compared(before as u64);
+            self.progress.set(Counter::Compared, before as u64);
             // What is left of it is room for the next one.
             last = batch.held;
         }
@@ -287,7 +287,7 @@ impl Batches {
                 None => self.comparing.at_once(parts(), group, threads, judge, taker)?,
             };
             before += group.len();
-            self.progress.compared(before as u64);
+            self.progress.set(Counter::Compared, before as u64);
         }
         let judging = || {
             let room = NumberedSets::new(self.comparing.memory);
@@ -298,7 +298,7 @@ impl Batches {
             let (part, left) = (judged.range.len(), self.documents.saturating_sub(before));
             left_out += judged.left_out;
             before += part;
-            self.progress.compared(before as u64);
+            self.progress.set(Counter::Compared, before as u64);
             judged.found.drain(..).try_for_each(|found| taker.take(found))?;
             taker.meanwhile(part, left)
         };

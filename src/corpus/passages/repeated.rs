@@ -3,7 +3,7 @@
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, Texts};
 use crate::corpus::passages::windows::{self, WindowPlace};
-use crate::corpus::reading::progress::JobPhase;
+use crate::corpus::reading::progress::{Counter, JobPhase};
 use crate::prelude::*;
 use crate::sort::{Entry, Sorter};
 
@@ -108,7 +108,7 @@ fn stored(marks: Sorter, texts: &mut Texts) -> Result<Sorter> {
         if read.as_ref().is_none_or(|(of, _)| *of != number) {
             let characters = Texts::characters(&texts.cut, texts.kept.text(number, &mut buffer)?)?;
             read = Some((number, characters.into_owned()?));
-            texts.progress.compared(u64::from(number) + 1);
+            texts.progress.set(Counter::Compared, u64::from(number) + 1);
         }
         let Some((_, characters)) = &read else { return Ok(()) };
         let original = characters.original(character..character + 1);

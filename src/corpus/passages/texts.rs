@@ -14,7 +14,7 @@ use sketch::pipeline::{
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::reading::keys::{KeyCheck, Members};
-use crate::corpus::reading::progress::{JobPhase, Progress};
+use crate::corpus::reading::progress::{Counter, JobPhase, Progress};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::corpus::source::columns::common;
@@ -186,7 +186,7 @@ impl Texts {
                     let number = keys.len();
                     // SAFETY: the key column of the rows that this source gives, of whose types `keys` was made.
                     unsafe { keys.push(part, key)? };
-                    progress.read(keys.len().into());
+                    progress.set(Counter::Read, keys.len().into());
                     let salt = Scope::salt(scope);
                     context.run_and_reset(|| {
                         // SAFETY: a text: the kind of the source was found to be that.
@@ -221,7 +221,7 @@ impl Texts {
         let mut alone = make()?;
         let count = self.kept.documents.len() as u32;
         self.progress.enter(phase);
-        self.progress.candidates(count.into());
+        self.progress.set(Counter::Candidates, count.into());
         let progress = self.progress.clone();
         self.by_hands(weight, make, |feeder, kept, keys| {
             let mut buffer = Vec::new();
@@ -238,7 +238,7 @@ impl Texts {
                         feeder.push(given, &mut |batch| visitor.take(keys, batch))?;
                     }
                 }
-                progress.compared(u64::from(number) + 1);
+                progress.set(Counter::Compared, u64::from(number) + 1);
             }
             feeder.finish(&mut |batch| visitor.take(keys, batch))
         })
@@ -254,8 +254,8 @@ impl Texts {
     ) -> Result<u64> {
         let progress = self.progress.clone();
         progress.enter(JobPhase::Comparing);
-        progress.candidates(pairs.count);
-        progress.compared(0);
+        progress.set(Counter::Candidates, pairs.count);
+        progress.set(Counter::Compared, 0);
         let mut runs = 0;
         self.by_hands(1, make, |feeder, kept, keys| {
             let mut take = |batch: &TextBatch<F::Found>| visit(keys, batch);
@@ -280,7 +280,7 @@ impl Texts {
                     return Ok(());
                 };
                 compared += 1;
-                progress.compared(compared);
+                progress.set(Counter::Compared, compared);
                 if last.replace(key) == Some(key) {
                     return Ok(());
                 }

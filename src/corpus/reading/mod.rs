@@ -24,7 +24,7 @@ use sketch::{Banding, Config, Sketcher};
 use crate::corpus::reading::band_columns::BandColumns;
 use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
 use crate::corpus::reading::keys::KeyCheck;
-use crate::corpus::reading::progress::{Progress, crew};
+use crate::corpus::reading::progress::{Counter, Progress, crew};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::{Copied, Criteria, Reader, Unread};
 use crate::corpus::source::row_spool::{RowSpool, RowSpools, SourceRow};
@@ -177,7 +177,7 @@ impl Documents {
                 memory::push(&mut self.keys, key)?;
             }
         }
-        self.progress.read(self.sizes.len() as u64);
+        self.progress.set(Counter::Read, self.sizes.len() as u64);
         Ok(())
     }
 

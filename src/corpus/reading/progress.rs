@@ -5,7 +5,8 @@
 use sketch::pipeline::Crew;
 
 use crate::pg::catalog::CatalogRow;
-use crate::pg::progress::{Counter, Job, running};
+pub use crate::pg::progress::Counter;
+use crate::pg::progress::{Job, running};
 use crate::pg::worker_threads::{for_job, setting};
 use crate::prelude::*;
 
@@ -70,19 +71,9 @@ impl Progress {
         self.job.set(Counter::Phase, phase as u64);
     }
 
-    /// So many documents were read.
-    pub fn read(&self, documents: u64) {
-        self.job.set(Counter::Read, documents);
-    }
-
-    /// So many documents share a bucket with another.
-    pub fn candidates(&self, documents: u64) {
-        self.job.set(Counter::Candidates, documents);
-    }
-
-    /// So many of them were compared.
-    pub fn compared(&self, documents: u64) {
-        self.job.set(Counter::Compared, documents);
+    /// So many documents were counted.
+    pub fn set(&self, counter: Counter, documents: u64) {
+        self.job.set(counter, documents);
     }
 }
 

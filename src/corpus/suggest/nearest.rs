@@ -13,7 +13,7 @@ use sketch::{
 
 use super::sample::{NEAREST, Sample, Taken};
 use crate::corpus::reading::keyed_rows::{KeyedRows, SampleBuckets};
-use crate::corpus::reading::progress::Progress;
+use crate::corpus::reading::progress::{Counter, Progress};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::Reader;
 use crate::prelude::*;
@@ -94,7 +94,7 @@ impl Neighbors {
         let (mut compared, mut bytes) = (0, Vec::new());
         rows.each(|row| {
             compared += 1;
-            progress.compared(compared);
+            progress.set(Counter::Compared, compared);
             bytes.clear();
             // SAFETY: a value of the source's column of documents, by whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut bytes)?;

@@ -9,7 +9,7 @@ use sketch::{Config, DEFAULT_THRESHOLD, ShingleSet, Unit, robust_from, saturated
 
 use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling, sample_order};
 use crate::corpus::reading::keys::twice_there;
-use crate::corpus::reading::progress::Progress;
+use crate::corpus::reading::progress::{Counter, Progress};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::Reader;
 use crate::document::kind::Kind;
@@ -72,7 +72,7 @@ impl Sample {
         rows.each(|row| {
             let key = row.name;
             sample.documents += 1;
-            progress.read(sample.documents);
+            progress.set(Counter::Read, sample.documents);
             bytes.clear();
             // SAFETY: a value of the source's column of documents, by whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut bytes)?;
