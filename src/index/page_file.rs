@@ -4,8 +4,6 @@
 //! The first two are made in buffers. All others pass by these, as those of PostgreSQL's own builds do: so they are not
 //! written twice, nor read again for the WAL.
 
-use std::ops::{Deref, DerefMut};
-
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{BlockNumber, Buffer, XLogRecPtr};
 use sketch::Error;
@@ -85,7 +83,7 @@ impl BufferedPage {
     /// Appends an empty page to a fork, which nobody else writes.
     pub fn append(index: &Open, fork: pg_sys::ForkNumber::Type) -> Self {
         let mut page = Self::at(index, fork, pg_sys::InvalidBlockNumber);
-        page.init();
+        page.bytes().init();
         page
     }
 
@@ -106,6 +104,12 @@ impl BufferedPage {
         }
     }
 
+    /// Its bytes.
+    pub fn bytes(&mut self) -> &mut NewPage {
+        // SAFETY: a buffer has as many bytes, aligned; `at` has pinned it and locked it for us alone, until `finish`.
+        unsafe { &mut *self.page }
+    }
+
     /// The number of the block.
     pub fn block(&self) -> BlockNumber {
         // SAFETY: a pinned buffer.
@@ -122,26 +126,10 @@ impl BufferedPage {
     }
 }
 
-impl Deref for BufferedPage {
-    type Target = NewPage;
-
-    fn deref(&self) -> &NewPage {
-        // SAFETY: a buffer has as many bytes, aligned; `at` has pinned and locked it, until `finish`.
-        unsafe { &*self.page }
-    }
-}
-
-impl DerefMut for BufferedPage {
-    fn deref_mut(&mut self) -> &mut NewPage {
-        // SAFETY: a buffer has as many bytes, aligned; `at` has pinned it and locked it for us alone.
-        unsafe { &mut *self.page }
-    }
-}
-
 /// Makes the metapage and nothing else; it becomes block 0 of a file that is empty.
 pub fn write_metapage(index: &Open) {
     let mut page = BufferedPage::append(index, pg_sys::ForkNumber::MAIN_FORKNUM);
-    page.make_meta(NO_BLOCK, 0);
+    page.bytes().make_meta(NO_BLOCK, 0);
     page.finish();
 }
 
@@ -156,7 +144,7 @@ pub fn write_single_item(
     let mut page = BufferedPage::append(index, fork);
     assert_eq!(page.block(), block, "the page comes right behind the metapage");
     let size = (TUPLE_HEADER + item.len()).next_multiple_of(8);
-    page.add(size, |bytes| {
+    page.bytes().add(size, |bytes| {
         bytes.fill(0);
         bytes[6..8].copy_from_slice(&(size as u16).to_ne_bytes());
         bytes[TUPLE_HEADER..TUPLE_HEADER + item.len()].copy_from_slice(item);

@@ -183,7 +183,7 @@ impl<'a> TreeWriter<'a> {
         }
         let root = level.children.first().map_or(NO_BLOCK, |child| child.block);
         let mut page = BufferedPage::existing(self.index, META_BLOCK);
-        page.make_meta(root, height);
+        page.bytes().make_meta(root, height);
         page.finish();
         self.file.finish();
         Ok(self.entries)
