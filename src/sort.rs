@@ -192,16 +192,10 @@ impl<F: FnMut(&[Entry]) -> Result<()>> EntryTaker for Each<F> {
     }
 }
 
-/// A part that is to be sorted, or of which something is to be made.
-enum SortTask<P, Q> {
-    Sort(P),
-    Make(Q),
-}
-
-/// The result of a [`SortTask`].
-enum SortOutcome<S, M> {
-    Sorted(S),
-    Made(M),
+/// A part that is to be sorted, or of which something is to be made; or the result of that.
+enum SortTask<S, M> {
+    Sort(S),
+    Make(M),
 }
 
 /// Has a crew sort the parts that `next` gives, gives what is sorted to `taker`, and has made what it wants.
@@ -217,8 +211,8 @@ fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
     let take_one =
         || later.borrow_mut().pop_front().map(|made| taker.borrow_mut().made(made)).transpose();
     let make = |task: &mut SortTask<P, T::Part>, check: Check| match task {
-        SortTask::Sort(part) => sort(part, check).map(SortOutcome::Sorted),
-        SortTask::Make(part) => T::make(part, check).map(SortOutcome::Made),
+        SortTask::Sort(part) => sort(part, check).map(SortTask::Sort),
+        SortTask::Make(part) => T::make(part, check).map(SortTask::Make),
     };
     loop {
         let mut next = || -> Result<_> {
@@ -230,12 +224,12 @@ fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
         };
         crew.each(&mut next, &make, &mut |done| {
             match done {
-                SortOutcome::Made(made) => {
+                SortTask::Make(made) => {
                     let mut later = later.borrow_mut();
                     later.try_reserve(1).map_err(|_| out_of_memory())?;
                     later.push_back(made);
                 }
-                SortOutcome::Sorted(part) => taker.borrow_mut().take(&part)?,
+                SortTask::Sort(part) => taker.borrow_mut().take(&part)?,
             }
             Ok(())
         })?;
