@@ -40,12 +40,9 @@ impl FromStr for Unit {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "char" => Ok(Self::Char),
-            "word" => Ok(Self::Word),
-            "anchored" => Ok(Self::Anchored),
-            _ => Err(Error::UnknownUnit(excerpt(name))),
-        }
+        let mut units = [Self::Char, Self::Word, Self::Anchored].into_iter();
+        let known = units.find(|unit| unit.as_str() == name);
+        known.ok_or_else(|| Error::UnknownUnit(excerpt(name)))
     }
 }
 
