@@ -39,7 +39,7 @@ impl BandColumns {
     pub fn push(&mut self, hashes: impl Iterator<Item = u64>) -> Result<()> {
         let place = self.documents as usize % BLOCK;
         if place == 0 && self.documents > 0 {
-            self.put_away()?;
+            self.finish()?;
         }
         for (column, hash) in hashes.take(self.width).enumerate() {
             self.current[column * BLOCK + place] = hash;
@@ -48,15 +48,11 @@ impl BandColumns {
         Ok(())
     }
 
-    fn put_away(&mut self) -> Result<()> {
+    /// Puts the block away that is being filled, also when no more documents come.
+    pub fn finish(&mut self) -> Result<()> {
         self.blocks.append(&self.current)?;
         self.at += 1;
         Ok(())
-    }
-
-    /// No more documents come.
-    pub fn finish(&mut self) -> Result<()> {
-        self.put_away()
     }
 
     /// Appends the hashes of a document to `out`. Documents are asked for in ascending order.

@@ -151,7 +151,8 @@ impl ScopeColumn {
         if taken > of_scopes() {
             return Err(too_many(number, self.equality.type_oid));
         }
-        let copy = context.run(|| self.equality.copy(value));
+        // SAFETY: a value of the column, whose type `Equality::of` has asked how it is passed.
+        let copy = context.run(|| unsafe { self.equality.storage.copy(value) });
         memory::push(&mut self.values, (copy, last))?;
         memory::insert_at(&mut self.last, hash, number)?;
         Ok(number)
@@ -202,11 +203,6 @@ impl Equality {
     fn equal(&self, a: Datum, b: Datum) -> bool {
         // SAFETY: two values of the column, whose type's equality `of` has looked up and found to be there.
         unsafe { pg_sys::FunctionCall2Coll(self.equal, self.collation, a, b) }.value() as u8 != 0
-    }
-
-    fn copy(&self, value: Datum) -> Datum {
-        // SAFETY: a value of the column, whose type `of` has asked how it is passed.
-        unsafe { self.storage.copy(value) }
     }
 }
 
