@@ -5,15 +5,13 @@ use std::cmp::Ordering;
 
 use crate::prelude::*;
 
-sql_function!(minlsh_key_lt, |call: &Call| is(call, Ordering::is_lt));
-sql_function!(minlsh_key_le, |call: &Call| is(call, Ordering::is_le));
-sql_function!(minlsh_key_gt, |call: &Call| is(call, Ordering::is_gt));
-sql_function!(minlsh_key_ge, |call: &Call| is(call, Ordering::is_ge));
-sql_function!(minlsh_key_cmp, |call: &Call| -> Result<Option<Datum>> {
-    Ok(Some(Datum::from(order(call) as i32)))
-});
-sql_function!(minlsh_key_smaller, |call: &Call| one_of(call, Ordering::is_le));
-sql_function!(minlsh_key_larger, |call: &Call| one_of(call, Ordering::is_gt));
+sql_function!(minlsh_key_lt, |call| is(call, Ordering::is_lt));
+sql_function!(minlsh_key_le, |call| is(call, Ordering::is_le));
+sql_function!(minlsh_key_gt, |call| is(call, Ordering::is_gt));
+sql_function!(minlsh_key_ge, |call| is(call, Ordering::is_ge));
+sql_function!(minlsh_key_cmp, |call| Ok(Some(Datum::from(order(call) as i32))));
+sql_function!(minlsh_key_smaller, |call| one_of(call, Ordering::is_le));
+sql_function!(minlsh_key_larger, |call| one_of(call, Ordering::is_gt));
 
 /// True if two keys are in such an order.
 fn is(call: &Call, wanted: fn(Ordering) -> bool) -> Result<Option<Datum>> {
@@ -29,7 +27,7 @@ fn one_of(call: &Call, wanted: fn(Ordering) -> bool) -> Result<Option<Datum>> {
 fn order(call: &Call) -> Ordering {
     let (a, b) = (call.bytes(0).unwrap_or_default(), call.bytes(1).unwrap_or_default());
     let by_value = match (Number::of(a), Number::of(b)) {
-        (Some(a), Some(b)) => a.cmp(&b),
+        (Some(a), Some(b)) => a.order(&b),
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
         (None, None) => {
@@ -44,7 +42,6 @@ fn order(call: &Call) -> Ordering {
 }
 
 /// A number as PostgreSQL writes integers and numeric, of any length.
-#[derive(PartialEq, Eq)]
 struct Number<'a> {
     is_negative: bool,
     /// The digits before the point without leading zeros, and those behind it without trailing ones.
@@ -71,21 +68,13 @@ impl<'a> Number<'a> {
         let is_zero = whole.is_empty() && fraction.is_empty();
         Some(Self { is_negative: is_negative && !is_zero, digits: [whole, fraction] })
     }
-}
 
-impl Ord for Number<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
+    fn order(&self, other: &Self) -> Ordering {
         let size = |number: &Self| (number.digits[0].len(), number.digits);
         match (self.is_negative, other.is_negative) {
             (false, false) => size(self).cmp(&size(other)),
             (true, true) => size(other).cmp(&size(self)),
             (is_negative, other) => other.cmp(&is_negative),
         }
-    }
-}
-
-impl PartialOrd for Number<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
     }
 }
