@@ -192,13 +192,9 @@ impl Draw {
     fn least_rank(&self, log_weight: f64) -> f64 {
         /// Far more than what the rounding of a rank can be.
         const SLACK: f64 = 1e-9;
+        // The binary logarithm of a positive normal number, rounded down.
+        let exponent = |x: f64| (x.to_bits() >> 52) as i32 - 1023;
         let floor_ln = |x: f64| f64::from(exponent(x)) * std::f64::consts::LN_2;
         floor_ln(1.0 - self.c) - log_weight + floor_ln(self.r) - SLACK
     }
-}
-
-/// The binary logarithm of a positive normal number, rounded down.
-#[inline(always)]
-fn exponent(x: f64) -> i32 {
-    (x.to_bits() >> 52) as i32 - 1023
 }
