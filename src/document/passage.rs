@@ -197,7 +197,7 @@ fn contains(call: &Call, body: usize, passage: usize) -> Result<Option<Datum>> {
     let body = Characters::of(&prepared.normalization, &body, &mut check_interrupts);
     let body = body?;
     let sought = &mut prepared.sought;
-    let contains = !sought.passage().is_empty()
+    let contains = !sought.passage.is_empty()
         && sought.covered(&body, &mut check_interrupts)? >= prepared.needed;
     Ok(Some(Datum::from(contains)))
 }

@@ -79,12 +79,12 @@ pub unsafe extern "C-unwind" fn ambuildphasename(phase: i64) -> *mut c_char {
 
 fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows) -> Result<(f64, u64)> {
     index.check_classes()?;
-    let (open, document) = (index.open(), index.layout().document());
+    let (open, document) = (index.open(), index.layout.document);
     let options = index.wanted()?;
     let memory = memory::BuildShares::of_index();
     let mut sorter = Sorter::new(memory.sort).with_threads(for_build(heap));
     refuse_settings(index, rows)?;
-    if index.kind() == Kind::Set {
+    if index.kind == Kind::Set {
         // Before there is a row that has some.
         element::check(base_element_type(rows.value_type(document))).map_err(|report| {
             report.set_hint(
@@ -119,7 +119,7 @@ fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows) -> Result<(f64, u
 
 /// Refuses an exclusion constraint by an operator that looks at a setting: a constraint depends on the row alone.
 fn refuse_settings(index: &MinlshIndex, rows: &IndexedRows) -> Result<()> {
-    let (open, column) = (index.open(), index.layout().document());
+    let (open, column) = (index.open(), index.layout.document);
     let immutable = pg_sys::PROVOLATILE_IMMUTABLE as c_char;
     // SAFETY: a lookup in the system caches.
     let depends = |operator| unsafe { pg_sys::op_volatile(operator) } != immutable;

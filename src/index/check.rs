@@ -116,8 +116,8 @@ fn each_entry(
     let (mut block, mut low, mut last) = (NO_BLOCK, None, None);
     let (mut keys, mut entries, mut found) = (Vec::new(), 0, 0);
     descent::each_leaf(index, Some(snapshot), |leaf| {
-        let is_next = leaf.previous == block && leaf.is_above(index.layout(), low);
-        if !leaf.is_in_order(index.layout()) || (at_rest && !is_next) {
+        let is_next = leaf.previous == block && leaf.is_above(&index.layout, low);
+        if !leaf.is_in_order(&index.layout) || (at_rest && !is_next) {
             return Err(index.damaged(leaf.block));
         }
         (block, low) = (leaf.block, leaf.high);

@@ -101,7 +101,7 @@ pub fn each(
     }
     let (mut steps, rows) = (Vec::new(), Vec::new());
     memory::push(&mut steps, Step { block, level, keys: 0..wanted.len(), span: Span::ALL })?;
-    let layout = index.layout();
+    let layout = &index.layout;
     let (moves, pages) = (0, 0);
     Descent { index, layout, snapshot, wanted, steps, moves, pages, rows }.run(visit)
 }
@@ -170,7 +170,7 @@ pub fn each_leaf(
     snapshot: Option<&Snapshot>,
     mut visit: impl FnMut(&Leaf) -> Result<()>,
 ) -> Result<()> {
-    let layout = index.layout();
+    let layout = &index.layout;
     let (block, mut count) = (leftmost(index)?, 0);
     let mut leaf = Leaf { block, previous: NO_BLOCK, entries: Vec::new(), high: None };
     while leaf.block != NO_BLOCK {

@@ -144,7 +144,7 @@ impl Serves {
 fn plan(path: Path) -> Option<Plan> {
     let open = Open::relation(path.index(), Lock::Held)?;
     let index = MinlshIndex::of(&open).ok()?;
-    let (layout, kind, options) = (index.layout(), index.kind(), index.options().ok()?);
+    let (layout, kind, options) = (&index.layout, index.kind, index.options().ok()?);
     if !options.is_current() {
         return None;
     }
@@ -153,8 +153,8 @@ fn plan(path: Path) -> Option<Plan> {
     for PathCondition { column, expression, hides_rows } in path.conditions() {
         *columns.get_mut(column)? = true;
         let search =
-            PlannedSearch { query: path.query(), kind, options: &options, certain: hides_rows };
-        let (of_clause, served) = search.condition(expression, column == layout.document());
+            PlannedSearch { query: path.query, kind, options: &options, certain: hides_rows };
+        let (of_clause, served) = search.condition(expression, column == layout.document);
         searches *= of_clause;
         match served {
             Serves::Yes => {}
@@ -362,7 +362,7 @@ fn similar(query: Query, operator: Oid, variable: &Variable, value: Option<Node>
 fn in_index(index: Oid, sought: TypedValue) -> Result<Option<f64>> {
     let Some(open) = Open::relation(index, Lock::Held) else { return Ok(None) };
     let index = MinlshIndex::of(&open)?;
-    let (options, kind) = (index.options()?, index.kind());
+    let (options, kind) = (index.options()?, index.kind);
     if !options.is_current() || kind == Kind::Passage {
         return Ok(None);
     }

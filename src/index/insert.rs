@@ -34,7 +34,7 @@ pub unsafe extern "C-unwind" fn aminsert(
                 let row = index.row(values, nulls);
                 let options = index.options()?;
                 row.keys(&options)?.into_iter().for_each(|key| entries.insert(&index, key));
-                if index.kind() == Kind::Document && !(*info).ii_ExclusionOps.is_null() {
+                if index.kind == Kind::Document && !(*info).ii_ExclusionOps.is_null() {
                     let image = row.document().map(|document| bytes::read(document));
                     own_rows::note(&index, heap, tid_to_u64(*tid), image)?;
                 }
@@ -68,7 +68,7 @@ impl RowInsertion<'_> {
         const COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize;
         let mut document = pg_sys::ItemPointerData::default();
         let (mut values, mut nulls) = ([Datum::null(); COLUMNS], [false; COLUMNS]);
-        index.layout().datums(key, &mut document, &mut values);
+        index.layout.datums(key, &mut document, &mut values);
         let (function, index) = (nbtree::routine().aminsert, index.open());
         let _disguise = Disguise::of(index);
         let unique = pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO;

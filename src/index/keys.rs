@@ -33,14 +33,14 @@ impl IndexRow<'_> {
 
     /// The document; `None` for NULL.
     pub fn document(&self) -> Option<Datum> {
-        self.value(self.index.layout().document())
+        self.value(self.index.layout.document)
     }
 
     /// The document, read as one that each search finds; `None` for NULL.
     fn read(&self, options: &IndexOptions) -> Result<Option<Value<'_>>> {
         let read = |document| {
             // SAFETY: `MinlshIndex::row` was given a value of the column, of which `MinlshIndex::of` found the kind.
-            let read = unsafe { self.index.kind().read(document, ElementHash::default()) }?;
+            let read = unsafe { self.index.kind.read(document, ElementHash::default()) }?;
             Value::of_row(read, options)
         };
         self.document().map(read).transpose()
@@ -61,7 +61,7 @@ impl IndexRow<'_> {
 
     /// Copies its document into a batch, to have the bands made there (NULL as an empty signature); returns its scope.
     pub fn copy(&self, options: &IndexOptions, documents: &mut SignerBatch) -> Result<ScopeHash> {
-        match (self.index.kind(), self.document()) {
+        match (self.index.kind, self.document()) {
             // SAFETY: `MinlshIndex::row` was given a value of the column, which `MinlshIndex::of` found to be of texts.
             (Kind::Text | Kind::Passage, Some(text)) => unsafe {
                 lossless::stored(text, |text| documents.push_text(text).map_err(Into::into))?;
@@ -89,7 +89,7 @@ impl MinlshIndex<'_> {
     /// # Safety
     /// `values` and `nulls` have an entry for each column of the index, of its type, and stay so for `'a`.
     pub unsafe fn row<'a>(&'a self, values: *const Datum, nulls: *const bool) -> IndexRow<'a> {
-        let columns = self.layout().columns();
+        let columns = self.layout.columns();
         // SAFETY: there are as many of both as columns, as the Safety section asks.
         unsafe {
             IndexRow {
@@ -102,8 +102,8 @@ impl MinlshIndex<'_> {
 
     /// Its columns but the document, from 0.
     pub fn scope_columns(&self) -> impl Iterator<Item = usize> {
-        let document = self.layout().document();
-        (0..self.layout().columns()).filter(move |column| *column != document)
+        let document = self.layout.document;
+        (0..self.layout.columns()).filter(move |column| *column != document)
     }
 
     /// The scope of rows that have these values: of each scope column, in order, its type and a value.
@@ -121,13 +121,13 @@ impl MinlshIndex<'_> {
     /// The keys under which rows with these band hashes and that scope are, ascending, each once.
     pub fn keys_of(&self, bands: &[i64], scope: ScopeHash) -> Result<Vec<u64>> {
         let mut keys = Vec::new();
-        buckets(scope, bands, self.layout().mask(), &mut keys, &mut check_interrupts)?;
+        buckets(scope, bands, self.layout.mask, &mut keys, &mut check_interrupts)?;
         Ok(keys)
     }
 
     /// The keys under which rows of that scope are, for each of `entries` in order.
     pub fn keys_of_passage(&self, entries: &[u64], scope: ScopeHash) -> Result<Vec<u64>> {
-        let key = |entry: &u64| scope.bucket(*entry as i64) & self.layout().mask();
+        let key = |entry: &u64| scope.bucket(*entry as i64) & self.layout.mask;
         memory::collect(entries.iter().map(key)).map_err(Into::into)
     }
 

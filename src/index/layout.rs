@@ -22,9 +22,12 @@ const HEADER: usize = size_of::<pg_sys::IndexTupleData>();
 #[derive(Clone, Debug)]
 pub struct Layout {
     columns: Vec<Slice>,
-    document: usize,
-    size: usize,
-    mask: u64,
+    /// The attribute of the document, from 0.
+    pub document: usize,
+    /// Bytes of an entry's tuple, without its line pointer.
+    pub size: usize,
+    /// The bits of a key that are stored.
+    pub mask: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,22 +79,7 @@ impl Layout {
         self.columns.len()
     }
 
-    /// The attribute of the document, from 0.
-    pub fn document(&self) -> usize {
-        self.document
-    }
-
-    /// Bytes of an entry's tuple, without its line pointer.
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
-    /// The bits of a key that are stored.
-    pub fn mask(&self) -> u64 {
-        self.mask
-    }
-
-    /// Writes the tuple of an entry: `size()` bytes.
+    /// Writes the tuple of an entry: `size` bytes.
     pub fn write(&self, entry: Entry, tuple: &mut [u8]) {
         tuple.fill(0);
         write_tid(entry.tid, &mut tuple[..6]);

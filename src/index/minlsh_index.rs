@@ -19,8 +19,10 @@ use crate::prelude::*;
 /// An open index of the access method; a partitioned one has no pages.
 pub struct MinlshIndex<'a> {
     open: &'a Open,
-    kind: Kind,
-    layout: Layout,
+    /// The kind of the document column.
+    pub kind: Kind,
+    /// The layout of entries in tuples.
+    pub layout: Layout,
 }
 
 /// The operator class of a column.
@@ -39,7 +41,7 @@ impl<'a> MinlshIndex<'a> {
     /// can be read, and the others are scopes.
     pub fn of(open: &'a Open) -> Result<Self> {
         let mut index = Self { open, kind: Kind::Document, layout: layout(open)? };
-        let ColumnClass { family, input_type, .. } = index.class(index.layout.document());
+        let ColumnClass { family, input_type, .. } = index.class(index.layout.document);
         if !is_readable(family, input_type) {
             let message = format!("values of {} are not documents", type_label(input_type));
             return Err(not_supported(message).set_hint(
@@ -53,16 +55,6 @@ impl<'a> MinlshIndex<'a> {
     /// The relation.
     pub fn open(&self) -> &'a Open {
         self.open
-    }
-
-    /// The layout of entries in tuples.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    /// The kind of the document column.
-    pub fn kind(&self) -> Kind {
-        self.kind
     }
 
     /// The operator class of one of its columns (from 0).

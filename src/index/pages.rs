@@ -187,14 +187,14 @@ pub fn entries<'a>(
         let count = half(4)?;
         // The posting list's place stands where a plain item has its block.
         let start = usize::from(half(0)?) << 16 | usize::from(half(2)?);
-        if count & !nbtree::COUNT_MASK != nbtree::POSTING_LIST || start != layout.size() {
+        if count & !nbtree::COUNT_MASK != nbtree::POSTING_LIST || start != layout.size {
             return None;
         }
         tids = start..start + usize::from(count & nbtree::COUNT_MASK) * 6;
         if tids.end.next_multiple_of(8) != item.len() {
             return None;
         }
-    } else if item.len() != layout.size() {
+    } else if item.len() != layout.size {
         return None;
     }
     let (tids, _) = item.get(tids)?.as_chunks();

@@ -222,12 +222,12 @@ impl<'a> IndexScan<'a> {
     fn rule_out(&self, rows: &mut Vec<u64>) -> Result<()> {
         let index = &self.state.index;
         let of_document = |key: &&ScanKeyData| {
-            key.sk_attno as usize == index.layout().document() + 1 && key.sk_subtype == Oid::INVALID
+            key.sk_attno as usize == index.layout.document + 1 && key.sk_subtype == Oid::INVALID
         };
         let key = self.keys.iter().find(of_document);
         // SAFETY: `of` was given a scan that has not ended; one of a constraint has its table open, any other null.
         let heap = unsafe { &(*self.raw).heapRelation };
-        let Some(key) = key.filter(|_| index.kind() == Kind::Document && !heap.is_null()) else {
+        let Some(key) = key.filter(|_| index.kind == Kind::Document && !heap.is_null()) else {
             return Ok(());
         };
         // If it were NULL, nothing would have been found.
@@ -291,7 +291,7 @@ impl<'a> IndexScan<'a> {
     /// Makes searches of the conditions.
     fn look_up(&self) -> Result<Lookup> {
         let index = &self.state.index;
-        let mut asked: Vec<Option<(Oid, Datum)>> = vec![None; index.layout().columns()];
+        let mut asked: Vec<Option<(Oid, Datum)>> = vec![None; index.layout.columns()];
         for key in self.keys {
             if key.sk_flags & pg_sys::SK_ISNULL as i32 != 0 {
                 return Ok(Lookup::Keys(Vec::new()));
@@ -300,7 +300,7 @@ impl<'a> IndexScan<'a> {
             let place = &mut asked[key.sk_attno as usize - 1];
             *place = place.or(Some((key.sk_subtype, key.sk_argument)));
         }
-        let Some((type_oid, value)) = asked[index.layout().document()] else {
+        let Some((type_oid, value)) = asked[index.layout.document] else {
             return Ok(Lookup::AllRows);
         };
         let scopes: Option<Vec<_>> = index.scope_columns().map(|column| asked[column]).collect();
@@ -314,13 +314,13 @@ impl<'a> IndexScan<'a> {
         let scope = || unsafe { index.scope(scopes.into_iter()) };
         // The condition of a constraint has no type, and a value of the column itself.
         let is_of_column = type_oid == Oid::INVALID;
-        let of_column = || index.class(index.layout().document()).input_type;
+        let of_column = || index.class(index.layout.document).input_type;
         let type_oid = if is_of_column { of_column() } else { type_oid };
         // SAFETY: not NULL, as just checked, and of the type that the condition has, or else of the column's.
         let sought = unsafe { TypedValue::new(value, type_oid) };
-        Ok(match index.kind().search(sought, &options)? {
+        Ok(match index.kind.search(sought, &options)? {
             BandSearch::Everything => {
-                if index.kind().takes_setting(sought) {
+                if index.kind.takes_setting(sought) {
                     refuse_lowered(&options)?;
                 }
                 Lookup::AllRows

@@ -128,10 +128,10 @@ impl<'a> IndexedRows<'a> {
         let (index, share) = (self.index, self.share);
         let mut saturated = Saturated::default();
         let mut take = |rows: &mut RowCopies| -> Result<()> {
-            rows.documents.saturated().iter().for_each(|size| saturated.add(*size));
+            rows.documents.saturated.iter().for_each(|size| saturated.add(*size));
             take(&rows.entries)
         };
-        let make = || Maker::new(options, index.layout().mask());
+        let make = || Maker::new(options, index.layout.mask);
         // Without memory for a thread there is one less.
         let mut others = || (0..for_build(self.heap)).filter_map(|_| make().ok()).collect();
         let rows = hands(setting(memory), make()?, &mut others, |hands| {
@@ -215,7 +215,7 @@ impl<'a> IndexedRows<'a> {
 
     /// The operator by which an exclusion constraint compares a column (from 0).
     pub fn exclusion_operator(&self, column: usize) -> Option<Oid> {
-        assert!(column < self.index.layout().columns(), "the layout has each column");
+        assert!(column < self.index.layout.columns(), "the layout has each column");
         // SAFETY: the description is that of the index; a constraint has an operator for each column.
         unsafe {
             let operators = (*self.info).ii_ExclusionOps;

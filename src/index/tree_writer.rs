@@ -75,13 +75,13 @@ impl<'a> TreeWriter<'a> {
         memory: usize,
         taken: &'a mut dyn FnMut(usize),
     ) -> Result<Self> {
-        let (open, layout) = (index.open(), index.layout());
-        let item = layout.size() + LINE_POINTER;
+        let (open, layout) = (index.open(), &index.layout);
+        let item = layout.size + LINE_POINTER;
         // The high key takes part of the page: a pivot may be longer than an entry by a TID.
         let room = (ROOM - item - 8) * reloptions::fillfactor(open) / 100;
         // As much of a page as nbtree's own build gives a list at most.
         let deduplicates = reloptions::deduplicates(open);
-        let list = if deduplicates { (MAX_LIST - layout.size()) / TID } else { 1 };
+        let list = if deduplicates { (MAX_LIST - layout.size) / TID } else { 1 };
         let file = PageFile::of(open)?;
         let leftmost = file.next_block();
         Ok(Self {
@@ -320,12 +320,12 @@ impl Shape {
     /// The room that an item of so many rows takes, with its line pointer.
     fn item_size(&self, rows: usize) -> usize {
         let list = if rows == 1 { 0 } else { (TID * rows).next_multiple_of(8) };
-        self.layout.size() + list + LINE_POINTER
+        self.layout.size + list + LINE_POINTER
     }
 
     /// Writes an entry, or a posting list of several of one key (`_bt_form_posting`).
     fn write_item(&self, rows: &[Entry], bytes: &mut [u8]) {
-        let (item, list) = bytes.split_at_mut(self.layout.size());
+        let (item, list) = bytes.split_at_mut(self.layout.size);
         self.layout.write(rows[0], item);
         if rows.len() == 1 {
             return;
@@ -424,8 +424,8 @@ impl<'a> Separator<'a> {
 
     /// The leaf tuple of an entry, in words, so that it is aligned.
     fn tuple(&self, entry: Entry) -> Vec<u64> {
-        let layout = self.index.layout();
-        let mut bytes = vec![0; layout.size()];
+        let layout = &self.index.layout;
+        let mut bytes = vec![0; layout.size];
         layout.write(entry, &mut bytes);
         let (words, _) = bytes.as_chunks();
         words.iter().map(|word| u64::from_ne_bytes(*word)).collect()

@@ -216,7 +216,7 @@ impl Documents {
 
     /// Takes the hashes of a batch of documents that were taken before.
     fn take_counted(&mut self, batch: &mut SignerBatch) -> Result<()> {
-        for (hashes, count) in batch.hashes().zip(batch.counted()) {
+        for (hashes, count) in batch.hashes().zip(&batch.counted) {
             let document = self.signed as usize;
             self.signed += 1;
             let salt = self.scopes.get(document).map_or(0, |scope| scope.salt());

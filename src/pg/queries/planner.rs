@@ -138,7 +138,7 @@ pub struct PathCondition<'a> {
 /// A path of an index.
 #[derive(Clone, Copy)]
 pub struct Path<'a> {
-    query: Query<'a>,
+    pub query: Query<'a>,
     path: &'a pg_sys::IndexPath,
 }
 
@@ -148,10 +148,6 @@ impl<'a> Path<'a> {
     pub unsafe fn of(query: Query<'a>, path: *const pg_sys::IndexPath) -> Self {
         // SAFETY: the caller has such a path.
         Self { query, path: unsafe { &*path } }
-    }
-
-    pub fn query(self) -> Query<'a> {
-        self.query
     }
 
     pub fn index(self) -> Oid {

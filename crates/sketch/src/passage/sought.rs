@@ -10,7 +10,8 @@ use crate::{Check, Error, Result, memory};
 
 /// A passage, to find out how much of it other texts have.
 pub struct Sought<'a> {
-    passage: Characters<'a>,
+    /// The passage.
+    pub passage: Characters<'a>,
     windows: Windows,
 }
 
@@ -36,11 +37,6 @@ impl<'a> Sought<'a> {
             Units::Wide(text) => Windows::of(text, t, check)?,
         };
         Ok(Self { passage, windows })
-    }
-
-    /// The passage.
-    pub fn passage(&self) -> &Characters<'a> {
-        &self.passage
     }
 
     /// The number of characters of the passage that lie in windows that `body` has.

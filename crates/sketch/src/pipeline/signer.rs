@@ -30,9 +30,11 @@ pub struct SignerBatch {
     hashes: Vec<i64>,
     /// For each document the number of its hashes.
     counts: Vec<u32>,
-    /// For each document the number of shingles that count, where boilerplate is left out.
-    counted: Vec<u32>,
-    saturated: Vec<usize>,
+    /// For each document the number of shingles that count, with repeats, where boilerplate is left out.
+    pub counted: Vec<u32>,
+    /// The `shingle_size` that would do for each text which is too long for its shingles, where the signer looks at
+    /// that.
+    pub saturated: Vec<usize>,
 }
 
 /// The place of a document: its end among all texts, or among all numbers.
@@ -111,17 +113,6 @@ impl SignerBatch {
             rest = others;
             own
         })
-    }
-
-    /// The number of shingles that count of each document, with repeats, where boilerplate is left out.
-    pub fn counted(&self) -> &[u32] {
-        &self.counted
-    }
-
-    /// The `shingle_size` that would do for each text which is too long for its shingles, where the
-    /// signer looks at that.
-    pub fn saturated(&self) -> &[usize] {
-        &self.saturated
     }
 }
 

@@ -335,7 +335,7 @@ fn a_signer_leaves_out_the_boilerplate_of_each_document() {
     let mut expected: Vec<_> = texts.iter().map(|text| expect(hashes(text), true)).collect();
     expected.extend([expect(hashes(&texts[2]), false), expect(elements.clone(), true)]);
     expected.push((Vec::new(), 0));
-    let found = batch.hashes().map(<[i64]>::to_vec).zip(batch.counted().iter().copied());
+    let found = batch.hashes().map(<[i64]>::to_vec).zip(batch.counted.iter().copied());
     assert_eq!(found.collect::<Vec<_>>(), expected);
     // Fingerprints are those of the documents, and what a batch had before does not matter.
     signer().of_fingerprints().work(&mut batch, &mut || ()).unwrap();
