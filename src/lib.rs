@@ -19,7 +19,6 @@ mod prelude;
 mod row_key;
 mod settings;
 mod side_table;
-mod sort;
 
 use pgrx::prelude::*;
 

@@ -1,16 +1,14 @@
 //! Exact measures between sets: Jaccard similarity and containment; and weighted sets, whose elements count more or
 //! less.
 
-use std::mem::take;
-
-use sketch::{Config, Element, ElementHash, Overlap, ShingleSet, WeightedSet, each_shingle_hash};
+use sketch::{Blocks, Config, Element, ElementHash, Overlap, WeightedSet};
 
 use crate::memory::of_comparison;
 use crate::options::Options;
 use crate::pg::catalog::base_element_type;
+use crate::pg::temp_file::Spool;
 use crate::pg::value_type::Order;
 use crate::prelude::*;
-use crate::sort::{Entry, Sorter};
 
 // `jaccard(text, text, shingle_size, unit, normalization, stop_words, bag) → double precision`, and so `containment()`:
 // the share of the first in the second
@@ -37,35 +35,19 @@ fn overlap_of_texts(call: &Call) -> Result<Overlap> {
 
 /// The numbers of shingles of two texts, and of those they share: in a temporary file where they are many.
 pub(crate) fn overlap(config: &Config, a: &str, b: &str) -> Result<Overlap> {
-    let limit = of_comparison();
-    // No text has more shingles than bytes.
-    if (a.len() + b.len()) * size_of::<u64>() <= limit {
-        let set = |text| ShingleSet::from_text(config, text, &mut check_interrupts);
-        return Ok(set(a)?.overlap(&set(b)?, &mut check_interrupts));
+    let (limit, mut aside) = (of_comparison(), Spool::new(0));
+    sketch::overlap_of_texts(config, [a, b], limit, &mut aside, &mut check_interrupts)
+}
+
+/// Blocks of one size, all of them in a file.
+impl Blocks<SqlError> for Spool<u64> {
+    fn append(&mut self, block: &[u64]) -> Result<()> {
+        Self::append(self, block).map(|_| ())
     }
-    let mut sorter = Sorter::new(limit);
-    for (tid, text) in (0..).zip([a, b]) {
-        each_shingle_hash(config, text, &mut check_interrupts, &mut |hashes| {
-            hashes.iter().try_for_each(|&key| sorter.push(Entry { key, tid }))
-        })?;
+
+    fn read(&mut self, number: u32, block: &mut [u64]) -> Result<()> {
+        Self::read(self, u64::from(number) * block.len() as u64, block)
     }
-    let mut all = Overlap { a: 0, b: 0, shared: 0 };
-    // How often a shingle is in each of the texts: of a set, once.
-    let mut add = |[a, b]: [usize; 2]| {
-        let [a, b] = if config.bag() { [a, b] } else { [a.min(1), b.min(1)] };
-        (all.a, all.b, all.shared) = (all.a + a, all.b + b, all.shared + a.min(b));
-    };
-    let (mut shingle, mut counts) = (0, [0; 2]);
-    sorter.finish(|Entry { key, tid }| {
-        if key != shingle {
-            add(take(&mut counts));
-            shingle = key;
-        }
-        counts[tid as usize] += 1;
-        Ok(())
-    })?;
-    add(counts);
-    Ok(all)
 }
 
 /// The overlap of two arrays as sets, by the default order of the element type.

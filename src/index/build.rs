@@ -8,7 +8,9 @@ use std::ffi::c_char;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 
 use crate::document::kind::Kind;
+use crate::index::layout::Entry;
 use crate::index::minlsh_index::MinlshIndex;
+use crate::index::sort::Sorter;
 use crate::index::table_scan::IndexedRows;
 use crate::index::tree_writer::TreeWriter;
 use crate::index::{nbtree, own_rows, page_file, stored_options};
@@ -18,7 +20,6 @@ use crate::pg::names::quoted;
 use crate::pg::progress::{self, Phase, Tuples};
 use crate::pg::worker_threads::for_build;
 use crate::prelude::*;
-use crate::sort::{Entry, Sorter};
 
 /// `ambuild`
 #[pg_guard]

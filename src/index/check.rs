@@ -12,10 +12,11 @@ use std::ops::ControlFlow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 
 use crate::index::descent;
-use crate::index::layout::u64_to_tid;
+use crate::index::layout::{Entry, u64_to_tid};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{NO_BLOCK, Opaque};
 use crate::index::pages::LockedPage;
+use crate::index::sort::Sorter;
 use crate::index::stored_options::{self, OPTIONS_BLOCK};
 use crate::index::table_scan::{IndexedRows, Share};
 use crate::memory::BuildShares;
@@ -25,7 +26,6 @@ use crate::pg::relation::partition_ancestors;
 use crate::pg::rights::no_such_relation;
 use crate::pg::worker_threads::for_build;
 use crate::prelude::*;
-use crate::sort::{Entry, Sorter};
 
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.
 pub type CheckReport<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;

@@ -15,13 +15,12 @@ use std::ops::{ControlFlow, Range};
 
 use pgrx::pg_sys::BlockNumber;
 
-use crate::index::layout::Layout;
+use crate::index::layout::{Entry, Layout};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, NO_BLOCK, Opaque};
 use crate::index::pages::{Page, Pivot, downlink, entries, first_item};
 use crate::pg::rights::no_such_relation;
 use crate::prelude::*;
-use crate::sort::Entry;
 
 /// Receives the rows of some entries, as block << 16 | offset, and says whether more are wanted.
 pub type VisitRows<'a> = dyn FnMut(&[u64]) -> Result<ControlFlow<()>> + 'a;

@@ -7,7 +7,6 @@
 //! columns an entry takes 16 bytes; the hash has no bits left for a third, which is stored as 0.
 
 use crate::prelude::*;
-use crate::sort::Entry;
 
 /// The number of the support function that hashes values of a scope column. Only operator classes
 /// for scope columns have it; 6 is the B-tree's own from PostgreSQL 18.
@@ -17,6 +16,15 @@ const DOCUMENT_BITS: u32 = 48;
 const SCOPE_BITS: u32 = 8;
 /// The offset of the attributes in an index tuple.
 const HEADER: usize = size_of::<pg_sys::IndexTupleData>();
+
+/// One entry of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// The hash of the scope columns and a band, its lowest bits cut off (see [`Layout::mask`]).
+    pub key: u64,
+    /// The row: block and offset, as [`tid_to_u64`] has them.
+    pub tid: u64,
+}
 
 /// The attributes that hold the slices of a key.
 #[derive(Clone, Debug)]

@@ -21,6 +21,7 @@ mod page_file;
 pub mod pages;
 pub mod reloptions;
 mod scan;
+pub mod sort;
 pub mod stored_options;
 pub mod table_scan;
 mod tree_writer;

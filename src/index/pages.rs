@@ -6,10 +6,9 @@ use std::ops::Deref;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{BlockNumber, Buffer};
 
-use crate::index::layout::{Layout, read_tid};
+use crate::index::layout::{Entry, Layout, read_tid};
 use crate::index::nbtree::{self, HIGH_KEY, NO_BLOCK, Opaque};
 use crate::prelude::*;
-use crate::sort::Entry;
 
 pub const PAGE: usize = pg_sys::BLCKSZ as usize;
 pub const PAGE_HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);

@@ -9,14 +9,13 @@ use sketch::{ElementHash, ScopeHash, Sketcher};
 
 use crate::document::to_bands::Saturated;
 use crate::index::keys::{IndexRow, NO_BAND, buckets};
-use crate::index::layout::tid_to_u64;
+use crate::index::layout::{Entry, tid_to_u64};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::options::IndexOptions;
 use crate::pg::list;
 use crate::pg::memory::in_transaction;
 use crate::pg::worker_threads::{for_build, setting};
 use crate::prelude::*;
-use crate::sort::Entry;
 
 /// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.
 const BATCH: usize = 128 << 10;

@@ -11,15 +11,15 @@ use pgrx::pg_sys::BlockNumber;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use sketch::Error;
 
-use crate::index::layout::{self, Layout};
+use crate::index::layout::{self, Entry, Layout};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, HIGH_KEY, LEAF, META_BLOCK, NO_BLOCK, Opaque, ROOT};
 use crate::index::page_file::{BATCH, BufferedPage, FilePage, NewPage, PageFile, ROOM};
 use crate::index::pages::{LINE_POINTER, TUPLE_HEADER};
 use crate::index::reloptions;
+use crate::index::sort::EntryTaker;
 use crate::pg::memory::in_transaction;
 use crate::prelude::*;
-use crate::sort::{Entry, EntryTaker};
 
 /// Inner pages are filled to that many bytes, as nbtree fills them (`BTREE_NONLEAF_FILLFACTOR`).
 const INNER_ROOM: usize = ROOM * 70 / 100;

@@ -53,7 +53,8 @@ mod text;
 pub use config::Config;
 pub use error::{Error, Result, counted};
 pub use exact::{
-    Comparison, ExactSample, FoundIn, Overlap, PreparedSet, ShingleSet, ratio_interval, word_diff,
+    Blocks, Comparison, ExactSample, FoundIn, Overlap, PreparedSet, ShingleSet, overlap_of_texts,
+    ratio_interval, word_diff,
 };
 pub use hash::{Element, ElementHash, Keyed, SortParts, hash128, sort_by, sort_by_key};
 pub use limits::{
@@ -65,8 +66,7 @@ pub use packed::{MOST_PACKED_BYTES, Packable, pack, unpack};
 pub use scheme::Scheme;
 pub use self_test::{Answer, self_test};
 pub use shingle::{
-    VisitShingle, each_shingle_hash, for_each_shingle, has_shingles, normalize_text, saturated,
-    shingle_hashes, tokens,
+    VisitShingle, for_each_shingle, has_shingles, normalize_text, saturated, shingle_hashes, tokens,
 };
 pub use signature::{
     Banding, Cardinality, Lean, LeanByteOrder, LinearFunctions, ScopeHash, Sketcher, SlotBits,

@@ -12,8 +12,9 @@ use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, TextPairs, Texts};
 use crate::corpus::passages::windows::{self, WindowPlace};
 use crate::corpus::reading::keys::Members;
+use crate::index::layout::Entry;
+use crate::index::sort::Sorter;
 use crate::prelude::*;
-use crate::sort::{Entry, Sorter};
 
 sql_function!(minlsh_passages_between, passages_between);
 

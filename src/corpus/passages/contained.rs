@@ -15,9 +15,10 @@ use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{TextForm, TextPairs, Texts};
 use crate::corpus::reading::keys::Members;
 use crate::corpus::reading::progress::JobPhase;
+use crate::index::layout::Entry;
+use crate::index::sort::Sorter;
 use crate::prelude::*;
 use crate::settings::bucket_limit;
-use crate::sort::{Entry, Sorter};
 
 sql_function!(minlsh_contained_documents, contained_documents);
 

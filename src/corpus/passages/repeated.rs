@@ -4,8 +4,9 @@ use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, Texts};
 use crate::corpus::passages::windows::{self, WindowPlace};
 use crate::corpus::reading::progress::{Counter, JobPhase};
+use crate::index::layout::Entry;
+use crate::index::sort::Sorter;
 use crate::prelude::*;
-use crate::sort::{Entry, Sorter};
 
 sql_function!(minlsh_repeated_passages, repeated_passages);
 

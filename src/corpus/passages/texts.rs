@@ -20,11 +20,12 @@ use crate::corpus::source::Source;
 use crate::corpus::source::columns::common;
 use crate::corpus::source::rows::RowFilter;
 use crate::document::kind::Kind;
+use crate::index::layout::Entry;
+use crate::index::sort::Sorter;
 use crate::memory::JobShares;
 use crate::pg::temp_file::Spool;
 use crate::pg::worker_threads::setting;
 use crate::prelude::*;
-use crate::sort::{Entry, Sorter};
 
 /// Bytes of texts in a batch.
 const BATCH: usize = 128 << 10;

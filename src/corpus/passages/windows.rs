@@ -8,8 +8,9 @@ use sketch::pipeline::{GivenText, PassageCut, Test, TextBatch, TextWindow, Windo
 use crate::corpus::passages::texts::{Frequent, MadeFinder, Texts, Visit};
 use crate::corpus::reading::keys::Members;
 use crate::corpus::reading::progress::JobPhase;
+use crate::index::layout::Entry;
+use crate::index::sort::Sorter;
 use crate::prelude::*;
-use crate::sort::{Entry, Sorter};
 
 /// Bytes that a window takes for each byte of a text: all may be wanted.
 pub const WEIGHT: usize = 1 + size_of::<TextWindow>();

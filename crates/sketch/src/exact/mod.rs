@@ -4,6 +4,7 @@
 mod comparison;
 mod numbered_sets;
 mod overlap;
+mod parted_overlap;
 mod prepared_set;
 mod sample;
 mod set_outline;
@@ -13,6 +14,7 @@ mod word_diff;
 pub use comparison::Comparison;
 pub use numbered_sets::NumberedSets;
 pub use overlap::Overlap;
+pub use parted_overlap::{Blocks, overlap_of_texts};
 pub use prepared_set::PreparedSet;
 pub use sample::{ExactSample, ratio_interval};
 pub use set_outline::SetOutline;

@@ -9,7 +9,7 @@ use crate::hash::{ElementHash, mix::GOLDEN, xxh3};
 use crate::simd::{CLASSES_BLOCK as BLOCK, Level};
 use crate::text::chars::{ascii_prefix, is_blank, leads};
 use crate::text::{Unit, words};
-use crate::{Check, Config, Error, MAX_SHINGLE_SIZE, Result, memory};
+use crate::{Check, Config, MAX_SHINGLE_SIZE, Result, memory};
 
 /// Appends the hash of each shingle of a normalised text to `out`.
 pub(crate) fn append_hashes(
@@ -22,24 +22,13 @@ pub(crate) fn append_hashes(
     if text.len() <= CHUNK {
         return append_chunk(config, level, text, out, check);
     }
-    each_chunk(config, level, text, check, &mut |chunk| memory::extend(out, chunk))
-}
-
-/// Calls `take` with the hashes of the shingles of a normalised text, a chunk at a time, up to the first error.
-pub(crate) fn each_chunk<E: From<Error>>(
-    config: &Config,
-    level: Level,
-    text: &str,
-    check: Check,
-    take: &mut dyn FnMut(&[u64]) -> Result<(), E>,
-) -> Result<(), E> {
     let mut outcome = Ok(());
-    let mut take = |chunk: &mut [u64], _: Check| {
-        outcome = take(chunk);
+    let mut append = |chunk: &mut [u64], _: Check| {
+        outcome = memory::extend(out, chunk);
         if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let mut buffer = memory::filled(0, CHUNK)?;
-    text_hashes(config, level, text, &mut buffer, check, &mut take)?;
+    text_hashes(config, level, text, &mut buffer, check, &mut append)?;
     outcome
 }
 

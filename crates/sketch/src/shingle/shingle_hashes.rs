@@ -2,13 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use super::as_hashes::{append_hashes, each_chunk, text_hashes};
+use super::as_hashes::{append_hashes, text_hashes};
 use super::as_texts::normalize_text;
+use super::hash_buffer::{CHUNK, Sink};
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by_key;
 use crate::scheme::Scheme;
 use crate::simd::Level;
-use crate::{Check, Config, Error, Result};
+use crate::{Check, Config, Result, memory};
 
 /// Appends the hash of each shingle of `text` to `out`, in order and with repeats; the seed of `config` plays no part.
 ///
@@ -29,17 +30,11 @@ pub fn shingle_hashes(config: &Config, text: &str, out: &mut Vec<u64>, check: Ch
     append(config, Level::best(), &text, out, check)
 }
 
-/// Calls `take` with the hash of each shingle of a text, some at a time, with repeats, also of a bag: those of a
-/// [`ShingleSet`](crate::ShingleSet). It stops at the first error.
-pub fn each_shingle_hash<E: From<Error>>(
-    config: &Config,
-    text: &str,
-    check: Check,
-    take: &mut dyn FnMut(&[u64]) -> Result<(), E>,
-) -> Result<(), E> {
-    let config = config.with_scheme(Scheme::Fss);
-    let text = normalize_text(&config, text, check)?;
-    each_chunk(&config, Level::best(), &text, check, take)
+/// Calls `take` with the hash of each shingle of a text, some at a time, with repeats, also of a bag.
+pub(crate) fn each_hash(config: &Config, text: &str, check: Check, take: Sink) -> Result<()> {
+    let text = normalize_text(config, text, check)?;
+    let mut buffer = memory::filled(0, CHUNK)?;
+    text_hashes(config, Level::best(), &text, &mut buffer, check, take)
 }
 
 /// True if a text has any shingle, which is seen at the first few of them.

@@ -7,7 +7,8 @@ use std::ops::Range;
 use proptest::prelude::*;
 use sketch::corpus::{NumberedSets, SetOutline};
 use sketch::{
-    Config, Error, ExactSample, Overlap, PreparedSet, ShingleSet, each_shingle_hash, ratio_interval,
+    Blocks, Config, Error, ExactSample, Overlap, PreparedSet, ShingleSet, overlap_of_texts,
+    ratio_interval,
 };
 
 use crate::common::mix64;
@@ -103,6 +104,22 @@ fn a_comparison_of_large_sets_can_be_interrupted() {
     assert_eq!(overlap, Overlap { a: 2_000_000, b: 2_000_000, shared: 1_500_000 });
 }
 
+/// Blocks in memory.
+#[derive(Default)]
+struct Kept(Vec<Vec<u64>>);
+
+impl Blocks<Error> for Kept {
+    fn append(&mut self, block: &[u64]) -> Result<(), Error> {
+        self.0.push(block.to_vec());
+        Ok(())
+    }
+
+    fn read(&mut self, number: u32, block: &mut [u64]) -> Result<(), Error> {
+        block.copy_from_slice(&self.0[number as usize]);
+        Ok(())
+    }
+}
+
 fn texts() -> impl Strategy<Value = String> {
     prop_oneof!["[ab ]{0,40}", "[a-c]{0,12}", "([A-Ca-cé ]{1,6}[ .\n]){0,60}", "\\PC{0,20}"]
 }
@@ -138,20 +155,18 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn hashes_by_the_chunk_are_those_of_the_set(
-        text in "[a-z ]{1,400}", times in 1_usize..200,
+    fn parts_have_the_overlap_of_the_whole(
+        (a, b) in ("[a-f ]{1,40}", "[a-z ]{1,400}"),
+        (times_a, times_b) in (1_usize..2000, 1_usize..50),
         unit in prop::sample::select(vec!["char", "word"]),
-        scheme in prop::sample::select(vec!["fss", "datasketch_legacy"]), size in 1_i64..6,
+        bag: bool, size in 1_i64..6, limit in prop::sample::select(vec![1_usize << 10, 1 << 16]),
     ) {
-        let config = Config::new(scheme, 16, unit, size, 1).unwrap();
-        let (text, mut hashes) = (text.repeat(times), Vec::new());
-        let mut take = |some: &[u64]| {
-            hashes.extend_from_slice(some);
-            Ok::<_, Error>(())
+        let config = Config::new("fss", 16, unit, size, 1).unwrap().with_bag(bag);
+        let (a, b) = (a.repeat(times_a), b.repeat(times_b) + &a);
+        let of = |limit| {
+            overlap_of_texts(&config, [&a, &b], limit, &mut Kept::default(), &mut || ()).unwrap()
         };
-        each_shingle_hash(&config.clone().with_bag(true), &text, &mut || (), &mut take).unwrap();
-        let set = ShingleSet::from_text(&config, &text, &mut || ()).unwrap();
-        prop_assert_eq!(sorted(&hashes), set);
+        prop_assert_eq!(of(limit), of(usize::MAX));
     }
 }
 

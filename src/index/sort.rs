@@ -16,6 +16,7 @@ use sketch::pipeline::{Compute, Crew, Next};
 use sketch::{Error, Keyed, MOST_PACKED_BYTES, Packable, SortParts, pack, sort_by_key, unpack};
 
 use crate::error::out_of_memory;
+use crate::index::layout::Entry;
 use crate::pg::temp_file::TempFile;
 use crate::pg::worker_threads::setting;
 use crate::prelude::*;
@@ -26,16 +27,6 @@ const PART: usize = 16 << 10;
 const CHUNK: usize = 64 << 10;
 /// Bytes read of a run at a time: not more, nor less.
 const RUN_BUFFER: std::ops::RangeInclusive<usize> = 8 << 10..=128 << 10;
-
-/// One entry of an index, or another hash and what it belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
-    /// The hash of the scope columns and a band, its lowest bits cut off (see
-    /// [`Layout::mask`](crate::index::layout::Layout::mask)).
-    pub key: u64,
-    /// The row: block and offset, as [`tid_to_u64`](crate::index::layout::tid_to_u64) has them.
-    pub tid: u64,
-}
 
 /// Takes entries in any order.
 pub struct Sorter {

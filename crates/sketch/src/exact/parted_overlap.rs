@@ -1,0 +1,173 @@
+//! The overlap of two texts that have more shingles than memory holds.
+
+use std::ops::ControlFlow;
+
+use ahash::AHashMap;
+
+use super::overlap::Overlap;
+use super::shingle_set::ShingleSet;
+use crate::scheme::Scheme;
+use crate::shingle::each_hash;
+use crate::{Check, Config, Error, Result, memory};
+
+/// Hashes that are put aside at a time.
+const BLOCK: usize = 512;
+
+/// Bytes of a hash while it is counted, at most; a table has room for twice as many as it has.
+const COUNTED: usize = 64;
+
+/// A place for blocks of hashes that memory does not hold.
+pub trait Blocks<E> {
+    /// Appends a block; all are of the same size.
+    fn append(&mut self, block: &[u64]) -> Result<(), E>;
+
+    /// Reads a block, by its number.
+    fn read(&mut self, number: u32, block: &mut [u64]) -> Result<(), E>;
+}
+
+/// Counts the shingles of two texts, and those they share; for bags their elements. Hashes take about `limit` bytes of
+/// memory. If there are more, they are put aside by their upper bits, and each part is counted by itself.
+pub fn overlap_of_texts<E: From<Error>>(
+    config: &Config,
+    texts: [&str; 2],
+    limit: usize,
+    blocks: &mut dyn Blocks<E>,
+    check: Check,
+) -> Result<Overlap, E> {
+    // No text has more shingles than bytes.
+    let most = texts.iter().map(|text| text.len()).sum::<usize>();
+    if most * size_of::<u64>() <= limit {
+        let [a, b] = texts;
+        let a = ShingleSet::from_text(config, a, check)?;
+        let b = ShingleSet::from_text(config, b, check)?;
+        return Ok(a.overlap(&b, check));
+    }
+    let wanted = (most * COUNTED).div_ceil(limit).next_power_of_two();
+    let bits = wanted.ilog2().clamp(1, 12);
+    let mut parts = [HashParts::new(bits)?, HashParts::new(bits)?];
+    let mut count = 0;
+    for (text, parts) in texts.into_iter().zip(&mut parts) {
+        let config = config.with_scheme(Scheme::Fss);
+        let mut outcome = Ok(());
+        let mut take = |hashes: &mut [u64], _: Check| {
+            outcome = parts.take(hashes, config.bag(), &mut count, blocks);
+            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        each_hash(&config, text, check, &mut take)?;
+        outcome?;
+    }
+    let mut all = Overlap { a: 0, b: 0, shared: 0 };
+    let (mut counts, mut block) = (Counts::default(), memory::filled(0, BLOCK)?);
+    for part in 0..1 << bits {
+        counts.0.clear();
+        for (text, parts) in parts.iter().enumerate() {
+            parts.each(part, &mut block, blocks, &mut |hashes| {
+                check();
+                counts.add(text, hashes)
+            })?;
+        }
+        counts.sum(config.bag(), &mut all);
+    }
+    Ok(all)
+}
+
+/// The number of times that each hash is in each of the two texts.
+#[derive(Default)]
+struct Counts(AHashMap<u64, [u32; 2]>);
+
+impl Counts {
+    fn add(&mut self, text: usize, hashes: &[u64]) -> Result<()> {
+        self.0.try_reserve(hashes.len()).map_err(|_| memory::refused::<u64>(BLOCK))?;
+        for &hash in hashes {
+            self.0.entry(hash).or_insert([0; 2])[text] += 1;
+        }
+        Ok(())
+    }
+
+    fn sum(&self, is_bag: bool, all: &mut Overlap) {
+        for &[a, b] in self.0.values() {
+            let counted = |count: u32| if is_bag { count } else { count.min(1) } as usize;
+            let (a, b) = (counted(a), counted(b));
+            (all.a, all.b, all.shared) = (all.a + a, all.b + b, all.shared + a.min(b));
+        }
+    }
+}
+
+/// The hashes of a text by their upper bits.
+struct HashParts {
+    bits: u32,
+    parts: Vec<HashPart>,
+}
+
+struct HashPart {
+    /// The hashes that are not put aside yet.
+    open: Vec<u64>,
+    /// The numbers of the blocks of the others.
+    aside: Vec<u32>,
+}
+
+impl HashParts {
+    fn new(bits: u32) -> Result<Self> {
+        let mut parts = memory::with_capacity(1 << bits)?;
+        for _ in 0..1 << bits {
+            parts.push(HashPart { open: memory::with_capacity(BLOCK)?, aside: Vec::new() });
+        }
+        Ok(Self { bits, parts })
+    }
+
+    /// Takes hashes; `count` is the number of blocks.
+    fn take<E: From<Error>>(
+        &mut self,
+        mut hashes: &[u64],
+        is_bag: bool,
+        count: &mut u32,
+        blocks: &mut dyn Blocks<E>,
+    ) -> Result<(), E> {
+        while let Some(full) = self.fill(&mut hashes, is_bag) {
+            let HashPart { open, aside } = &mut self.parts[full];
+            blocks.append(open)?;
+            memory::push(aside, *count)?;
+            *count += 1;
+            open.clear();
+        }
+        Ok(())
+    }
+
+    /// Takes hashes until a part has a block of them, which is to be put aside; the number of that part.
+    fn fill(&mut self, hashes: &mut &[u64], is_bag: bool) -> Option<usize> {
+        while let Some((&hash, rest)) = hashes.split_first() {
+            *hashes = rest;
+            let part = (hash >> (64 - self.bits)) as usize;
+            let open = &mut self.parts[part].open;
+            open.push(hash);
+            if open.len() < BLOCK {
+                continue;
+            }
+            if !is_bag {
+                // What is repeated all over a text must not fill the part that it is in.
+                open.sort_unstable();
+                open.dedup();
+            }
+            if open.len() > BLOCK / 2 {
+                open.resize(BLOCK, open[0]);
+                return Some(part);
+            }
+        }
+        None
+    }
+
+    fn each<E: From<Error>>(
+        &self,
+        part: usize,
+        block: &mut [u64],
+        blocks: &mut dyn Blocks<E>,
+        visit: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<(), E> {
+        let HashPart { open, aside } = &self.parts[part];
+        for &number in aside {
+            blocks.read(number, block)?;
+            visit(block)?;
+        }
+        Ok(visit(open)?)
+    }
+}
