@@ -68,17 +68,25 @@ impl TrackedCorpus<'_> {
     }
 
     /// Compares the members of clusters, as they have just been written, with the member of the least key. Calls
-    /// `visit` with some of the clusters at a time, and the lowest similarity of each, as parameters of a statement.
+    /// `visit` with some of the clusters at a time, and the lowest similarity of each, as parameters of a statement. Of
+    /// equal texts one is compared.
     pub fn each_least_similar(
         &self,
         clusters: &[ClusterId],
         mut visit: impl FnMut(&[Parameter; 2]) -> Result<()>,
     ) -> Result<()> {
         let mut memory = Memory::scratch(c"minlsh clusters of a statement");
+        let session = Session::open();
+        let mut question = None;
         for some in clusters.chunks(AT_A_TIME) {
+            let (keys, cluster_of) = memory.run_and_reset(|| self.distinct_members(some))?;
+            let mut least = HashMap::default();
+            if keys.len() > 0 {
+                let asked = question.take().map_or_else(|| self.question(&session), Ok)?;
+                least = self.least_similar(question.insert(asked), &keys, &cluster_of)?;
+            }
             memory.run_and_reset(|| {
                 let clusters = Parameter::int8s(some.iter().copied().map(Some));
-                let least = self.least_similar(clusters)?;
                 let of = |cluster| Some(float8_datum(least.get(cluster).copied().unwrap_or(1.0)));
                 // SAFETY: numbers that were just made datums of that type.
                 let least = unsafe { Parameter::array(some.iter().map(of), pg_sys::FLOAT8OID) };
@@ -88,36 +96,41 @@ impl TrackedCorpus<'_> {
         Ok(())
     }
 
-    /// The lowest similarities of those clusters that have different texts. Of equal ones one is compared.
-    fn least_similar(&self, clusters: Parameter) -> Result<HashMap<ClusterId, f64, RandomState>> {
-        let (key, mut least) = (&self.tables.key, HashMap::default());
+    /// The members of those clusters that have different texts, one of each text, and the cluster of each.
+    fn distinct_members(&self, clusters: &[ClusterId]) -> Result<(DocumentKeys, Vec<ClusterId>)> {
+        let key = &self.tables.key;
         let mut keys = DocumentKeys::new(key.base_type, key.collation())?;
         let mut cluster_of = Vec::new();
-        {
-            let _as_written = ActiveSnapshot::of_transaction();
-            self.tables.each(
-                "SELECT cluster_id, doc_id
-                 FROM (SELECT cluster_id, doc_id, count(*) OVER (PARTITION BY cluster_id) AS texts
-                     FROM (SELECT DISTINCT ON (cluster_id, fingerprint) cluster_id, doc_id FROM {members}
-                         WHERE cluster_id = ANY ($1) ORDER BY cluster_id, fingerprint, doc_id) AS d) AS t
-                 WHERE texts > 1",
-                &[clusters],
-                |row| {
-                    let stored = (row.int8(1)?, row.typed(2, key.base_type)?);
-                    if let (Some(cluster), Some(key)) = stored {
-                        // SAFETY: `keys` was made for keys of the type that `typed` has found.
-                        unsafe { keys.push(key)? };
-                        memory::push(&mut cluster_of, cluster)?;
-                    }
-                    Ok(Continue::Yes)
-                },
-            )?;
-        }
-        if keys.len() == 0 {
-            return Ok(least);
-        }
-        let session = Session::open();
-        let mut work = self.question(&session)?.of_keys(key, &keys)?;
+        let _as_written = ActiveSnapshot::of_transaction();
+        self.tables.each(
+            "SELECT cluster_id, doc_id
+             FROM (SELECT cluster_id, doc_id, count(*) OVER (PARTITION BY cluster_id) AS texts
+                 FROM (SELECT DISTINCT ON (cluster_id, fingerprint) cluster_id, doc_id FROM {members}
+                     WHERE cluster_id = ANY ($1) ORDER BY cluster_id, fingerprint, doc_id) AS d) AS t
+             WHERE texts > 1",
+            &[Parameter::int8s(clusters.iter().copied().map(Some))],
+            |row| {
+                let stored = (row.int8(1)?, row.typed(2, key.base_type)?);
+                if let (Some(cluster), Some(key)) = stored {
+                    // SAFETY: `keys` was made for keys of the type that `typed` has found.
+                    unsafe { keys.push(key)? };
+                    memory::push(&mut cluster_of, cluster)?;
+                }
+                Ok(Continue::Yes)
+            },
+        )?;
+        Ok((keys, cluster_of))
+    }
+
+    /// The lowest similarity of each cluster of which `keys` has members, and `cluster_of` the cluster of each.
+    fn least_similar(
+        &self,
+        question: &Question,
+        keys: &DocumentKeys,
+        cluster_of: &[ClusterId],
+    ) -> Result<HashMap<ClusterId, f64, RandomState>> {
+        let mut least = HashMap::default();
+        let mut work = question.of_keys(&self.tables.key, keys)?;
         // The cluster of each document of the job, and its rank in the order of keys.
         let sorted = keys.sorted();
         let mut ranks = memory::filled(0, keys.len())?;
