@@ -98,24 +98,26 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
         return Ok(true);
     }
     let Difference { mut places, ids, .. } = refresh.full()?;
-    Events::of(&mut places, &ids, &tables.key)?.each(&mut |event| {
-        let LoggedEvent { event, cluster, key, .. } = event;
+    let mut events = Events::of(&mut places, &ids, &tables.key)?;
+    events.each(&mut |LoggedEvent { event, key, .. }| {
+        let Some(event) = event else { return Ok(()) };
+        let cluster = event.cluster();
         match event {
-            Some(ClusterEvent::Leave { .. }) => report(
+            ClusterEvent::Leave { .. } => report(
                 key,
                 &format!(
                     "in cluster {cluster}, but has no near-duplicate or \
                  no longer exists"
                 ),
             ),
-            Some(ClusterEvent::Join { .. }) => report(key, "missing from its cluster"),
-            Some(ClusterEvent::Move { .. }) => {
-                report(key, &format!("in another cluster than {cluster}"));
-            }
-            Some(ClusterEvent::Merge { other, .. }) => {
+            ClusterEvent::Join { .. } => report(key, "missing from its cluster"),
+            ClusterEvent::Move { .. } => report(key, &format!("in another cluster than {cluster}")),
+            ClusterEvent::Merge { other, .. } => {
                 report(None, &format!("clusters {cluster} and {other} belong together"));
             }
-            _ => {}
+            ClusterEvent::Create { .. }
+            | ClusterEvent::Split { .. }
+            | ClusterEvent::Dissolve { .. } => {}
         }
         Ok(())
     })?;

@@ -1,6 +1,6 @@
 //! The events of an update, in the order of the log. Before them come the fingerprints of members that have changed.
 
-use sketch::clusters::{Assigned, ClusterEvent, ClusterId};
+use sketch::clusters::{ClusterEvent, ClusterId, ClusterIds};
 
 use crate::clusters::corpus::Fingerprint;
 use crate::clusters::places::{ClusterPlaces, UpdatePlace, print_of};
@@ -23,15 +23,6 @@ pub struct LoggedEvent {
 /// The step of changes of fingerprints, before those of events.
 const BEFORE_ALL: i64 = -1;
 
-/// The name of the change of a fingerprint.
-pub const PRINT: &str = "print";
-
-impl LoggedEvent {
-    pub fn name(&self) -> &'static str {
-        self.event.map_or(PRINT, ClusterEvent::name)
-    }
-}
-
 /// Events. PostgreSQL sorts them, so that memory holds as many as it may.
 pub struct Events {
     /// The place of each in the log, as [`ClusterEvent::place`] has it, then its size, and its document's key and
@@ -42,7 +33,7 @@ pub struct Events {
 
 impl Events {
     /// All that the ids do to the documents, whose keys are such, and to clusters.
-    pub fn of(places: &mut ClusterPlaces, ids: &Assigned, key: &Key) -> Result<Self> {
+    pub fn of(places: &mut ClusterPlaces, ids: &ClusterIds, key: &Key) -> Result<Self> {
         let key = (key.base_type, key.collation());
         let rows = SortedRows::new(&[INT8, INT8, INT8, INT8, INT8, key, UUID], 4, of_sort())?;
         let mut events = Self { rows, key: key.0 };

@@ -528,16 +528,9 @@ impl Seeded<'_> {
         }
         for (at, &(stored, number)) in (0..).zip(&rest.stored) {
             check_interrupts();
-            let print = stored.1.or(prints[number as usize]);
+            let now = Some((joined.find(number), stored.1.or(prints[number as usize])));
             // SAFETY: `rest` and `places` were both made for the type of the tracked key.
-            unsafe {
-                places.push(
-                    rest.keys.datum(at),
-                    Mention::Named,
-                    Some(stored),
-                    Some((joined.find(number), print)),
-                )?;
-            }
+            unsafe { places.push(rest.keys.datum(at), Mention::Named, Some(stored), now)? };
         }
         for (at, tag) in (0..).zip(&job.tags) {
             if let (Tag::Alone, Some(print)) = (tag, prints[at as usize]) {

@@ -1,9 +1,9 @@
 //! The difference between the old state and the new one, written with its log.
 
-use sketch::clusters::{Assigned, ClusterId};
+use sketch::clusters::{ClusterEvent, ClusterId, ClusterIds};
 
 use crate::clusters::corpus::TrackedCorpus;
-use crate::clusters::events::{Events, LoggedEvent, PRINT};
+use crate::clusters::events::{Events, LoggedEvent};
 use crate::clusters::places::ClusterPlaces;
 use crate::clusters::tables::{AT_A_TIME, RefreshState, Tables};
 use crate::pg::snapshot::ActiveSnapshot;
@@ -14,7 +14,7 @@ use crate::prelude::*;
 pub struct Difference {
     pub places: ClusterPlaces,
     /// The ids of their clusters.
-    pub ids: Assigned,
+    pub ids: ClusterIds,
     /// The cost of looking at all documents, if they were looked at.
     pub whole: Option<f64>,
 }
@@ -63,7 +63,7 @@ pub fn write(
     let (old, new) = changed.split_at(changed.partition_point(|cluster| *cluster < new_from));
     list(old)?;
     state.clusters += list(new)?;
-    state.clusters -= each_part(&ids.ended()?, |some| {
+    state.clusters -= each_part(&ids.ended, |some| {
         let ended = [int8s(some, |cluster| *cluster)];
         tables.write("DELETE FROM {list} WHERE cluster_id = ANY ($1)", &ended)
     })?;
@@ -139,37 +139,37 @@ fn members(
 /// Writes the members as some events say, which are in the order of the log: documents leave and move before clusters
 /// merge and others join.
 fn apply(tables: &Tables, events: &[LoggedEvent], counts: &mut WrittenCounts) -> Result<()> {
-    let write = |name: &str, sql: &'static str, values: &[ColumnOf]| {
-        let of = memory::collect(events.iter().filter(|event| event.name() == name))?;
+    let write = |kind: fn(Option<ClusterEvent>) -> bool, sql: &'static str, values: &[ColumnOf]| {
+        let of = memory::collect(events.iter().filter(|event| kind(event.event)))?;
         let values: Vec<Parameter> = values.iter().map(|column| column(tables, &of)).collect();
         if of.is_empty() { Ok(0) } else { tables.write(sql, &values).map(|rows| rows as i64) }
     };
     write(
-        PRINT,
+        |event| event.is_none(),
         "UPDATE {members} AS m SET fingerprint = n.fingerprint
          FROM unnest($1, $2) AS n (doc_id, fingerprint) WHERE m.doc_id {=} n.doc_id",
         &[keys, prints],
     )?;
     counts.removed += write(
-        "leave",
+        |event| matches!(event, Some(ClusterEvent::Leave { .. })),
         "DELETE FROM {members} AS m USING unnest($1) AS n (doc_id) WHERE m.doc_id {=} n.doc_id",
         &[keys],
     )?;
     counts.moved += write(
-        "move",
+        |event| matches!(event, Some(ClusterEvent::Move { .. })),
         "UPDATE {members} AS m SET cluster_id = n.cluster_id
          FROM unnest($1, $2) AS n (doc_id, cluster_id) WHERE m.doc_id {=} n.doc_id",
         &[keys, clusters],
     )?;
     counts.moved += write(
-        "merge",
+        |event| matches!(event, Some(ClusterEvent::Merge { .. })),
         "UPDATE {members} AS m SET cluster_id = n.cluster_id
          FROM unnest($1, $2) AS n (other_id, cluster_id) WHERE m.cluster_id = n.other_id",
         &[others, clusters],
     )?;
     // Somebody may have inserted a row that the transaction's snapshot does not see.
     counts.joined += write(
-        "join",
+        |event| matches!(event, Some(ClusterEvent::Join { .. })),
         "INSERT INTO {members} SELECT * FROM unnest($1, $2, $3) ON CONFLICT (doc_id)
          DO UPDATE SET cluster_id = excluded.cluster_id, fingerprint = excluded.fingerprint",
         &[keys, clusters, prints],
@@ -188,7 +188,7 @@ fn log(
     if of.is_empty() {
         return Ok(0);
     }
-    let names = of.iter().map(|event| Some(text::write(event.name())));
+    let names = of.iter().map(|of| Some(text::write(of.event?.name())));
     // SAFETY: texts that were just made.
     let names = unsafe { Parameter::array(names, pg_sys::TEXTOID) };
     let sizes = Parameter::int8s(of.iter().map(|of| Some(of.event?.size()? as i64)));

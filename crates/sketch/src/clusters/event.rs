@@ -130,7 +130,7 @@ impl ClusterEvent {
         (step, self.cluster(), self.other().unwrap_or(0), self.document())
     }
 
-    /// The event of that [place](Self::place) and [size](Self::size); `None` if there is none.
+    /// Makes an event again from its [place](Self::place) and [size](Self::size); `None` if no event has that place.
     pub fn at(
         (step, cluster, other, document): (u8, ClusterId, ClusterId, Option<u32>),
         size: u64,

@@ -12,7 +12,7 @@
 //! all documents or of those alone that may have changed, the ids are the same, and so is the log.
 //!
 //! ```
-//! use sketch::clusters::{Outcome, RankedDocument, Pieces};
+//! use sketch::clusters::{Outcome, Pieces, RankedDocument};
 //!
 //! // The documents of clusters 7 and 9 are one component now, and so is a new document.
 //! let documents = [Some(7), Some(7), Some(9), None];
@@ -20,7 +20,7 @@
 //! let mut pieces = Pieces::default();
 //! documents.iter().try_for_each(|document| pieces.add(*document))?;
 //! let Outcome::Done(ids) = pieces.assign(10)? else { unreachable!("all are named") };
-//! assert_eq!((ids.changed()?, ids.ended()?, ids.next), (vec![(7, 4)], vec![9], 10));
+//! assert_eq!((ids.changed()?, ids.ended.clone(), ids.next), (vec![(7, 4)], vec![9], 10));
 //! assert_eq!(ids.events()?[0].name(), "merge");
 //! let of_documents = (0..).zip(documents).filter_map(|(rank, document)| ids.event_of(rank, document));
 //! let log: Vec<_> = of_documents.map(|event| (event.name(), event.cluster())).collect();
@@ -29,12 +29,12 @@
 //! ```
 //!
 //! Documents are named by their rank in the order of keys, among those of an update. They come twice, and are not kept:
-//! first [`Pieces`] count them, then each is told what [happens](Assigned::event_of) to it.
+//! first [`Pieces`] count them, then each is told what [happens](ClusterIds::event_of) to it.
 
-mod assigned;
 mod event;
+mod ids;
 mod pieces;
 
-pub use assigned::Assigned;
 pub use event::{Block, ClusterEvent, ClusterId, RankedDocument};
+pub use ids::ClusterIds;
 pub use pieces::{Outcome, Pieces};

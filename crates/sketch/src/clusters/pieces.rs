@@ -1,19 +1,19 @@
 //! The overlap of old clusters and new components, counted document by document.
 
-use super::assigned::{Assigned, Piece};
 use super::event::{Block, ClusterId, RankedDocument};
+use super::ids::{ClusterIds, Piece};
 use crate::{Result, memory};
 
 /// An update, or what it takes to make one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Outcome {
     /// The ids.
-    Done(Assigned),
+    Done(ClusterIds),
     /// Documents of these old clusters' blocks move one by one, or decide by their keys: they must be named.
     Name(Vec<ClusterId>),
 }
 
-/// Counts of how old clusters and new components overlap: some 30 bytes for each cluster, and none for its documents.
+/// Counts of how old clusters and new components overlap: 32 bytes for each overlap, and none for its documents.
 #[derive(Debug, Default)]
 pub struct Pieces {
     pieces: Vec<Piece>,
@@ -74,11 +74,11 @@ impl Pieces {
     /// If memory is refused.
     pub fn assign(mut self, next: ClusterId) -> Result<Outcome> {
         self.bring_together();
-        let assigned = Assigned::new(self.pieces, next)?;
-        let wrong = self.blocks.iter().filter(|block| !assigned.may_stand(block));
+        let ids = ClusterIds::new(self.pieces, next)?;
+        let wrong = self.blocks.iter().filter(|block| !ids.may_stand(block));
         let mut unnamed = memory::collect(wrong.map(|block| block.cluster))?;
         unnamed.sort_unstable();
         unnamed.dedup();
-        Ok(if unnamed.is_empty() { Outcome::Done(assigned) } else { Outcome::Name(unnamed) })
+        Ok(if unnamed.is_empty() { Outcome::Done(ids) } else { Outcome::Name(unnamed) })
     }
 }

@@ -138,8 +138,8 @@ fn update(
     for event in &events {
         assert_eq!(ClusterEvent::at(event.place(), event.size().unwrap_or(0)), Some(*event));
     }
-    let (changed, ended) = (ids.changed().unwrap(), ids.ended().unwrap());
-    Ok(Update { events, changed, ended, next: ids.next })
+    let changed = ids.changed().unwrap();
+    Ok(Update { events, changed, ended: ids.ended, next: ids.next })
 }
 
 fn done(documents: &[RankedDocument], next: ClusterId) -> Update {

@@ -31,16 +31,18 @@ struct Component {
 
 /// The ids of components.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Assigned {
+pub struct ClusterIds {
     /// Ascending by number.
     components: Vec<Component>,
     /// By old cluster, which may be none, and component.
     pieces: Vec<Piece>,
+    /// The old ids that no component has, ascending.
+    pub ended: Vec<ClusterId>,
     /// The next new id.
     pub next: ClusterId,
 }
 
-impl Assigned {
+impl ClusterIds {
     /// Gives each component of `pieces`, which are sorted, its id, new ones from `next` on.
     pub(super) fn new(mut pieces: Vec<Piece>, next: ClusterId) -> Result<Self> {
         let components = components(&pieces)?;
@@ -48,9 +50,10 @@ impl Assigned {
         for piece in &mut pieces {
             piece.component = piece.component.filter(|number| place(*number).is_ok());
         }
-        let mut assigned = Self { components, pieces, next };
-        assigned.inherit()?;
-        Ok(assigned)
+        let mut ids = Self { components, pieces, ended: Vec::new(), next };
+        ids.inherit()?;
+        ids.ended = ids.ended()?;
+        Ok(ids)
     }
 
     fn inherit(&mut self) -> Result<()> {
@@ -148,7 +151,7 @@ impl Assigned {
                 memory::push(&mut events, ClusterEvent::Create { cluster, size })?;
             }
         }
-        for old in self.ended()? {
+        for &old in &self.ended {
             let event = match self.merged_into(old) {
                 Some(&Component { id: cluster, size, .. }) => {
                     ClusterEvent::Merge { cluster, other: old, size }
@@ -161,11 +164,7 @@ impl Assigned {
         Ok(events)
     }
 
-    /// The old ids that no component has, ascending.
-    ///
-    /// # Errors
-    /// If memory is refused.
-    pub fn ended(&self) -> Result<Vec<ClusterId>> {
+    fn ended(&self) -> Result<Vec<ClusterId>> {
         let mut ids = memory::collect(self.components.iter().map(|component| component.id))?;
         ids.sort_unstable();
         let old = self.pieces.iter().map(|piece| piece.old).filter(|old| *old > 0);
