@@ -246,8 +246,7 @@ impl<'a, 'c> Group<'a, 'c> {
                     return Ok(Some(1.0));
                 }
                 let places = [a, b].map(|own| (own as u32, distinct.places[own]));
-                let crew = &mut *self.crew;
-                cache.at_least(&mut self.bytes, places, threshold, &mut || crew.check())
+                cache.at_least(&mut self.bytes, places, threshold, self.crew)
             }
         }
     }
@@ -317,10 +316,7 @@ impl Corpus for Group<'_, '_> {
             }
             Measure::OneByOne(distinct, cache) => {
                 let own = distinct.of_document(document);
-                let crew = &mut *self.crew;
-                cache.set_hash(&mut self.bytes, (own as u32, distinct.places[own]), &mut || {
-                    crew.check()
-                })
+                cache.set_hash(&mut self.bytes, (own as u32, distinct.places[own]), self.crew)
             }
         }
     }

@@ -198,13 +198,14 @@ impl Cache {
         }
     }
 
-    /// The similarity of two documents, given with their places, if it is at least `threshold`.
+    /// The similarity of two documents, given with their places, if it is at least `threshold`. If their sets are too
+    /// large to be kept, a crew makes both at a time.
     pub fn at_least(
         &mut self,
         bytes: &mut Bytes,
         documents: [(u32, u32); 2],
         threshold: f64,
-        check: Check,
+        crew: &mut Crew,
     ) -> Result<Option<f64>, Error> {
         let [(a, _), (b, _)] = documents;
         let pair = [a.min(b), a.max(b)];
@@ -218,11 +219,13 @@ impl Cache {
         }
         // Adding the second one may have removed the first, which is then added again.
         for (document, place) in [documents[0], documents[1], documents[0]] {
-            if !self.sets.has(document) && !self.add(bytes, document, place, check)? {
-                let mut set =
-                    |place| bytes.with(place, |bytes| self.reader.set(&self.config, bytes, check));
-                let [a, b] = [set(documents[0].1)?, set(documents[1].1)?];
-                let similarity = a.jaccard_at_least(&b, 0.0).unwrap_or(0.0);
+            if !self.sets.has(document) && !self.add(bytes, document, place, crew)? {
+                let Self { reader, config, .. } = self;
+                let make = |_, bytes: &[u8], check: Check| reader.set(config, bytes, check);
+                let mut sets = memory::with_capacity(2)?;
+                let mut take = |set| memory::push(&mut sets, set);
+                bytes.each(&documents.map(|(_, place)| place), crew, &make, &mut take)?;
+                let similarity = sets[0].jaccard_at_least(&sets[1], 0.0).unwrap_or(0.0);
                 self.large = Some((pair, similarity));
                 return Ok(of_two(similarity));
             }
@@ -235,16 +238,16 @@ impl Cache {
         &mut self,
         bytes: &mut Bytes,
         (document, place): (u32, u32),
-        check: Check,
+        crew: &mut Crew,
     ) -> Result<u64, Error> {
         if !self.sets.has(document) {
-            self.add(bytes, document, place, check)?;
+            self.add(bytes, document, place, crew)?;
         }
         match self.sets.hash(document) {
             Some(hash) => Ok(hash),
-            None => {
-                bytes.with(place, |bytes| Ok(self.reader.set(&self.config, bytes, check)?.hash()))
-            }
+            None => bytes.with(place, |bytes| {
+                Ok(self.reader.set(&self.config, bytes, &mut || crew.check())?.hash())
+            }),
         }
     }
 
@@ -254,11 +257,11 @@ impl Cache {
         bytes: &mut Bytes,
         document: u32,
         place: u32,
-        check: Check,
+        crew: &mut Crew,
     ) -> Result<bool, Error> {
         let Self { reader, config, hashes, sets, .. } = self;
         hashes.clear();
-        bytes.with(place, |bytes| reader.hashes(config, bytes, hashes, check))?;
+        bytes.with(place, |bytes| reader.hashes(config, bytes, hashes, &mut || crew.check()))?;
         let fits = sets.can_hold(hashes.len());
         if fits {
             sets.add(document, hashes)?;

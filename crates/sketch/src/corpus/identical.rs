@@ -84,14 +84,24 @@ fn by_set<C: Corpus>(
     same.extend(bucket.iter().map(|document| (u64::from(corpus.same_as(*document)), *document)));
     same.sort_unstable();
     // Documents that differ a little have one signature as well: there may be several sets, and each in several texts.
-    if same[0].0 != same[same.len() - 1].0 {
-        for same in same.chunk_by_mut(|a, b| a.0 == b.0) {
-            corpus.check_interrupts()?;
-            let hash = corpus.set_hash(same[0].1)?;
-            same.iter_mut().for_each(|(own, _)| *own = hash);
+    match same.chunk_by(|a, b| a.0 == b.0).count() {
+        1 => {}
+        // One comparison takes half the time of two hashes, and its result may be asked for again.
+        2 => {
+            let (one, other) = (same[0].1, same[same.len() - 1].1);
+            if corpus.similarity(one, other)? == Some(1.0) {
+                same.iter_mut().for_each(|(own, _)| *own = 0);
+            }
         }
-        same.sort_unstable();
+        _ => {
+            for same in same.chunk_by_mut(|a, b| a.0 == b.0) {
+                corpus.check_interrupts()?;
+                let hash = corpus.set_hash(same[0].1)?;
+                same.iter_mut().for_each(|(own, _)| *own = hash);
+            }
+        }
     }
+    same.sort_unstable();
     Ok(())
 }
 
