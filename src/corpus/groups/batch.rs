@@ -10,6 +10,7 @@ use sketch::{Error, Level};
 
 use crate::corpus::reading::band_columns::BandColumns;
 use crate::corpus::reading::scopes::Scope;
+use crate::corpus::source::reader::TakeStored;
 use crate::pg::temp_file::TempFile;
 use crate::prelude::*;
 
@@ -91,9 +92,6 @@ pub struct Particulars<'a> {
     pub origin: Option<u32>,
     pub hashes: &'a [u64],
 }
-
-/// Takes the bytes that are compared of a document, as they are stored.
-pub type TakeStored<'a> = dyn FnMut(StoredBytes) -> Result<()> + 'a;
 
 /// The number of values that [`Files::places`] has of a document.
 const PLACE: usize = 4;

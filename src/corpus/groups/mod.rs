@@ -17,13 +17,13 @@ use sketch::pipeline::{BatchWork, Crew, hands};
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Sketcher};
 
-use crate::corpus::groups::batch::{Batch, Bytes, Held, Particulars, TakeStored, Until};
+use crate::corpus::groups::batch::{Batch, Bytes, Held, Particulars, Until};
 use crate::corpus::groups::group::{Group, GroupTerms, Measure};
 use crate::corpus::groups::sets::{Cache, Distinct, exceed};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
 use crate::corpus::reading::progress::{Counter, JobPhase, Progress, crew};
-use crate::corpus::source::reader::{Criteria, Reader};
+use crate::corpus::source::reader::{Criteria, Reader, TakeStored};
 use crate::corpus::source::row_spool::{Again, SpooledRow};
 use crate::document::kind::Kind;
 use crate::memory::JobShares;

@@ -15,7 +15,9 @@ use sketch::stored::{self, Packing, StoredBytes};
 use sketch::{Config, Error, Scheme};
 
 use crate::corpus::reading::scopes::{Scope, Scopes};
-use crate::corpus::source::reader::{Criteria, Reader, Unread, append_bytes, append_hashes};
+use crate::corpus::source::reader::{
+    Criteria, Reader, TakeStored, Unread, append_bytes, append_hashes,
+};
 use crate::corpus::source::row_spool::{Again, RowSpools};
 use crate::document::kind::Kind;
 use crate::pg::temp_file::Spool;
@@ -53,6 +55,7 @@ struct JudgedText {
     /// The place at which it was put aside, or that of its row, and the number of bytes that are stored there.
     at: u64,
     size: u32,
+    /// The way in which it was put aside.
     packing: Packing,
 }
 
@@ -90,18 +93,19 @@ impl Collecting {
         self.chosen.offer(origin, fingerprint, document).map_err(Into::into)
     }
 
-    /// Finds out what does not count of the documents that are the rows of `rows`, which are read once more. A crew
-    /// counts in `counting` bytes; `memory` bytes may be taken of what is found.
+    /// Finds out what does not count of the documents that are the rows of `rows`, and for which so many bytes each are
+    /// put aside. A crew counts in `counting` bytes; `memory` bytes may be taken of what is found.
     pub fn finish(
         self,
         rows: &mut RowSpools,
+        sizes: &[u32],
         crew: &mut Crew,
         counting: usize,
         memory: usize,
     ) -> Result<Boilerplates> {
         let Self { reader, config, origins, chosen, .. } = self;
         let mut texts = JudgedTexts::new(reader, rows.again(), memory / 2);
-        let judged = texts.judged(chosen, rows)?;
+        let judged = texts.judged(chosen, rows, sizes)?;
         // What is at hand has a table.
         let mut hashes = Spool::new(memory / 4);
         let last = judged.last().map_or(0, |place| place.origin as usize + 1);
@@ -119,11 +123,18 @@ impl Collecting {
         };
         let samples = || judged.chunk_by(|a, b| a.origin == b.origin);
         for sample in samples().filter(is_large) {
-            let mut read = |text: &JudgedText, out: &mut Vec<u8>| {
-                texts.copy(text, out).unwrap_or_else(|report| raise(report));
+            let mut bytes = 0;
+            texts.each(sample, &mut |stored| {
+                bytes += stored.size();
+                Ok(())
+            })?;
+            let mut read = |document: usize, look: &mut LookAtText| {
+                let mut look = |stored: StoredBytes| look(stored).map_err(Into::into);
+                let read = texts.each(&sample[document..=document], &mut look);
+                read.unwrap_or_else(|report| raise(report));
                 Ok(())
             };
-            let shared = counter.shared(sample, &mut read, &mut check_interrupts);
+            let shared = counter.shared(sample.len(), bytes, &mut read, &mut check_interrupts);
             take((sample[0].origin, shared?))?;
         }
         let mut others = samples().filter(|sample| !is_large(sample));
@@ -134,11 +145,9 @@ impl Collecting {
             Ok(Some((sample, bytes)))
         };
         let compute = |sample: &mut OriginTexts, check: Check| {
-            let mut read = |text: &JudgedText, out: &mut Vec<u8>| {
-                out.clear();
-                memory::extend(out, &sample.bytes[text.at as usize..][..text.size as usize])
-            };
-            Ok((sample.origin, counter.shared(&sample.texts, &mut read, check)?))
+            let mut read = |document: usize, look: &mut LookAtText| look(sample.of(document));
+            let (count, bytes) = (sample.texts.len(), sample.size());
+            Ok((sample.origin, counter.shared(count, bytes, &mut read, check)?))
         };
         crew.each(&mut next, &compute, &mut take)?;
         let (memory, rooms) = (memory - memory / 4, Rooms::default());
@@ -163,8 +172,14 @@ impl JudgedTexts {
         Self { reader, again, spool: Spool::new(memory), context, room }
     }
 
-    /// The documents of those origins that have enough to be judged, by origin, and then in order.
-    fn judged(&mut self, chosen: OriginSample, rows: &mut RowSpools) -> Result<Vec<JudgedText>> {
+    /// The documents of those origins that have enough to be judged, by origin, and then in order. `sizes` are those of
+    /// all documents.
+    fn judged(
+        &mut self,
+        chosen: OriginSample,
+        rows: &mut RowSpools,
+        sizes: &[u32],
+    ) -> Result<Vec<JudgedText>> {
         let mut wanted = Vec::new();
         for (origin, documents) in (0..).zip(chosen.into_origins()) {
             if documents.len() >= LEAST {
@@ -178,31 +193,41 @@ impl JudgedTexts {
         let Self { reader, again, spool, context, room } = self;
         rows.each(&mut wanted.iter().map(|(document, _)| *document), &mut |_, row| {
             check_interrupts();
-            let mut take = |StoredBytes { bytes, packing }: StoredBytes| {
-                let at = if again.is_some() { row.place } else { spool.append(bytes)? };
-                let (origin, size) = (origins.next().unwrap_or(NONE), bytes.len() as u32);
+            let origin = origins.next().unwrap_or(NONE);
+            let mut put = |at, size, packing| {
                 judged.push(JudgedText { origin, at, size, packing });
                 Ok(())
             };
+            if again.is_some() {
+                return put(row.place, sizes[row.number as usize], Packing::PLAIN);
+            }
             // SAFETY: a value that was taken in before, by the same reader.
             let document = unsafe { reader.document(row.document()?) };
-            context.run_and_reset(|| document.with_stored(room, &mut take))
+            context.run_and_reset(|| {
+                document.with_stored(room, |StoredBytes { bytes, packing }| {
+                    put(spool.append(bytes)?, bytes.len() as u32, packing)
+                })
+            })
         })?;
         rows.rewind();
         judged.sort_unstable_by_key(|text| (text.origin, text.at));
         Ok(judged)
     }
 
-    /// Replaces `out` by a text as it is stored.
-    fn copy(&mut self, text: &JudgedText, out: &mut Vec<u8>) -> Result<()> {
+    /// Calls `take` with each of some texts, as it is stored.
+    fn each(&mut self, texts: &[JudgedText], take: &mut TakeStored) -> Result<()> {
         let Self { reader, again, spool, context, room } = self;
-        let Some(again) = again else { return spool.copy(text.at, text.size as usize, out) };
-        out.clear();
-        let mut take = |stored: StoredBytes| Ok(memory::extend(out, stored.bytes)?);
-        again.each(std::iter::once(text.at), &mut |document| {
+        let Some(again) = again else {
+            return texts.iter().try_for_each(|text| {
+                check_interrupts();
+                spool.copy(text.at, text.size as usize, room)?;
+                take(StoredBytes { bytes: room, packing: text.packing })
+            });
+        };
+        again.each(texts.iter().map(|text| text.at), &mut |document| {
             // SAFETY: a value that was taken in before, by the same reader.
             let document = unsafe { reader.document(document) };
-            context.run_and_reset(|| document.with_stored(room, &mut take))
+            context.run_and_reset(|| document.with_stored(room, &mut *take))
         })
     }
 }
@@ -212,26 +237,41 @@ struct OriginTexts {
     origin: u32,
     /// As they are stored, one after the other.
     bytes: Vec<u8>,
-    /// Their places there.
-    texts: Vec<JudgedText>,
+    /// For each its end there, and how it is stored.
+    texts: Vec<(usize, Packing)>,
 }
 
 impl OriginTexts {
     /// Reads those of an origin.
     fn read(sample: &[JudgedText], stored: &mut JudgedTexts) -> Result<Self> {
-        let (mut bytes, mut texts, mut room) = (Vec::new(), memory::copied(sample)?, Vec::new());
-        for text in &mut texts {
-            check_interrupts();
-            stored.copy(text, &mut room)?;
-            text.at = bytes.len() as u64;
-            memory::extend(&mut bytes, &room)?;
-        }
+        let (mut bytes, mut texts) = (Vec::new(), memory::with_capacity(sample.len())?);
+        memory::reserve(&mut bytes, sample.iter().map(|text| text.size as usize).sum())?;
+        stored.each(sample, &mut |stored| {
+            memory::extend(&mut bytes, stored.bytes)?;
+            texts.push((bytes.len(), stored.packing));
+            Ok(())
+        })?;
         Ok(Self { origin: sample[0].origin, bytes, texts })
+    }
+
+    /// The text of a document.
+    fn of(&self, document: usize) -> StoredBytes<'_> {
+        let start = if document == 0 { 0 } else { self.texts[document - 1].0 };
+        let (end, packing) = self.texts[document];
+        StoredBytes { bytes: &self.bytes[start..end], packing }
+    }
+
+    /// The number of bytes of all, once they are unpacked.
+    fn size(&self) -> usize {
+        (0..self.texts.len()).map(|document| self.of(document).size()).sum()
     }
 }
 
-/// Reads a document that was put aside, as it is stored.
-type ReadText<'a> = dyn FnMut(&JudgedText, &mut Vec<u8>) -> Result<(), Error> + 'a;
+/// Takes a text as it is stored.
+type LookAtText<'a> = dyn FnMut(StoredBytes) -> Result<(), Error> + 'a;
+
+/// Reads a text, by its number, and passes it on.
+type ReadText<'a> = dyn FnMut(usize, &mut LookAtText) -> Result<(), Error> + 'a;
 
 /// Counts in how many documents of an origin each shingle is.
 struct ShingleCounter<'a> {
@@ -241,22 +281,20 @@ struct ShingleCounter<'a> {
 }
 
 impl ShingleCounter<'_> {
-    /// The hashes of the shingles that many of some documents share. `read` reads one as it is stored.
+    /// The hashes of the shingles that many of some documents share, which have so many bytes once they are unpacked.
     fn shared(
         &self,
-        documents: &[JudgedText],
+        documents: usize,
+        bytes: usize,
         read: &mut ReadText,
         check: Check,
     ) -> Result<Vec<u64>, Error> {
-        let size = |text: &JudgedText| text.packing.size(text.size as usize);
-        let shingles = documents.iter().map(|place| self.reader.elements(size(place)));
-        let sampled = Sampled { documents: documents.len(), shingles: shingles.sum() };
-        let (mut bytes, mut room) = (Vec::new(), Vec::new());
+        let (sampled, mut room) =
+            (Sampled { documents, shingles: self.reader.elements(bytes) }, Vec::new());
         let mut hashes = |document: usize, out: &mut Vec<u64>, check: Check| {
-            let text = &documents[document];
-            read(text, &mut bytes)?;
-            let stored = StoredBytes { bytes: &bytes, packing: text.packing };
-            self.reader.hashes(self.config, stored.unpacked(&mut room)?, out, check)
+            read(document, &mut |stored: StoredBytes| {
+                self.reader.hashes(self.config, stored.unpacked(&mut room)?, out, check)
+            })
         };
         shared_by_many(&sampled, self.memory, &mut hashes, check)
     }

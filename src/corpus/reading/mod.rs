@@ -191,7 +191,7 @@ impl Documents {
         // They count beside the texts that are out.
         let mut crew = crew(memory.reading / 2, self.progress.threads(), &mut check);
         let JobShares { reading, boilerplate, .. } = *memory;
-        let found = collecting.finish(rows, &mut crew, reading, boilerplate);
+        let found = collecting.finish(rows, &self.sizes, &mut crew, reading, boilerplate);
         let mut boilerplates = found?;
         self.signed = 0;
         let reader = self.reader;

@@ -34,6 +34,9 @@ impl fmt::Display for Reader {
     }
 }
 
+/// Takes the bytes that are compared of a document, as they are stored.
+pub type TakeStored<'a> = dyn FnMut(StoredBytes) -> Result<()> + 'a;
+
 /// The criteria by which documents are signed, banded and compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Criteria {

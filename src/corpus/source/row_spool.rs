@@ -1,11 +1,13 @@
 //! Rows of a source, put aside until it is known which are needed again: the rows themselves, or of a plain table their
 //! places, under a snapshot that holds them, and as many keys as memory holds.
 
+use std::cell::RefCell;
 use std::iter::Peekable;
 
 use crate::index::layout::{tid_to_u64, u64_to_tid};
 use crate::pg::guc::cache_pages;
 use crate::pg::row::TupleStore;
+use crate::pg::table::RowsAt;
 use crate::pg::type_storage::Datums;
 use crate::prelude::*;
 
@@ -106,31 +108,30 @@ pub struct Again(Vec<PlainTable>);
 
 /// Fetches rows of a table, one after the other.
 pub struct Fetcher<'a> {
-    from: &'a PlainTable,
-    snapshot: Snapshot,
-    row: Row,
+    columns: &'a RowColumns,
+    rows: RefCell<RowsAt<'a>>,
 }
 
 /// A row that is read again.
-pub struct SpooledRow<'a> {
+pub struct SpooledRow<'a, 'f> {
     /// Its number among those that may be asked for.
     pub number: u32,
     /// The place at which [`Again`] finds it, if that does.
     pub place: u64,
     /// Its key, valid until another row is read.
     pub key: Datum,
-    document: Spooled<'a>,
+    document: Spooled<'a, 'f>,
 }
 
 /// The document of a row that is read again.
-enum Spooled<'a> {
+enum Spooled<'a, 'f> {
     /// It was read with the row.
     Read(Option<Datum>),
     /// It is fetched if it is asked for.
-    At(&'a Fetcher<'a>, u64),
+    At(&'a Fetcher<'f>, u64),
 }
 
-impl<'a> SpooledRow<'a> {
+impl SpooledRow<'_, '_> {
     /// A row whose document was read with it.
     pub fn read(number: u32, key: Datum, document: Option<Datum>) -> Self {
         Self { number, place: 0, key, document: Spooled::Read(document) }
@@ -171,30 +172,32 @@ impl Places {
 }
 
 impl PlainTable {
-    fn fetcher(&self) -> Fetcher<'_> {
-        Fetcher { from: self, snapshot: Snapshot::statement(), row: Row::empty(&self.table) }
+    /// Fetches rows that the snapshot sees.
+    fn fetcher<'a>(&'a self, snapshot: &'a Snapshot) -> Result<Fetcher<'a>> {
+        let rows = RowsAt::of(&self.table, snapshot).ok_or_else(gone)?;
+        Ok(Fetcher { columns: &self.columns, rows: RefCell::new(rows) })
     }
 }
 
 impl Fetcher<'_> {
-    /// The row at a place, which the statement sees.
-    fn row(&self, place: u64) -> Result<&Row> {
-        let Self { from, snapshot, row } = self;
-        let is_it = tid_to_u64(row.place()) == place;
-        if !is_it && !from.table.fetch(snapshot, u64_to_tid(place), row) {
-            return Err(gone());
+    /// The value of a column of the row at a place, valid until another row is fetched.
+    fn value(&self, place: u64, column: i16) -> Result<Datum> {
+        let (mut rows, tid) = (self.rows.borrow_mut(), u64_to_tid(place));
+        let is_it = |row: &Row| tid_to_u64(row.place()) == place;
+        if !is_it(rows.last()) && !rows.at(tid).is_some_and(is_it) {
+            rows.version(tid).ok_or_else(gone)?;
         }
-        Ok(row)
+        rows.last().value(column).ok_or_else(gone)
     }
 
     /// Its key, valid until another row is fetched.
     fn key(&self, place: u64) -> Result<Datum> {
-        self.row(place)?.value(self.from.columns.key).ok_or_else(gone)
+        self.value(place, self.columns.key)
     }
 
     /// Its document, valid until another row is fetched.
     fn document(&self, place: u64) -> Result<Datum> {
-        self.row(place)?.value(self.from.columns.document).ok_or_else(gone)
+        self.value(place, self.columns.document)
     }
 }
 
@@ -205,9 +208,9 @@ impl Again {
         places: impl Iterator<Item = u64>,
         visit: &mut dyn FnMut(Datum) -> Result<()>,
     ) -> Result<()> {
-        let mut places = places.peekable();
+        let (mut places, snapshot) = (places.peekable(), Snapshot::statement());
         for (source, from) in (0..).zip(&self.0) {
-            let fetcher = from.fetcher();
+            let fetcher = from.fetcher(&snapshot)?;
             // Documents are in the order of sources.
             let own = || places.next_if(|place| place >> PLACE_BITS == source);
             for place in std::iter::from_fn(own) {
@@ -257,7 +260,8 @@ impl RowSpool {
                 })
             }
             Self::Places(spool) => {
-                let fetcher = spool.from.fetcher();
+                let snapshot = Snapshot::statement();
+                let fetcher = spool.from.fetcher(&snapshot)?;
                 for (at, &place) in (0..).zip(&spool.places) {
                     let Some(number) = numbered(at) else { continue };
                     let kept = spool.keys.as_ref().map(|keys| keys.get(at));

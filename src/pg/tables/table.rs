@@ -4,8 +4,6 @@
 //! References, pins and scans belong to PostgreSQL's resource owner: dropped in order on the way
 //! back, and by the abort after an ERROR.
 
-use std::marker::PhantomData;
-
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
@@ -80,23 +78,6 @@ impl Open {
         }
     }
 
-    /// Reads the row at a place into `row`, if the snapshot sees it; it is as it was when a scan found it
-    /// there.
-    pub fn fetch(
-        &self,
-        snapshot: &Snapshot,
-        mut place: pg_sys::ItemPointerData,
-        row: &Row,
-    ) -> bool {
-        // SAFETY: an open table, a slot for its rows, and a snapshot that is held.
-        unsafe {
-            let fetch = (*(*self.raw()).rd_tableam).tuple_fetch_row_version;
-            fetch.is_some_and(|fetch| {
-                pg_guard_ffi_boundary(|| fetch(self.raw(), &mut place, snapshot.raw(), row.raw()))
-            })
-        }
-    }
-
     /// Makes of `places`, which an index has, those of the rows that the snapshot sees there: that of
     /// a row which was updated without new index entries is another.
     pub fn resolve(&self, snapshot: &Snapshot, places: &mut Vec<pg_sys::ItemPointerData>) {
@@ -148,12 +129,11 @@ impl Open {
 
 /// The rows at places that an index has, as a snapshot sees them.
 pub struct RowsAt<'a> {
+    table: &'a Open,
     snapshot: &'a Snapshot,
     methods: &'a pg_sys::TableAmRoutine,
     state: *mut pg_sys::IndexFetchTableData,
     row: Row,
-    /// The table stays open.
-    open: PhantomData<&'a Open>,
 }
 
 impl<'a> RowsAt<'a> {
@@ -165,7 +145,12 @@ impl<'a> RowsAt<'a> {
         let state = in_transaction(|| unsafe {
             pg_guard_ffi_boundary(|| versions::index_fetch_begin(table.raw()))
         })?;
-        Some(Self { snapshot, methods, state, row: Row::empty(table), open: PhantomData })
+        Some(Self { table, snapshot, methods, state, row: Row::empty(table) })
+    }
+
+    /// The row that was asked for last, if there was one.
+    pub fn last(&self) -> &Row {
+        &self.row
     }
 
     /// The row at a place, until the next one is asked for.
@@ -180,6 +165,17 @@ impl<'a> RowsAt<'a> {
                 fetch(state, &mut place, snapshot, slot, &mut again, &mut all_dead)
             })
         };
+        found.then_some(&self.row)
+    }
+
+    /// The very version of a row that is stored at a place, as a scan has found it there: until the next one is asked
+    /// for. Versions of one page take less time by [`Self::at`], which keeps the page, but finds none that was made
+    /// by an update without new index entries.
+    pub fn version(&mut self, mut place: pg_sys::ItemPointerData) -> Option<&Row> {
+        let fetch = self.methods.tuple_fetch_row_version?;
+        let (table, snapshot, slot) = (self.table.raw(), self.snapshot.raw(), self.row.raw());
+        // SAFETY: an open table, a slot for its rows, and a snapshot that is held.
+        let found = unsafe { pg_guard_ffi_boundary(|| fetch(table, &mut place, snapshot, slot)) };
         found.then_some(&self.row)
     }
 }

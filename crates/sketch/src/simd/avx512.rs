@@ -150,29 +150,28 @@ pub(super) fn positions(bits: u64, first: u32, out: &mut [u32; 64]) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) fn part(hashes: &mut [u64], filter: &[u64], others: &mut Packed) -> (usize, usize) {
-    assert!(!filter.is_empty(), "a filter has words");
-    let last = splat(filter.len() as u64 - 1);
-    let (mut start, mut count, mut other) = (0, 0, 0);
+pub(super) fn absent(hashes: &mut [u64], table: &[u64], free: u64) -> usize {
+    assert!(!table.is_empty() && u32::try_from(table.len()).is_ok(), "a table of 2^32 places");
+    let size = splat(table.len() as u64);
+    let (mut start, mut count) = (0, 0);
     while let Some(eight) = hashes[start..].first_chunk() {
         let own = load(eight);
-        let word = _mm512_and_si512(_mm512_srli_epi64::<40>(own), last);
-        // SAFETY: no number is greater than that of the last word, of which there is one, as was asserted.
-        let words = unsafe { _mm512_i64gather_epi64::<8>(word, filter.as_ptr().cast()) };
-        let bit = _mm512_srlv_epi64(words, _mm512_and_si512(own, splat(63)));
-        let is_set = _mm512_test_epi64_mask(bit, splat(1));
-        // Eight were read for each that is behind these, and there is room for a block and a vector.
+        // SAFETY: half of a hash times the number of places, divided by 2^32, is less than that number.
+        let at = |half| unsafe {
+            let place = shr::<32>(multiply_halves(half, size));
+            _mm512_i64gather_epi64::<8>(place, table.as_ptr().cast())
+        };
+        let (first, second) = (at(own), at(shr::<32>(own)));
+        let is_there = _mm512_cmpeq_epi64_mask(first, own) | _mm512_cmpeq_epi64_mask(second, own);
+        let is_kept = !is_there | _mm512_cmpeq_epi64_mask(own, splat(free));
+        // Eight were read for each that is behind these.
         if let Some(room) = hashes[count..].first_chunk_mut() {
-            store(room, _mm512_maskz_compress_epi64(!is_set, own));
+            store(room, compress(is_kept, own));
         }
-        if let Some(room) = others[other..].first_chunk_mut() {
-            store(room, _mm512_maskz_compress_epi64(is_set, own));
-        }
-        count += is_set.count_zeros() as usize;
-        other += is_set.count_ones() as usize;
+        count += is_kept.count_ones() as usize;
         start += 8;
     }
-    portable::part(hashes, filter, others, (start, count, other))
+    portable::absent(hashes, table, free, (start, count))
 }
 
 #[inline]

@@ -36,7 +36,7 @@ use std::fmt;
 
 pub(crate) use classes::{BLOCK as CLASSES_BLOCK, CharSet, SINGLE, WordClasses};
 use portable::Draws;
-pub(crate) use portable::{BLOCK, EMPTY, NOTHING_PACKED, Packed, SLOT_LANES, place_in_filter};
+pub(crate) use portable::{BLOCK, EMPTY, NOTHING_PACKED, Packed, SLOT_LANES, places_of};
 
 /// The instructions in use. A level other than the portable one exists only on
 /// a CPU that has its instructions; all safety of this module rests on it.
@@ -207,19 +207,14 @@ impl Level {
         );
     }
 
-    /// Moves those hashes to the front of which a filter has no bit, and copies the others to `others`, all in order.
-    /// Returns how many there are of both. There are at most [`BLOCK`], and the words of the filter are a power of two.
-    pub(crate) fn part(
-        self,
-        hashes: &mut [u64],
-        filter: &[u64],
-        others: &mut Packed,
-    ) -> (usize, usize) {
+    /// Moves those hashes to the front that are at neither of their [`places_of`] a table, in order, and returns how
+    /// many there are. The number `free` is in places that are free. A table has a place, and fewer than 2^32.
+    pub(crate) fn absent(self, hashes: &mut [u64], table: &[u64], free: u64) -> usize {
         match self.0 {
             // SAFETY: the level exists, so the CPU has AVX-512.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { avx512::part(hashes, filter, others) },
-            _ => portable::part(hashes, filter, others, (0, 0, 0)),
+            Instructions::Avx512 => unsafe { avx512::absent(hashes, table, free) },
+            _ => portable::absent(hashes, table, free, (0, 0)),
         }
     }
 
@@ -291,29 +286,25 @@ mod tests {
     use crate::hash::mix::mix64;
 
     #[test]
-    fn hashes_are_parted_by_the_bits_of_a_filter() {
+    fn hashes_in_a_table_are_left_out() {
         for level in Level::available() {
             for seed in 0..200 {
-                let hashes: Vec<u64> =
+                let mut hashes: Vec<u64> =
                     (0..seed * 7 % 257).map(|i| mix64(mix64(seed) + i)).collect();
-                let mut filter = vec![0; 1 << (seed % 7)];
-                for hash in hashes.iter().filter(|hash| **hash % 3 == seed % 3) {
-                    let (word, bit) = place_in_filter(*hash, &filter);
-                    filter[word] |= bit;
+                let (mut table, free) = (vec![seed; 1 << (seed % 7)], seed);
+                for (number, hash) in hashes.iter().enumerate() {
+                    let at = places_of(*hash, table.len())[number % 2];
+                    table[at] = *hash;
                 }
-                let is_set = |hash: &u64| {
-                    let (word, bit) = place_in_filter(*hash, &filter);
-                    filter[word] & bit > 0
+                hashes.push(free);
+                let is_there = |hash: &&u64| {
+                    **hash != free
+                        && places_of(**hash, table.len()).iter().any(|at| table[*at] == **hash)
                 };
-                let (with, without): (Vec<u64>, Vec<u64>) =
-                    hashes.iter().partition(|hash| is_set(hash));
-                let (mut parted, mut others) = (hashes.clone(), NOTHING_PACKED);
-                let (count, other) = level.part(&mut parted, &filter, &mut others);
-                assert_eq!(
-                    (&parted[..count], &others[..other]),
-                    (&without[..], &with[..]),
-                    "{level}: {seed}"
-                );
+                let wanted: Vec<u64> =
+                    hashes.iter().filter(|hash| !is_there(hash)).copied().collect();
+                let count = level.absent(&mut hashes, &table, free);
+                assert_eq!(hashes[..count], wanted, "{level}: {seed}");
             }
         }
     }

@@ -38,31 +38,28 @@ pub(super) fn ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]
     }
 }
 
-/// The word and the bit of a hash in a filter, whose words are a power of two.
+/// The two places of a hash in a table of so many, by its lower half and by its upper.
 #[inline(always)]
-pub(crate) fn place_in_filter(hash: u64, filter: &[u64]) -> (usize, u64) {
-    ((hash >> 40) as usize & (filter.len() - 1), 1 << (hash % u64::from(u64::BITS)))
+pub(crate) fn places_of(hash: u64, count: usize) -> [usize; 2] {
+    [hash & u64::from(u32::MAX), hash >> 32].map(|half| ((half * count as u64) >> 32) as usize)
 }
 
-/// Parts hashes by a filter, from the place on to which they are parted: that many came to both sides by then.
+/// Leaves out what is in a table, from the place on to which that is done: so many were kept by then.
 #[inline(always)]
-pub(super) fn part(
+pub(super) fn absent(
     hashes: &mut [u64],
-    filter: &[u64],
-    others: &mut Packed,
-    (start, mut count, mut other): (usize, usize, usize),
-) -> (usize, usize) {
+    table: &[u64],
+    free: u64,
+    (start, mut count): (usize, usize),
+) -> usize {
     for at in start..hashes.len() {
         let hash = hashes[at];
-        let (word, bit) = place_in_filter(hash, filter);
-        let is_set = filter[word] & bit > 0;
-        // Without a branch, for which side one goes to is as good as random.
+        let [a, b] = places_of(hash, table.len()).map(|place| table[place]);
+        // Without a branch, for whether one is there is as good as random.
         hashes[count] = hash;
-        others[other] = hash;
-        count += usize::from(!is_set);
-        other += usize::from(is_set);
+        count += usize::from(((a != hash) & (b != hash)) | (hash == free));
     }
-    (count, other)
+    count
 }
 
 pub(super) struct Draws {
