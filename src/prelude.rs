@@ -9,11 +9,10 @@ pub(crate) use crate::error::{
     Result, SqlError, error, invalid_parameter, not_supported, notice, raise, warning, wrong_state,
 };
 pub(crate) use crate::pg::call::{Call, Strict, float8_datum, sql_function};
-pub(crate) use crate::pg::interrupts::check_interrupts;
 pub(crate) use crate::pg::memory::Memory;
 pub(crate) use crate::pg::open::Open;
 pub(crate) use crate::pg::relation::{Lock, Relation};
-pub(crate) use crate::pg::reserve::with_reserve;
+pub(crate) use crate::pg::reserve::{answer, check_interrupts};
 pub(crate) use crate::pg::result_rows::{ResultRows, result_row};
 pub(crate) use crate::pg::row::{Continue, Row};
 pub(crate) use crate::pg::snapshot::Snapshot;

@@ -28,27 +28,18 @@ pub unsafe extern "C-unwind" fn ambuild(
     index: pg_sys::Relation,
     info: *mut pg_sys::IndexInfo,
 ) -> *mut pg_sys::IndexBuildResult {
-    with_reserve(|| {
+    answer(|| {
         // Rows that the index had before may not be where they were.
         own_rows::forget();
         // SAFETY: PostgreSQL passes an open table and its open index, whose file is empty, and which `info` describes.
-        let result = unsafe {
-            let (heap, index) = (Open::lent(&heap), Open::lent(&index));
-            MinlshIndex::of(index)
-                .and_then(|index| build(&index, heap, &IndexedRows::of_build(heap, &index, info)))
-        };
-        match result {
-            Ok((rows, entries)) => {
-                // SAFETY: a plain struct, in the current memory context.
-                unsafe {
-                    let result = pg_sys::palloc0(size_of::<pg_sys::IndexBuildResult>())
-                        .cast::<pg_sys::IndexBuildResult>();
-                    (*result).heap_tuples = rows;
-                    (*result).index_tuples = entries as f64;
-                    result
-                }
-            }
-            Err(report) => raise(report),
+        // The result is a plain struct, in the current memory context.
+        unsafe {
+            let (heap, index) = (Open::lent(&heap), MinlshIndex::of(Open::lent(&index))?);
+            let (rows, entries) = build(&index, heap, &IndexedRows::of_build(heap, &index, info))?;
+            let result = pg_sys::palloc0(size_of::<pg_sys::IndexBuildResult>());
+            let result = result.cast::<pg_sys::IndexBuildResult>();
+            ((*result).heap_tuples, (*result).index_tuples) = (rows, entries as f64);
+            Ok(result)
         }
     })
 }
@@ -56,19 +47,14 @@ pub unsafe extern "C-unwind" fn ambuild(
 /// `ambuildempty`: the init fork of an unlogged index.
 #[pg_guard]
 pub unsafe extern "C-unwind" fn ambuildempty(index: pg_sys::Relation) {
-    with_reserve(|| {
+    answer(|| {
         let build_empty = nbtree::routine().ambuildempty;
         // SAFETY: PostgreSQL passes an open index.
         let open = unsafe { Open::lent(&index) };
-        let result = MinlshIndex::of(open).and_then(|index| index.wanted()).and_then(|options| {
-            // SAFETY: the B-tree's function for an open index, whose init fork is empty; nothing is dropped in the
-            // closure.
-            unsafe { pg_guard_ffi_boundary(|| build_empty.map(|build_empty| build_empty(index))) };
-            stored_options::store(open, pg_sys::ForkNumber::INIT_FORKNUM, &options)
-        });
-        if let Err(report) = result {
-            raise(report);
-        }
+        let options = MinlshIndex::of(open)?.wanted()?;
+        // SAFETY: the B-tree's function for an open index, whose init fork is empty; nothing is dropped in the closure.
+        unsafe { pg_guard_ffi_boundary(|| build_empty.map(|build_empty| build_empty(index))) };
+        stored_options::store(open, pg_sys::ForkNumber::INIT_FORKNUM, &options)
     })
 }
 

@@ -68,7 +68,7 @@ pub unsafe extern "C-unwind" fn amcostestimate(
     correlation: *mut f64,
     pages: *mut f64,
 ) {
-    with_reserve(|| {
+    answer(|| {
         // SAFETY: PostgreSQL passes a path of an index that is locked, and places for the results.
         unsafe {
             let of_query = Path::of(Query::of(root), path);
@@ -93,6 +93,7 @@ pub unsafe extern "C-unwind" fn amcostestimate(
                 versions::disable(path);
             }
         }
+        Ok(())
     })
 }
 

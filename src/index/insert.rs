@@ -23,10 +23,10 @@ pub unsafe extern "C-unwind" fn aminsert(
     unchanged: bool,
     info: *mut pg_sys::IndexInfo,
 ) -> bool {
-    with_reserve(|| {
+    answer(|| {
         // SAFETY: PostgreSQL passes a table and its index, which are open, the place of a row, and its values for the
         // index, which `info` describes.
-        let result: Result<()> = unsafe {
+        unsafe {
             let (index, heap) = (Open::lent(&index), Open::lent(&heap));
             let mut entries = RowInsertion { heap, tid, unchanged, info };
             Memory::scratch(c"minlsh row").run(|| {
@@ -38,13 +38,9 @@ pub unsafe extern "C-unwind" fn aminsert(
                     let image = row.document().map(|document| bytes::read(document));
                     own_rows::note(&index, heap, tid_to_u64(*tid), image)?;
                 }
-                Ok(())
+                Ok(false)
             })
-        };
-        if let Err(report) = result {
-            raise(report);
         }
-        false
     })
 }
 

@@ -177,7 +177,7 @@ struct ValidatedClass {
 /// `amvalidate`: false, with an INFO for each reason, if the class is incomplete or inconsistent.
 #[pg_guard]
 pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
-    with_reserve(|| {
+    answer(|| {
         let Some(class) = class(operator_class) else {
             pgrx::error!("cache lookup failed for operator class {}", operator_class.to_u32());
         };
@@ -185,7 +185,7 @@ pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
         for problem in &problems {
             pgrx::info!("operator class for type {}: {problem}", type_label(class.input));
         }
-        problems.is_empty()
+        Ok(problems.is_empty())
     })
 }
 

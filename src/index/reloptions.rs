@@ -187,7 +187,7 @@ pub fn define() {
 /// `amoptions`: reads and validates storage parameters.
 #[pg_guard]
 pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> *mut pg_sys::bytea {
-    with_reserve(|| {
+    answer(|| {
         use pg_sys::relopt_type::{
             RELOPT_TYPE_BOOL, RELOPT_TYPE_INT, RELOPT_TYPE_REAL, RELOPT_TYPE_STRING,
         };
@@ -227,13 +227,10 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
                 elements.as_ptr(),
                 elements.len() as i32,
             );
-            if validate
-                && let Some(made) = parameters.cast::<Parameters>().as_ref()
-                && let Err(report) = made.options()
-            {
-                raise(report);
+            if validate && let Some(made) = parameters.cast::<Parameters>().as_ref() {
+                made.options()?;
             }
-            parameters.cast()
+            Ok(parameters.cast())
         }
     })
 }

@@ -61,7 +61,7 @@ pub unsafe extern "C-unwind" fn ambeginscan(
     keys: i32,
     order_bys: i32,
 ) -> pg_sys::IndexScanDesc {
-    with_reserve(|| {
+    answer(|| {
         // SAFETY: PostgreSQL passes an open index, and keeps it open until the scan has ended. The state is dropped
         // with its memory context: by `amendscan`, or after an ERROR with the one that has the scan.
         unsafe {
@@ -73,14 +73,11 @@ pub unsafe extern "C-unwind" fn ambeginscan(
                 pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
                 pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
             );
-            let index = match MinlshIndex::of(Open::lent(&(*scan).indexRelation)) {
-                Ok(index) => index,
-                Err(report) => raise(report),
-            };
+            let index = MinlshIndex::of(Open::lent(&(*scan).indexRelation))?;
             let state = ScanState { memory, index, rows: RefCell::new(None), next: Cell::new(0) };
             let mut context = pgrx::memcxt::PgMemoryContexts::For(memory);
             (*scan).opaque = context.leak_and_drop_on_delete(state).cast();
-            scan
+            Ok(scan)
         }
     })
 }
@@ -109,20 +106,16 @@ pub unsafe extern "C-unwind" fn amgettuple(
     scan: pg_sys::IndexScanDesc,
     _direction: pg_sys::ScanDirection::Type,
 ) -> bool {
-    with_reserve(|| {
+    answer(|| {
         // SAFETY: a scan of `ambeginscan` that was rescanned.
         let own = unsafe { IndexScan::of(scan) };
-        let row = match own.next_row() {
-            Ok(Some(row)) => row,
-            Ok(None) => return false,
-            Err(report) => raise(report),
-        };
+        let Some(row) = own.next_row()? else { return Ok(false) };
         // SAFETY: PostgreSQL passes the scan, in which it looks for the row that was found.
         unsafe {
             (*scan).xs_heaptid = u64_to_tid(row);
             (*scan).xs_recheck = true;
         }
-        true
+        Ok(true)
     })
 }
 
@@ -132,11 +125,11 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
     scan: pg_sys::IndexScanDesc,
     bitmap: *mut pg_sys::TIDBitmap,
 ) -> i64 {
-    with_reserve(|| {
+    answer(|| {
         let (mut batch, mut count): (Vec<pg_sys::ItemPointerData>, i64) = (Vec::new(), 0);
         // SAFETY: a scan of `ambeginscan` that was rescanned.
         let own = unsafe { IndexScan::of(scan) };
-        let result = own.search(&mut |rows| {
+        own.search(&mut |rows| {
             for rows in rows.chunks(BATCH) {
                 batch.clear();
                 memory::reserve(&mut batch, rows.len())?;
@@ -148,11 +141,8 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
                 count += batch.len() as i64;
             }
             Ok(())
-        });
-        if let Err(report) = result {
-            raise(report);
-        }
-        count
+        })?;
+        Ok(count)
     })
 }
 

@@ -234,14 +234,12 @@ unsafe extern "C-unwind" fn take_row(
     state: *mut c_void,
 ) {
     // SAFETY: the state is that of `IndexedRows::scan`; tid, values and nulls are those of a row.
-    let result = unsafe {
+    let taken = unsafe {
         let scan = &mut *state.cast::<TableScan>();
         let row = scan.index.row(values, nulls);
         scan.row(&row, tid_to_u64(*tid))
     };
-    if let Err(report) = result {
-        raise(report);
-    }
+    taken.unwrap_or_else(|report| raise(report));
 }
 
 /// Copies of rows, and then their entries.

@@ -12,9 +12,7 @@ mod tables;
 mod types;
 mod values;
 
-pub use backend::{
-    catching, interrupts, list, memory, progress, reserve, snapshot, temp_file, versions,
-};
+pub use backend::{catching, list, memory, progress, reserve, snapshot, temp_file, versions};
 pub use calls::{aggregate, call, result_rows, window};
 pub use catalogs::{
     catalog, dependency, foreign_code, guc, index, names, open, relation, rights, sql,

@@ -1,7 +1,6 @@
 //! The backend that runs us: its memory, snapshots, temporary files, errors and progress.
 
 pub mod catching;
-pub mod interrupts;
 pub mod list;
 pub mod memory;
 pub mod progress;

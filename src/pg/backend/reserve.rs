@@ -14,14 +14,24 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys;
 
+use crate::error::{Result, out_of_memory, raise};
+
 /// Bytes of the reserve: a memory context asks for a block of up to 1 MB, be it for a few bytes.
 const BYTES: usize = 3 << 19;
 
 /// The reserve; null if there is none.
 static RESERVE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
+/// Lets PostgreSQL cancel a long loop: raises the error if that was asked for, or if there is no memory left.
+pub fn check_interrupts() {
+    pgrx::check_for_interrupts!();
+    if !keep() {
+        raise(out_of_memory());
+    }
+}
+
 /// Keeps the reserve, if it can be had; true if it is there.
-pub fn keep() -> bool {
+fn keep() -> bool {
     if !RESERVE.load(Ordering::Relaxed).is_null() {
         return true;
     }
@@ -47,8 +57,8 @@ fn give_back(pages: *mut c_void) -> bool {
     !pages.is_null() && unsafe { libc::munmap(pages, BYTES) } == 0
 }
 
-/// Does the work of a call of PostgreSQL's. Where memory is refused meanwhile, the error finds some.
-pub fn with_reserve<T>(work: impl FnOnce() -> T) -> T {
+/// Answers a call of PostgreSQL's, or raises the error. Where memory is refused meanwhile, the error finds some.
+pub fn answer<T>(work: impl FnOnce() -> Result<T>) -> T {
     keep();
     let mut callback = pg_sys::ErrorContextCallback {
         previous: null_mut(),
@@ -61,7 +71,7 @@ pub fn with_reserve<T>(work: impl FnOnce() -> T) -> T {
         pg_sys::error_context_stack = &raw mut callback;
         Before(callback.previous)
     };
-    work()
+    work().unwrap_or_else(|report| raise(report))
 }
 
 /// The top of the stack of callbacks before ours was put there.
@@ -69,7 +79,7 @@ struct Before(*mut pg_sys::ErrorContextCallback);
 
 impl Drop for Before {
     fn drop(&mut self) {
-        // SAFETY: the stack of this backend, as `with_reserve` found it.
+        // SAFETY: the stack of this backend, as `answer` found it.
         unsafe { pg_sys::error_context_stack = self.0 };
     }
 }

@@ -36,11 +36,8 @@ macro_rules! sql_function {
             ) -> pgrx::pg_sys::Datum {
                 // SAFETY: PostgreSQL passes a valid call for the duration of the call.
                 let call = unsafe { $crate::pg::call::Call::new(fcinfo) };
-                match $crate::pg::reserve::with_reserve(|| ($implementation)(&call)) {
-                    Ok(Some(datum)) => datum,
-                    Ok(None) => call.null(),
-                    Err(report) => $crate::error::raise(report),
-                }
+                let result = $crate::pg::reserve::answer(|| ($implementation)(&call));
+                result.unwrap_or_else(|| call.null())
             }
         };
     };

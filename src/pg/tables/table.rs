@@ -9,12 +9,12 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error, raise};
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::list;
 use crate::pg::memory::in_transaction;
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::Lock;
+use crate::pg::reserve::check_interrupts;
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::versions;

@@ -10,8 +10,8 @@ use std::sync::Once;
 use pgrx::pg_sys;
 use sketch::pipeline::Setting;
 
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::open::Open;
+use crate::pg::reserve::check_interrupts;
 
 thread_local! {
     /// True if this thread is one of ours.

@@ -7,8 +7,8 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{memory, sort_by};
 
 use crate::error::Result;
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
+use crate::pg::reserve::check_interrupts;
 use crate::pg::type_storage::Datums;
 use crate::pg::value_type::{Order, Output};
 

@@ -9,7 +9,7 @@ use sketch::memory;
 
 use crate::error::{Result, error};
 use crate::pg::bytes::allocatable;
-use crate::pg::interrupts::check_interrupts;
+use crate::pg::reserve::check_interrupts;
 use crate::pg::text;
 
 /// Elements that lie in an array of their type one behind the other, as they do in a slice.
