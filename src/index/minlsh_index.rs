@@ -9,9 +9,7 @@ use crate::error::JOINED;
 use crate::index::layout::{Layout, SCOPE_HASH};
 use crate::index::nbtree::{META_BLOCK, Opaque};
 use crate::index::pages::{LockedPage, Meta};
-use crate::index::reloptions;
-use crate::options::IndexOptions;
-use crate::pg::catalog::{CatalogRow, function_of_family};
+use crate::pg::catalog::{CatalogRow, access_method, function_of_family};
 use crate::pg::names::type_label;
 use crate::pg::type_storage::TypeStorage;
 use crate::prelude::*;
@@ -71,11 +69,6 @@ impl<'a> MinlshIndex<'a> {
         }
     }
 
-    /// The options that it would be built with now.
-    pub fn wanted(&self) -> Result<IndexOptions> {
-        reloptions::wanted(self.open, self.kind)
-    }
-
     /// Refuses operator classes of which `amvalidate` says that something is wrong: their functions could be called
     /// with values of other types.
     pub fn check_classes(&self) -> Result<()> {
@@ -118,7 +111,8 @@ impl<'a> MinlshIndex<'a> {
 
 /// The layout of an index of the access method, whose columns are checked.
 fn layout(open: &Open) -> Result<Layout> {
-    if !reloptions::has_our_options(open) {
+    let class = open.class();
+    if !matches!(class.relkind as u8, b'i' | b'I') || class.relam != access_method() {
         let message = format!("\"{}\" is not a minlsh index", open.name());
         return Err(error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message));
     }

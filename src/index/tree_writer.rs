@@ -16,7 +16,6 @@ use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, HIGH_KEY, LEAF, META_BLOCK, NO_BLOCK, Opaque, ROOT};
 use crate::index::page_file::{BATCH, BufferedPage, FilePage, NewPage, PageFile, ROOM};
 use crate::index::pages::{LINE_POINTER, TUPLE_HEADER};
-use crate::index::reloptions;
 use crate::index::sort::EntryTaker;
 use crate::pg::memory::in_transaction;
 use crate::prelude::*;
@@ -78,9 +77,9 @@ impl<'a> TreeWriter<'a> {
         let (open, layout) = (index.open(), &index.layout);
         let item = layout.size + LINE_POINTER;
         // The high key takes part of the page: a pivot may be longer than an entry by a TID.
-        let room = (ROOM - item - 8) * reloptions::fillfactor(open) / 100;
+        let room = (ROOM - item - 8) * index.fillfactor() / 100;
         // As much of a page as nbtree's own build gives a list at most.
-        let deduplicates = reloptions::deduplicates(open);
+        let deduplicates = index.deduplicates();
         let list = if deduplicates { (MAX_LIST - layout.size) / TID } else { 1 };
         let file = PageFile::of(open)?;
         let leftmost = file.next_block();
