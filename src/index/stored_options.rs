@@ -8,6 +8,7 @@ use ahash::AHashMap;
 use serde::{Deserialize, Serialize};
 use sketch::Banding;
 
+use crate::error::internal;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::HIGH_KEY;
 use crate::index::page_file::{MAX_ITEM, write_single_item};
@@ -26,78 +27,69 @@ const REMEMBERED: usize = 64;
 struct Built {
     #[serde(flatten)]
     versions: Versions,
-    threshold: f64,
-    recall: f64,
-    bands: usize,
-    rows: usize,
     #[serde(flatten)]
-    config: Options<'static>,
+    of: BuiltOf,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum BuiltOf {
+    Documents {
+        threshold: f64,
+        recall: f64,
+        bands: usize,
+        rows: usize,
+        #[serde(flatten)]
+        config: Options<'static>,
+    },
+    Passages {
+        min_match: usize,
+        normalization: String,
+    },
 }
 
 impl Built {
     fn of(options: &IndexOptions) -> Self {
-        Self {
-            versions: options.outdated.clone().unwrap_or(Versions::CURRENT),
-            threshold: options.threshold.get(),
-            recall: options.recall,
-            bands: options.banding.bands(),
-            rows: options.banding.rows(),
-            config: Options::of(&options.config),
+        let of = match options.min_match {
+            Some(min_match) => {
+                let normalization = options.config.normalization().to_string();
+                BuiltOf::Passages { min_match, normalization }
+            }
+            None => BuiltOf::Documents {
+                threshold: options.threshold.get(),
+                recall: options.recall,
+                bands: options.banding.bands(),
+                rows: options.banding.rows(),
+                config: Options::of(&options.config),
+            },
+        };
+        Self { versions: options.outdated.clone().unwrap_or(Versions::CURRENT), of }
+    }
+
+    fn options(self) -> Result<IndexOptions> {
+        let (options, depends_on_unicode) = match self.of {
+            BuiltOf::Documents { threshold, recall, bands, rows, config } => {
+                let (config, threshold) = (config.read()?, Threshold::new(threshold)?);
+                let depends_on_unicode = config.depends_on_unicode();
+                let banding = Banding::new(bands as i64, rows as i64)?;
+                let (min_match, outdated) = (None, None);
+                let options =
+                    IndexOptions { config, banding, threshold, recall, min_match, outdated };
+                (options, depends_on_unicode)
+            }
+            BuiltOf::Passages { min_match, normalization } => {
+                let options = IndexOptions::of_passages(min_match as i64, &normalization)?;
+                let depends_on_unicode = !options.config.normalization().is_none();
+                (options, depends_on_unicode)
+            }
+        };
+        let mut versions = self.versions;
+        if !depends_on_unicode {
+            versions.unicode = Versions::CURRENT.unicode;
         }
-    }
-
-    fn options(&self) -> Result<IndexOptions, sketch::Error> {
-        let config = self.config.read()?;
-        Ok(IndexOptions {
-            banding: Banding::new(self.bands as i64, self.rows as i64)?,
-            threshold: Threshold::checked(self.threshold)?,
-            recall: self.recall,
-            min_match: None,
-            outdated: outdated(&self.versions, config.depends_on_unicode()),
-            config,
-        })
-    }
-}
-
-/// The content of block 1 of an index of passages.
-#[derive(Serialize, Deserialize)]
-struct BuiltOfPassages {
-    #[serde(flatten)]
-    versions: Versions,
-    min_match: usize,
-    normalization: String,
-}
-
-impl BuiltOfPassages {
-    fn of(options: &IndexOptions, min_match: usize) -> Self {
-        Self {
-            versions: options.outdated.clone().unwrap_or(Versions::CURRENT),
-            min_match,
-            normalization: options.config.normalization().to_string(),
-        }
-    }
-
-    fn options(&self) -> Result<IndexOptions> {
-        let options = IndexOptions::of_passages(self.min_match as i64, &self.normalization)?;
-        let depends_on_unicode = !options.config.normalization().is_none();
-        Ok(IndexOptions { outdated: outdated(&self.versions, depends_on_unicode), ..options })
-    }
-}
-
-/// The versions by which an index was built, if this library would make other entries.
-fn outdated(versions: &Versions, depends_on_unicode: bool) -> Option<Versions> {
-    let mut versions = versions.clone();
-    if !depends_on_unicode {
-        versions.unicode = Versions::CURRENT.unicode;
-    }
-    (versions != Versions::CURRENT).then_some(versions)
-}
-
-/// The options that an item of block 1 says.
-fn read(item: &[u8]) -> Option<IndexOptions> {
-    match serde_json::from_slice::<Built>(item) {
-        Ok(built) => built.options().ok(),
-        Err(_) => serde_json::from_slice::<BuiltOfPassages>(item).ok()?.options().ok(),
+        // The versions by which it was built, if this library would make other entries.
+        let outdated = (versions != Versions::CURRENT).then_some(versions);
+        Ok(IndexOptions { outdated, ..options })
     }
 }
 
@@ -126,7 +118,8 @@ impl MinlshIndex<'_> {
     /// Reads block 1, which zeros fill up.
     fn written(&self) -> Option<IndexOptions> {
         let (page, _) = self.tree_page(OPTIONS_BLOCK).ok()?;
-        read(page.item(HIGH_KEY)?.get(TUPLE_HEADER..)?.split(|byte| *byte == 0).next()?)
+        let item = page.item(HIGH_KEY)?.get(TUPLE_HEADER..)?.split(|byte| *byte == 0).next()?;
+        serde_json::from_slice::<Built>(item).ok()?.options().ok()
     }
 
     /// The options with which it was built.
@@ -169,11 +162,8 @@ pub fn wanted(index: Oid) -> Result<IndexOptions> {
 
 /// The options of an index as JSON, in the order in which they are stored.
 pub fn to_json(options: &IndexOptions) -> Result<String> {
-    let json = match options.min_match {
-        Some(min_match) => serde_json::to_string(&BuiltOfPassages::of(options, min_match)),
-        None => serde_json::to_string(&Built::of(options)),
-    };
-    json.map_err(|cause| error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("options: {cause}")))
+    let json = serde_json::to_string(&Built::of(options));
+    json.map_err(|cause| internal(format!("options: {cause}")))
 }
 
 /// True if a standby has no pages of an index, because it is unlogged.
