@@ -3,13 +3,14 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::convert::Infallible;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sketch::passage::{valid_min_match, valid_normalization};
 use sketch::{
     Banding, Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
-    Normalization, Scheme, StopWords, UNICODE_VERSIONS, Unit,
+    Normalization, Scheme, Sketcher, StopWords, UNICODE_VERSIONS, Unit,
 };
 
 use crate::error::shortened;
@@ -199,7 +200,8 @@ pub struct Options<'a> {
 
 thread_local! {
     /// Reading a configuration costs more than signing a short text.
-    static READ: RefCell<Recent<(Options<'static>, Config)>> = const { RefCell::new(Recent::new()) };
+    static READ: Recent<(Options<'static>, Config)> = const { Recent::new() };
+    static SKETCHERS: Recent<Sketcher> = const { Recent::new() };
 }
 
 impl<'a> Options<'a> {
@@ -237,13 +239,8 @@ impl<'a> Options<'a> {
 
     /// The configuration, kept for the next call.
     pub fn config(&self) -> Result<Config> {
-        let read = match READ.with_borrow_mut(|kept| kept.take(|(options, _)| options == self)) {
-            Some(read) => read,
-            None => (self.owned(), self.read()?),
-        };
-        let config = read.1.clone();
-        READ.with_borrow_mut(|kept| kept.keep(read));
-        Ok(config)
+        let read = || Ok((self.owned(), self.read()?));
+        READ.with(|kept| kept.with(|(options, _)| options == self, read, |read| read.1.clone()))
     }
 
     /// Reads the configuration.
@@ -309,28 +306,42 @@ pub fn same_shingling(a: &Config, b: &Config) -> bool {
         && a.bag() == b.bag()
 }
 
+/// Runs `work` with a sketcher of that configuration, kept for the next call.
+pub fn with_sketcher<T>(config: &Config, work: impl FnOnce(&mut Sketcher) -> T) -> T {
+    let made = || Ok::<_, Infallible>(Sketcher::new(config.clone()));
+    let Ok(result) =
+        SKETCHERS.with(|kept| kept.with(|sketcher| sketcher.config() == config, made, work));
+    result
+}
+
 /// The number that is kept: a query or a trigger works with one, or two or three where a table has several indexes.
 const KEPT: usize = 4;
 
 /// The values used last, the most recent at the end. To look at each of so few is quicker than a hash.
-pub struct Recent<T>(Vec<T>);
+pub struct Recent<T>(RefCell<Vec<T>>);
 
 impl<T> Recent<T> {
     pub const fn new() -> Self {
-        Self(Vec::new())
+        Self(RefCell::new(Vec::new()))
     }
 
-    /// Takes a value out, to be given back when the work is done: a cancelled call drops it, and leaves nothing
-    /// half-done.
-    pub fn take(&mut self, wanted: impl Fn(&T) -> bool) -> Option<T> {
-        self.0.iter().rposition(wanted).map(|at| self.0.remove(at))
-    }
-
-    /// Keeps a value, in place of the one that was used least recently.
-    pub fn keep(&mut self, value: T) {
-        if self.0.len() == KEPT {
-            self.0.remove(0);
+    /// Calls `work` with the wanted value, or else with a new one, and keeps it in place of the one that was used least
+    /// recently. It is taken out meanwhile: a cancelled call drops it, and leaves nothing half-done.
+    pub fn with<R, E>(
+        &self,
+        wanted: impl Fn(&T) -> bool,
+        new: impl FnOnce() -> Result<T, E>,
+        work: impl FnOnce(&mut T) -> R,
+    ) -> Result<R, E> {
+        let place = self.0.borrow().iter().rposition(wanted);
+        let kept = place.map(|place| self.0.borrow_mut().remove(place));
+        let mut value = kept.map_or_else(new, Ok)?;
+        let result = work(&mut value);
+        let mut all = self.0.borrow_mut();
+        if all.len() == KEPT {
+            all.remove(0);
         }
-        self.0.push(value);
+        all.push(value);
+        Ok(result)
     }
 }

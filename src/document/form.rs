@@ -96,12 +96,6 @@ pub fn damaged(name: &str) -> SqlError {
     .set_hint("Create the value again. Its page is damaged, or another version wrote it.")
 }
 
-/// UTF-8 up to a zero byte, and what follows it.
-pub fn until_zero(bytes: &[u8]) -> Option<(&str, &[u8])> {
-    let end = bytes.iter().position(|byte| *byte == 0)?;
-    Some((std::str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 1..]))
-}
-
 /// The reason why a text is not a value of a type.
 pub enum Refusal {
     /// It does not have the form of one; with what was expected.

@@ -18,7 +18,7 @@ use std::borrow::Cow;
 
 use sketch::{Config, MAX_NUM_PERM, Scheme, ShingleSet, shingle_hashes};
 
-use super::form::{damaged, until_zero};
+use super::form::damaged;
 use super::kind::Kind;
 use crate::options::{Options, Threshold};
 use crate::prelude::*;
@@ -176,6 +176,12 @@ fn parse_text(bytes: &[u8]) -> Option<Content<'_>> {
         ..Options::default()
     };
     Some(Content::Text(options, text))
+}
+
+/// UTF-8 up to a zero byte, and what follows it.
+pub fn until_zero(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    Some((std::str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 1..]))
 }
 
 /// All bytes as items of `N`, unless some are left over.

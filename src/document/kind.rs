@@ -6,9 +6,6 @@ use std::thread::LocalKey;
 
 use crate::prelude::*;
 
-/// The number of the support function that only the operator class for passages has.
-pub const PASSAGE_HASHES: u16 = 8;
-
 /// The kind of the values of a column or of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -25,18 +22,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind that an operator class is for, by its family and its input type.
-    pub fn of_class(family: Oid, input_type: Oid) -> Self {
-        let function = |number: u16| catalog::function_of_family(family, input_type, number as i16);
-        match input_type {
-            pg_sys::TEXTOID if function(PASSAGE_HASHES) != Oid::INVALID => Self::Passage,
-            pg_sys::TEXTOID => Self::Text,
-            pg_sys::ANYARRAYOID => Self::Set,
-            pg_sys::INT4ARRAYOID => Self::Signature,
-            _ => Self::Document,
-        }
-    }
-
     /// The kind of a value of that type, if it can be a document; `document` is the type `minlsh_document`. An
     /// `integer[]` is a set, too: only an operator class or `minlsh_signature()` makes it a signature.
     pub fn of_type(type_oid: Oid, document: Oid) -> Option<Self> {

@@ -24,7 +24,8 @@ use sketch::passage::{
 };
 use sketch::{Config, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, Normalization, sort_by};
 
-use super::form::{JsonReader, Read, TypeForm, damaged, syntax, until_zero, write_string};
+use super::form::{JsonReader, Read, TypeForm, damaged, syntax, write_string};
+use super::image::until_zero;
 use super::similar::KeptValue;
 use super::value::{BandSearch, TypedValue};
 use crate::options::{IndexOptions, Recent};
@@ -96,19 +97,13 @@ impl<'a> Passage<'a> {
 
 thread_local! {
     /// Reading steps takes longer than a look at a short text.
-    static READ: RefCell<Recent<(String, Normalization)>> = const { RefCell::new(Recent::new()) };
+    static READ: Recent<(String, Normalization)> = const { Recent::new() };
 }
 
 /// The normalization of passages that is written so, kept for the next call.
 pub fn normalization(steps: &str) -> Result<Normalization> {
-    let kept = READ.with_borrow_mut(|kept| kept.take(|(written, _)| written == steps));
-    let read = match kept {
-        Some(read) => read,
-        None => (steps.to_owned(), valid_normalization(steps)?),
-    };
-    let normalization = read.1.clone();
-    READ.with_borrow_mut(|kept| kept.keep(read));
-    Ok(normalization)
+    let read = || Ok((steps.to_owned(), valid_normalization(steps)?));
+    READ.with(|kept| kept.with(|(written, _)| written == steps, read, |read| read.1.clone()))
 }
 
 /// `minlsh_passage(text, coverage, min_match, normalization) → minlsh_passage`

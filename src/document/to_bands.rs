@@ -8,8 +8,7 @@ use super::image::Document;
 use super::kind::Kind;
 use super::passage;
 use super::value::{BandSearch, ReadValue, TypedValue, Value};
-use crate::functions::with_sketcher;
-use crate::options::{IndexOptions, Options, Threshold, same_shingling, shingling};
+use crate::options::{IndexOptions, Options, Threshold, same_shingling, shingling, with_sketcher};
 use crate::prelude::*;
 use crate::settings;
 

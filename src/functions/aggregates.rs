@@ -6,7 +6,8 @@
 
 use sketch::{Config, Scheme, Sketcher, unite};
 
-use super::signatures::{config_of_sets, signature_of, with_sketcher};
+use super::signatures::{config_of_sets, signature_of};
+use crate::options::with_sketcher;
 use crate::pg::aggregate::{Aggregate, Buffer, state};
 use crate::prelude::*;
 

@@ -14,7 +14,6 @@ mod texts;
 use sketch::{Config, UNICODE_VERSIONS};
 
 pub(crate) use self::exact::overlap;
-pub(crate) use self::signatures::with_sketcher;
 use crate::pg::catalog::relation_kind;
 use crate::pg::names::{literal, regclass_literal};
 use crate::pg::value_type::Output;

@@ -2,11 +2,9 @@
 //! bytes of datasketch's `LeanMinHash` in Python; measures of signatures alone; bands, the S-curve, and the choice of
 //! parameters.
 
-use std::cell::RefCell;
+use sketch::{Banding, Config, LinearFunctions, Scheme, SlotBits};
 
-use sketch::{Banding, Config, LinearFunctions, Scheme, Sketcher, SlotBits};
-
-use crate::options::{Options, Recent};
+use crate::options::{Options, with_sketcher};
 use crate::prelude::*;
 
 sql_function!(minlsh_minhash, minhash);
@@ -26,19 +24,6 @@ sql_function!(minlsh_band_hashes, band_hashes);
 sql_function!(minlsh_lsh_probability, lsh_probability);
 sql_function!(minlsh_lsh_threshold, lsh_threshold);
 sql_function!(minlsh_lsh_params, lsh_params);
-
-thread_local! {
-    static SKETCHERS: RefCell<Recent<Sketcher>> = const { RefCell::new(Recent::new()) };
-}
-
-/// Runs `work` with a sketcher of that configuration, kept for the next call.
-pub(crate) fn with_sketcher<T>(config: &Config, work: impl FnOnce(&mut Sketcher) -> T) -> T {
-    let kept = SKETCHERS.with_borrow_mut(|kept| kept.take(|sketcher| sketcher.config() == config));
-    let mut sketcher = kept.unwrap_or_else(|| Sketcher::new(config.clone()));
-    let result = work(&mut sketcher);
-    SKETCHERS.with_borrow_mut(|kept| kept.keep(sketcher));
-    result
-}
 
 /// `minhash(text, num_perm, shingle_size, unit, scheme, seed, normalization, stop_words, bag)
 /// → integer[]`

@@ -109,6 +109,23 @@ impl<'a> MinlshIndex<'a> {
     }
 }
 
+/// The number of the support function that only the operator class for passages has.
+pub const PASSAGE_HASHES: u16 = 8;
+
+impl Kind {
+    /// The kind that an operator class is for, by its family and its input type.
+    pub fn of_class(family: Oid, input_type: Oid) -> Self {
+        let passage_hashes = || function_of_family(family, input_type, PASSAGE_HASHES as i16);
+        match input_type {
+            pg_sys::TEXTOID if passage_hashes() != Oid::INVALID => Self::Passage,
+            pg_sys::TEXTOID => Self::Text,
+            pg_sys::ANYARRAYOID => Self::Set,
+            pg_sys::INT4ARRAYOID => Self::Signature,
+            _ => Self::Document,
+        }
+    }
+}
+
 /// The layout of an index of the access method, whose columns are checked.
 fn layout(open: &Open) -> Result<Layout> {
     let class = open.class();

@@ -26,7 +26,6 @@ pub mod stored_options;
 pub mod table_scan;
 mod tree_writer;
 
-use crate::document::kind::PASSAGE_HASHES;
 use crate::prelude::*;
 
 sql_function!(minlsh_handler, handler);
@@ -46,7 +45,7 @@ fn routine() -> *mut pg_sys::IndexAmRoutine {
         pgrx::PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine)
     };
     routine.amstrategies = 1;
-    routine.amsupport = PASSAGE_HASHES;
+    routine.amsupport = minlsh_index::PASSAGE_HASHES;
     routine.amoptsprocnum = OPTIONS_SUPPORT;
     routine.amcanmulticol = true;
     routine.amstorage = true;

@@ -8,10 +8,9 @@ use sketch::{
 
 use crate::document::kind::Kind;
 use crate::document::value::{TypedValue, Value};
-use crate::functions::with_sketcher;
 use crate::lookup::find;
 use crate::memory::of_explanation;
-use crate::options::{IndexOptions, Options, Threshold};
+use crate::options::{IndexOptions, Options, Threshold, with_sketcher};
 use crate::pg::catalog::base_element_type;
 use crate::pg::spi::FirstRow;
 use crate::pg::value_type::Output;

@@ -3,8 +3,7 @@
 use std::ffi::CStr;
 
 use crate::document::to_bands::Saturated;
-use crate::functions::with_sketcher;
-use crate::options::IndexOptions;
+use crate::options::{IndexOptions, with_sketcher};
 use crate::pg::catalog::is_stored_as;
 use crate::pg::companion::Companion;
 use crate::pg::names::type_label;
