@@ -91,12 +91,6 @@ pub fn of_explanation() -> usize {
     maintenance()
 }
 
-/// The memory that a tuplestore may use for a function's rows before it writes to a file, in kB.
-pub fn of_result() -> i32 {
-    // SAFETY: reads a backend-local setting.
-    unsafe { pg_sys::work_mem }
-}
-
 /// The parts of a whole-corpus job, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct JobShares {

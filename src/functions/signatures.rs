@@ -205,7 +205,7 @@ fn lsh_threshold(call: &Call) -> Result<Option<Datum>> {
 
 /// `lsh_params(threshold, num_perm, recall) → SETOF (bands, rows, recall_at_threshold, probes)`: one row.
 fn lsh_params(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let (threshold, recall) = (call.float8(0).given()?, call.float8(2).given()?);
     let banding = Banding::for_recall(threshold, call.int4(1).given()?.into(), recall)?;
     result.push(&[

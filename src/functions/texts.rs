@@ -88,7 +88,7 @@ fn cut_text(call: &Call) -> Result<(&str, Config)> {
 
 /// `text_profile(text, min_token_len, quant_rate) → SETOF (token, count)`
 fn text_profile(call: &Call) -> Result<Option<Datum>> {
-    let rows = ResultRows::start(call)?;
+    let rows = ResultRows::start(call);
     let (body, min_token_len, quant_rate) = profiled(call)?;
     let profile = sketch::text_profile(body, min_token_len, quant_rate, &mut check_interrupts);
     let profile = profile?;
@@ -118,7 +118,7 @@ fn profiled(call: &Call) -> Result<(&str, i64, f64)> {
 
 /// `minlsh_diff(a, b, normalization) → SETOF (found_in, passage)`
 fn diff(call: &Call) -> Result<Option<Datum>> {
-    let rows = ResultRows::start(call)?;
+    let rows = ResultRows::start(call);
     each_part(call, &mut |found_in, passage| {
         text::lent(found_in.as_str(), |found_in| {
             text::lent(passage, |passage| rows.push(&[Some(found_in), Some(passage)]));
@@ -159,7 +159,7 @@ fn each_part(call: &Call, visit: &mut dyn FnMut(FoundIn, &str) -> Result<()>) ->
 /// → (a_from, a_length, b_from, b_length integer, passage text)`: by place in the first text.
 fn shared_passages(call: &Call) -> Result<Option<Datum>> {
     let TwoTexts { a, b, min_match, normalization } = TwoTexts::read(call)?;
-    let rows = ResultRows::start(call)?;
+    let rows = ResultRows::start(call);
     let read = |text| Characters::with_places(&normalization, text, &mut check_interrupts);
     let (read_a, read_b) = (read(a)?, read(b)?);
     let runs = shared_runs(&read_a, &read_b, min_match, &mut check_interrupts)?;

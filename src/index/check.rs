@@ -9,8 +9,6 @@
 
 use std::ops::ControlFlow;
 
-use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-
 use crate::index::descent;
 use crate::index::layout::{Entry, u64_to_tid};
 use crate::index::minlsh_index::MinlshIndex;
@@ -24,6 +22,7 @@ use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, access_method, table_of_index};
 use crate::pg::relation::partition_ancestors;
 use crate::pg::rights::no_such_relation;
+use crate::pg::table::RowsAt;
 use crate::pg::worker_threads::for_build;
 use crate::prelude::*;
 
@@ -223,31 +222,12 @@ enum RowState {
 }
 
 fn judge(heap: &Open, snapshot: &Snapshot, row: u64) -> RowState {
-    let mut tid = u64_to_tid(row);
-    let block = (row >> 16) as pg_sys::BlockNumber;
+    let (tid, block) = (u64_to_tid(row), (row >> 16) as pg_sys::BlockNumber);
     if block >= heap.pages() || !LockedPage::of(heap, block).is_used(tid.ip_posid) {
         return RowState::Gone;
     }
-    // SAFETY: the table is open, so its methods are there, and the snapshot is held; nothing is dropped in the closure.
-    unsafe {
-        let heap = heap.raw();
-        let methods = &*(*heap).rd_tableam;
-        let (Some(fetch), Some(end)) = (methods.index_fetch_tuple, methods.index_fetch_end) else {
-            return RowState::Dead;
-        };
-        let slot = pg_sys::table_slot_create(heap, std::ptr::null_mut());
-        let (mut again, mut all_dead) = (false, false);
-        let visible = pg_guard_ffi_boundary(|| {
-            versions::index_fetch_begin(heap).is_some_and(|state| {
-                let snapshot = snapshot.raw();
-                let visible = fetch(state, &mut tid, snapshot, slot, &mut again, &mut all_dead);
-                end(state);
-                visible
-            })
-        });
-        pg_sys::ExecDropSingleTupleTableSlot(slot);
-        if visible { RowState::Visible } else { RowState::Dead }
-    }
+    let is_visible = RowsAt::of(heap, snapshot).is_some_and(|mut rows| rows.at(tid).is_some());
+    if is_visible { RowState::Visible } else { RowState::Dead }
 }
 
 fn row_name(row: u64) -> String {

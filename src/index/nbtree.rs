@@ -107,16 +107,12 @@ thread_local! {
 pub fn routine() -> &'static pg_sys::IndexAmRoutine {
     let mut routine = ROUTINE.get();
     if routine.is_null() {
-        // SAFETY: bthandler takes no argument and returns a node, made here in a context that lives
-        // as long as the backend.
+        // SAFETY: the handler of an access method; what it gives is made in a context that lives as long as the
+        // backend.
         unsafe {
             let previous = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
-            let handler = pg_sys::OidFunctionCall0Coll(
-                pg_sys::Oid::from(pg_sys::F_BTHANDLER),
-                pg_sys::InvalidOid,
-            );
+            routine = pg_sys::GetIndexAmRoutine(Oid::from(pg_sys::F_BTHANDLER));
             pg_sys::MemoryContextSwitchTo(previous);
-            routine = handler.cast_mut_ptr::<pg_sys::IndexAmRoutine>();
         }
         ROUTINE.set(routine);
     }

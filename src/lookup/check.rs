@@ -16,7 +16,7 @@ sql_function!(minlsh_check, check);
 
 /// `minlsh_check(index, sample, sample_seed) → (doc_id, problem)`; NULL: all indexes that the caller owns.
 fn check(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let share = call.float8(1).map(|part| share(part, call.int8(2).unwrap_or(0))).transpose()?;
     match call.oid(0) {
         Some(name) => check_named(name, share, &result)?,

@@ -25,7 +25,7 @@ const DEFAULT_MAX_MEMBERS: i32 = 10_000;
 
 /// `near_duplicate_cluster_of(key, threshold, index, max_members) → (doc_id)`
 fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let target = find::read(call, INDEX)?;
     let threshold = find::threshold(call, THRESHOLD, &target)?;
     let most = call.int4(MAX_MEMBERS).unwrap_or(DEFAULT_MAX_MEMBERS);

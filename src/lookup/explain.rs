@@ -34,7 +34,7 @@ const EXAMPLES: usize = 10;
 /// `minlsh_explain(index, a, b, threshold) → one row`, none if the caller cannot see one of them, or if a partial
 /// index does not have it.
 fn explain(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let target = find::required(call, INDEX)?;
     let settings = &target.options;
     let threshold = find::threshold(call, THRESHOLD, &target)?;
@@ -67,7 +67,7 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_explain_texts(a text, b text, threshold, shingle_size, unit, normalization, stop_words, bag, num_perm,
 /// scheme, seed, recall) → one row`: of texts that need not be stored.
 fn explain_texts(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let options = Options {
         num_perm: call.int4(8).given()?,
         scheme: call.text(9).given()?.into(),

@@ -32,7 +32,7 @@ const DEFAULT_K: i32 = 10;
 
 /// `near_duplicates(doc_id, threshold, index, verify) → (doc_id, similarity)`
 fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let target = find::read(call, INDEX)?;
     let threshold = find::threshold(call, THRESHOLD, &target)?;
     of_document(call, &target, threshold, None, &result)
@@ -40,7 +40,7 @@ fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
 
 /// `nearest_documents(doc_id, k, index, verify) → (doc_id, similarity)`
 fn nearest_documents(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let target = find::read(call, INDEX)?;
     let k = valid_k(call.int4(K).unwrap_or(DEFAULT_K))?;
     of_document(call, &target, target.options.threshold, Some(k), &result)
@@ -226,7 +226,7 @@ impl<'a> Asked<'a> {
 /// `near_duplicates_of(document, threshold, index, verify, k) → (doc_id, similarity)`: of a text, a
 /// set, a signature or a document.
 fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let target = find::read(call, INDEX)?;
     let asked = call.float8(THRESHOLD).map(Threshold::new).transpose()?;
     let limit = call.int4(LIMIT).map(valid_k).transpose()?;
@@ -235,7 +235,7 @@ fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
 
 /// `nearest_documents_of(document, k, index, verify) → (doc_id, similarity)`
 fn nearest_documents_of(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let target = find::read(call, INDEX)?;
     let k = valid_k(call.int4(K).unwrap_or(DEFAULT_K))?;
     of_argument(call, &target, Some(target.options.threshold), Some(k), &result)

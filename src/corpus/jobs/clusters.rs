@@ -25,7 +25,7 @@ const TEMPLATE_SHARE: u64 = 100;
 /// `near_duplicate_clusters(source, threshold, verify, linkage, body, ...) →
 /// (doc_id, cluster_id, similarity, size, weakest_link, least_similar, least_is_exact)`
 fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let arguments = Arguments::of(call);
     let linkage = linkage(&arguments)?;
     let work = Work::of(&arguments, &["source"], None)?;
@@ -117,7 +117,7 @@ fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
 /// The source is read in the order of `keep`, so that it is evaluated once, by the caller, over
 /// whatever columns there are.
 fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let arguments = Arguments::of(call);
     let keep = arguments.raw("keep").map(raw_text);
     if keep.as_ref().is_some_and(|keep| keep.to_bytes().trim_ascii().is_empty()) {
@@ -144,7 +144,7 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
 /// `near_duplicate_bridges(source, threshold, verify, body, ...) →
 /// (cluster_id, doc_a, doc_b, similarity, size_a, size_b)`
 fn near_duplicate_bridges(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let Work { members, mut batches, .. } = Work::of(&Arguments::of(call), &["source"], None)?;
     // In the order of keys.
     let ranks = Ranks::of(&members.sorted())?;

@@ -28,7 +28,7 @@ fn near_duplicates_between(call: &Call) -> Result<Option<Datum>> {
 
 /// Lists the pairs of one source, or of two.
 fn list(call: &Call, sources: &[&'static str]) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let Work { members, mut batches, .. } = Work::of(&Arguments::of(call), sources, None)?;
     let has_two = sources.len() > 1;
     let second = has_two.then(|| members.second());

@@ -24,7 +24,7 @@ const RECENT: usize = 1 << 16;
 /// `passages_between(a, b, min_match, [key], coverage, max_documents, ...)
 /// → (a_id, b_id, a_from, a_length, b_from, b_length, passage)`
 fn passages_between(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let question = PassageQuestion { sources: &["b", "a"], ..PassageQuestion::of(call, false)? };
     let coverage = question.coverage()?;
     let max_documents = question.documents("max_documents", 1)?;

@@ -40,7 +40,7 @@ impl Common {
 
 /// `common_passages(source, min_documents, ...) → (documents, passage_length, passage, doc_id, passage_from)`
 fn common_passages(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let question = PassageQuestion::of(call, true)?;
     let Common { mut texts, min_documents, frequent, counts } = Common::of(&question)?;
     let of_window = counts.clone();
@@ -134,7 +134,7 @@ impl Look for Listing<'_> {
 
 /// `strip_passages(source, min_documents, ...) → (doc_id, body, removed)`
 fn strip_passages(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let question =
         PassageQuestion { short: "returned unchanged", ..PassageQuestion::of(call, true)? };
     let Common { mut texts, frequent, counts, .. } = Common::of(&question)?;

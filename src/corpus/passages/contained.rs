@@ -32,7 +32,7 @@ const COST: usize = 10;
 
 /// `contained_documents(source, coverage, ...) → (doc_id, container_id, coverage, containers)`
 fn contained_documents(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let question = PassageQuestion::of(call, true)?;
     let coverage = question.coverage()?.unwrap_or(DEFAULT_COVERAGE);
     let session = Session::open();

@@ -16,7 +16,7 @@ const MARKS: u64 = 3;
 
 /// `repeated_passages(source, ...) → (doc_id, passage_from, passage_length, of_doc_id, of_from)`
 fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let question = PassageQuestion::of(call, false)?;
     let session = Session::open();
     let (mut texts, sorter) = Texts::read(&session, &question, TextForm::Original)?;

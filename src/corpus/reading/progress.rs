@@ -80,7 +80,7 @@ impl Progress {
 /// `minlsh_running_jobs() → (pid, datid, relid, phase, documents_read, documents_estimated, candidates,
 /// compared, spilled_bytes)`: those that the caller may see, as in `pg_stat_progress_*`.
 fn running_jobs(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     running(&mut |job| {
         let [phase, read, estimated, candidates, compared, spilled] = job.counters;
         let phase = usize::try_from(phase - 1).ok().and_then(|phase| PHASES.get(phase));

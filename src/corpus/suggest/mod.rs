@@ -39,7 +39,7 @@ const NUM_PERM: i32 = 128;
 
 /// `minlsh_suggest(source, body, sample, sample_seed, key_column, scope, shingle_size, ...)`
 fn suggest(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let arguments = Arguments::of(call);
     let wanted = Sampling::of(&arguments)?;
     // Keys are compared as texts.

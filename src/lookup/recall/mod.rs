@@ -35,7 +35,7 @@ const VERIFY: usize = 3;
 /// `minlsh_recall(source, threshold, sample, verify, sample_seed, body, key_column, scope, options
 /// ...)`: a row for all pairs, and one for each band of similarity.
 fn recall(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
+    let result = ResultRows::start(call);
     let arguments = Arguments::of(call);
     let wanted = Sampling::of(&arguments)?;
     let target = index(call, &arguments)?;

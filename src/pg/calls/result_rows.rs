@@ -5,9 +5,8 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::{Result, not_supported};
-use crate::memory;
 use crate::pg::call::Call;
-use crate::pg::versions;
+use crate::pg::catalog;
 
 /// The rows a set-returning function gives back.
 pub struct ResultRows {
@@ -20,48 +19,17 @@ pub struct ResultRows {
 impl ResultRows {
     /// Prepares the call to return a set; from then on the function returns `None` and its
     /// rows are those put here.
-    pub fn start(call: &Call) -> Result<Self> {
-        // SAFETY: a valid call; resultinfo is checked to be a ReturnSetInfo that allows
-        // materialize mode; what must outlive the call is made in the per-query context.
+    pub fn start(call: &Call) -> Self {
+        let flags = pg_sys::MAT_SRF_USE_EXPECTED_DESC | pg_sys::MAT_SRF_BLESS;
+        // SAFETY: a valid call; `InitMaterializedSRF` raises an error unless it can return a set so.
         unsafe {
-            let info = (*call.raw()).resultinfo.cast::<pg_sys::ReturnSetInfo>();
-            if info.is_null()
-                || (*info).type_ != pg_sys::NodeTag::T_ReturnSetInfo
-                || (*info).allowedModes & pg_sys::SetFunctionReturnMode::SFRM_Materialize as i32
-                    == 0
-            {
-                return Err(not_supported(
-                    "set-valued function called in context that cannot accept a set",
-                ));
-            }
-            let context = (*(*info).econtext).ecxt_per_query_memory;
-            let previous = pg_sys::MemoryContextSwitchTo(context);
-            let (mut result, mut descriptor) = (Oid::INVALID, std::ptr::null_mut());
-            let class = pg_sys::get_call_result_type(call.raw(), &mut result, &mut descriptor);
-            let is_composite = class == pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE
-                || class == pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE_DOMAIN;
-            if class == pg_sys::TypeFuncClass::TYPEFUNC_SCALAR {
-                // One OUT parameter makes a set of its type.
-                descriptor = pg_sys::CreateTemplateTupleDesc(1);
-                pg_sys::TupleDescInitEntry(descriptor, 1, std::ptr::null(), result, -1, 0);
-                versions::finalize(descriptor);
-            } else if !is_composite {
-                pg_sys::MemoryContextSwitchTo(previous);
-                return Err(not_supported(
-                    "function returning record called in context that cannot accept type record",
-                ));
-            }
-            let descriptor = pg_sys::BlessTupleDesc(descriptor);
-            let random_access = (*info).allowedModes
-                & pg_sys::SetFunctionReturnMode::SFRM_Materialize_Random as i32
-                != 0;
-            let store = pg_sys::tuplestore_begin_heap(random_access, false, memory::of_result());
-            (*info).returnMode = pg_sys::SetFunctionReturnMode::SFRM_Materialize;
-            (*info).setResult = store;
-            (*info).setDesc = descriptor;
-            pg_sys::MemoryContextSwitchTo(previous);
-            let composite = (is_composite && result != pg_sys::RECORDOID).then_some(result);
-            Ok(Self { store, descriptor, composite })
+            pg_sys::InitMaterializedSRF(call.raw(), flags);
+            let info = &*(*call.raw()).resultinfo.cast::<pg_sys::ReturnSetInfo>();
+            let mut result = Oid::INVALID;
+            pg_sys::get_call_result_type(call.raw(), &mut result, std::ptr::null_mut());
+            let is_composite = result != pg_sys::RECORDOID && catalog::is_rowtype(result);
+            let composite = is_composite.then_some(result);
+            Self { store: info.setResult, descriptor: info.setDesc, composite }
         }
     }
 

@@ -55,16 +55,11 @@ pub fn cstring(value: &str) -> CString {
 
 /// The schemas on the search path.
 pub fn search_path() -> Vec<Oid> {
-    let mut schemas = vec![Oid::INVALID; 16];
-    loop {
-        // SAFETY: room for as many as it says; more are counted, but not written.
-        let count =
-            unsafe { pg_sys::fetch_search_path_array(schemas.as_mut_ptr(), schemas.len() as i32) };
-        let count = usize::try_from(count).unwrap_or(0);
-        if count <= schemas.len() {
-            schemas.truncate(count);
-            return schemas;
-        }
-        schemas.resize(count, Oid::INVALID);
-    }
+    // SAFETY: room for as many as it says, at first none; more are counted, but not written.
+    let fetch = |room: &mut [Oid]| unsafe {
+        pg_sys::fetch_search_path_array(room.as_mut_ptr(), room.len() as i32)
+    };
+    let mut schemas = vec![Oid::INVALID; fetch(&mut []) as usize];
+    fetch(&mut schemas);
+    schemas
 }

@@ -116,7 +116,7 @@ impl Column {
             name: unsafe { text::from_cstring(attribute.attname.data.as_ptr()) },
             number: attribute.attnum,
             type_oid: attribute.atttypid,
-            storage: TypeStorage { by_value: attribute.attbyval, length: attribute.attlen },
+            storage: TypeStorage::of_attribute(attribute),
             collation: attribute.attcollation,
             not_null: attribute.attnotnull,
             generated: attribute.attgenerated as u8,

@@ -311,15 +311,13 @@ impl<'a> Fired<'a> {
     fn is_unchanged(&self, column: i16) -> bool {
         let (Some(old), Some(new)) = (self.old_row(), self.new_row()) else { return false };
         match (old.value(column), new.value(column)) {
-            (Some(old), Some(new)) => {
-                // SAFETY: both rows are of the table that fires, whose descriptor has a column of that number, since
-                // they have a value of it.
-                let descriptor = unsafe { (*self.0.tg_relation).rd_att };
-                // SAFETY: the descriptor has that column, as above.
-                let attribute = unsafe { versions::attribute(descriptor, column as usize - 1) };
-                // SAFETY: two values of that column.
-                unsafe { TypeStorage::of_attribute(attribute).same(old, new) }
-            }
+            // SAFETY: both rows are of the table that fires, whose descriptor has a column of that number, since they
+            // have a value of it.
+            (Some(old), Some(new)) => unsafe {
+                let descriptor = (*self.0.tg_relation).rd_att;
+                let attribute = versions::attribute(descriptor, column as usize - 1);
+                TypeStorage::of_attribute(attribute).same(old, new)
+            },
             (None, None) => true,
             _ => false,
         }

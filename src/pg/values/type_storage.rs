@@ -39,20 +39,12 @@ impl TypeStorage {
     /// # Safety
     /// `value` must be a non-null value that is passed like this.
     pub unsafe fn copy(self, value: Datum) -> Datum {
-        if self.by_value {
-            return value;
-        }
-        // SAFETY: `value` is passed like this, as # Safety asks: a C string, a varlena, or `length` bytes.
+        // SAFETY: `value` is passed like this, as # Safety asks.
         unsafe {
-            if self.length == C_STRING {
-                return Datum::from(pg_sys::pstrdup(value.cast_mut_ptr()));
+            match self.length {
+                -1 => Datum::from(pg_sys::pg_detoast_datum_copy(value.cast_mut_ptr())),
+                length => pg_sys::datumCopy(value, self.by_value, length.into()),
             }
-            let Ok(length) = usize::try_from(self.length) else {
-                return Datum::from(pg_sys::pg_detoast_datum_copy(value.cast_mut_ptr()));
-            };
-            let copy = pg_sys::palloc(length).cast::<u8>();
-            std::ptr::copy_nonoverlapping(value.cast_mut_ptr(), copy, length);
-            Datum::from(copy)
         }
     }
 
@@ -79,23 +71,11 @@ impl TypeStorage {
     /// # Safety
     /// Both must be non-null values that are passed like this.
     pub unsafe fn same(self, a: Datum, b: Datum) -> bool {
-        // SAFETY: both are passed like this, as # Safety asks. A varlena has as many bytes as its header says, be it a
-        // TOAST pointer or the value itself.
+        // SAFETY: both are passed like this, as # Safety asks.
         unsafe {
-            if self.length == C_STRING {
-                return self.bytes(a) == self.bytes(b);
-            }
-            if self.length == -1 {
-                let stored = |value: Datum| {
-                    let start = value.cast_mut_ptr::<pg_sys::varlena>();
-                    let size = pgrx::varlena::varsize_any(start);
-                    std::slice::from_raw_parts(start.cast::<u8>().cast_const(), size)
-                };
-                if stored(a) == stored(b) {
-                    return true;
-                }
-            }
-            pg_sys::datum_image_eq(a, b, self.by_value, self.length.into())
+            let length = self.length.into();
+            pg_sys::datumIsEqual(a, b, self.by_value, length)
+                || pg_sys::datum_image_eq(a, b, self.by_value, length)
         }
     }
 }
