@@ -284,10 +284,8 @@ impl<'a> PlannedSearch<'a> {
     }
 }
 
-/// The most leaf pages of a bucket that are counted: about 300,000 rows.
-const PAGES_OF_BUCKET: usize = 256;
-/// The most leaf pages that are counted for a search.
-const PAGES_OF_SEARCH: usize = 512;
+/// The most leaf pages that are counted for a search: about 600,000 rows.
+const MOST_PAGES: usize = 512;
 /// Rows of a table that one value is similar to, if no index shows how many.
 const NEAR_DUPLICATES: f64 = 3.0;
 /// The share of similar rows in a table of unknown size.
@@ -380,28 +378,26 @@ fn in_index(index: Oid, sought: TypedValue) -> Result<Option<f64>> {
 fn mean(index: &MinlshIndex, keys: &[u64]) -> Result<f64> {
     let (mut rows, mut buckets, mut pages) = (0, 0_u32, 0);
     for key in keys {
-        let mut of_bucket = 0;
+        buckets += 1;
         descent::each(index, None, std::slice::from_ref(key), &mut |found| {
-            rows += found.len();
-            of_bucket += 1;
-            let enough = of_bucket == PAGES_OF_BUCKET;
-            Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            (rows, pages) = (rows + found.len(), pages + 1);
+            Ok(if pages >= MOST_PAGES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
-        (buckets, pages) = (buckets + 1, pages + of_bucket);
-        if pages >= PAGES_OF_SEARCH {
+        if pages >= MOST_PAGES {
             break;
         }
     }
     Ok(rows as f64 / f64::max(buckets.into(), 1.0))
 }
 
-/// True if the role whose rights count for a variable's table may read the columns of the variable. Of a child these
-/// are the rights to the table that was named, as for PostgreSQL's own estimates. That the operator is leakproof does
-/// not matter here, for the index shows how many rows are similar.
+/// True if the role whose rights count for a variable's table may read all of it. Of a child these are the rights to
+/// the table that was named, as for PostgreSQL's own estimates. That the operator is leakproof does not matter here,
+/// for the index shows how many rows are similar.
 fn may_read(variable: &Variable) -> bool {
-    let (user, columns) = variable.columns();
-    let user = user.unwrap_or_else(current_role);
-    columns.into_iter().all(|(table, column)| may_select(table, &[column], user))
+    let may = |(table, user): (Oid, Option<Oid>)| {
+        may_select(table, &[], user.unwrap_or_else(current_role))
+    };
+    variable.named_table().is_some_and(may)
 }
 
 /// The share of the rows of a variable's relation that so many are.

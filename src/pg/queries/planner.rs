@@ -262,51 +262,24 @@ impl<'a> Variable<'a> {
         }
     }
 
-    /// The columns of tables that it is made of, as the query names them, and the role whose rights count for them if
-    /// that is not the current one. Of a child these are those of the parent.
-    pub fn columns(&self) -> (Option<Oid>, Vec<(Oid, i16)>) {
-        let Some(relation) = self.table() else { return (None, Vec::new()) };
-        let mut members = null_mut();
-        let mut columns = Vec::new();
-        // SAFETY: an expression over the columns of that relation; the set is ours.
-        unsafe {
-            pg_sys::pull_varattnos(self.data.var, relation.relid, &mut members);
-            let mut member = pg_sys::bms_next_member(members, -1);
-            while member >= 0 {
-                let column = (member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16;
-                columns.push(self.as_named(relation.relid, column));
-                member = pg_sys::bms_next_member(members, member);
-            }
-        }
+    /// The table by which the query names its own, which may be a child of that, and the role whose rights count for it
+    /// if that is not the current one.
+    pub fn named_table(&self) -> Option<(Oid, Option<Oid>)> {
+        let (relation, root) = (self.table()?, self.query.0);
         let user = (relation.userid != Oid::INVALID).then_some(relation.userid);
-        (user, columns)
-    }
-
-    /// The table and column by which a query names a column of a relation: those of the parent, where it is of a child.
-    fn as_named(&self, mut relation: pg_sys::Index, mut column: i16) -> (Oid, i16) {
-        let root = self.query.0;
-        // SAFETY: a number out of the planner's arrays, which have an entry for each relation; a child has a link to
-        // its parent, with `num_child_cols` columns.
+        let mut number = relation.relid;
+        // SAFETY: numbers out of the planner's arrays, which have an entry for each relation; a child has a link to its
+        // parent.
         unsafe {
-            let entry = |relation: pg_sys::Index| &**root.simple_rte_array.add(relation as usize);
+            let entry = |number: pg_sys::Index| &**root.simple_rte_array.add(number as usize);
             let links = root.append_rel_array;
             while !links.is_null()
-                && let Some(link) = (*links.add(relation as usize)).as_ref()
+                && let Some(link) = (*links.add(number as usize)).as_ref()
                 && entry(link.parent_relid).rtekind == pg_sys::RTEKind::RTE_RELATION
             {
-                if let Ok(place @ 1..) = usize::try_from(column) {
-                    let of_parent = match place <= link.num_child_cols as usize {
-                        true => *link.parent_colnos.add(place - 1),
-                        false => 0,
-                    };
-                    if of_parent == 0 {
-                        break;
-                    }
-                    column = of_parent;
-                }
-                relation = link.parent_relid;
+                number = link.parent_relid;
             }
-            (entry(relation).relid, column)
+            Some((entry(number).relid, user))
         }
     }
 }
