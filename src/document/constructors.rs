@@ -53,7 +53,7 @@ fn of_set(call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_signature(integer[], threshold) → minlsh_document`
 fn of_signature(call: &Call) -> Result<Option<Datum>> {
     let threshold = Threshold::new(call.float8(1).given()?)?;
-    let content = Content::of_slots(call.int4_array(0).given()?)?;
+    let content = Content::of_slots(call.array(0).given()?)?;
     Ok(Some(Document { threshold, content }.write()))
 }
 

@@ -177,7 +177,7 @@ fn missing(option: &str, hint: &str) -> SqlError {
 fn add_signature(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
     let scheme = if call.count() > 2 { read_scheme(call, 2)? } else { Scheme::default() };
-    let Some(signature) = call.int4_array(1)? else { return Ok(call.datum(0)) };
+    let Some(signature) = call.array(1)? else { return Ok(call.datum(0)) };
     let signature = signature_of(scheme, signature)?;
     let options = SetOptions { scheme, num_perm: signature.len(), seed: 0 };
     let datum = state_datum(call, aggregate, options);

@@ -97,7 +97,7 @@ fn weighted_jaccard(call: &Call) -> Result<Option<Datum>> {
 
 /// The set in arguments `index` and the next: elements and their weights, place by place.
 fn weighted_set(call: &Call, index: usize) -> Result<WeightedSet> {
-    let (elements, weights) = (call.datum(index).given()?, call.float8_array(index + 1).given()?);
+    let (elements, weights) = (call.datum(index).given()?, call.array(index + 1).given()?);
     // SAFETY: declared text[].
     let elements = unsafe { array::each_element(elements) };
     if elements.len() != weights.len() {

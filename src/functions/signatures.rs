@@ -75,7 +75,7 @@ fn sign_hashes(config: &Config, hashes: &[u64]) -> Result<Option<Datum>> {
 
 /// `minhash_pack(integer[], slot_bits) → integer[]`: what an index with that option stores.
 fn minhash_pack(call: &Call) -> Result<Option<Datum>> {
-    let signature = call.int4_array(0).given()?;
+    let signature = call.array(0).given()?;
     let slot_bits = SlotBits::new(call.int4(1).given()?.into(), signature.len() as i64)?;
     let mut packed = Vec::new();
     slot_bits.pack(signature, &mut packed)?;
@@ -84,7 +84,7 @@ fn minhash_pack(call: &Call) -> Result<Option<Datum>> {
 
 /// `minhash_with(elements bigint[], a bigint[], b bigint[], p bigint) → integer[]`
 fn minhash_with(call: &Call) -> Result<Option<Datum>> {
-    let (a, b) = (call.int8_array(1).given()?, call.int8_array(2).given()?);
+    let (a, b) = (call.array(1).given()?, call.array(2).given()?);
     let functions = LinearFunctions::new(a, b, call.int8(3).given()?)?;
     let signature = functions.minhash(&call.bigints(0).given()?, &mut check_interrupts)?;
     Ok(signature.map(|signature| array::write(&signature)))
@@ -109,7 +109,7 @@ fn minhash_to_lean(call: &Call) -> Result<Option<Datum>> {
     let (scheme, seed): (Scheme, _) = (call.text(1).given()?.parse()?, call.int8(2).given()?);
     let seed = if seed == 0 { scheme.default_seed() } else { seed };
     let order = call.text(3).given()?.parse()?;
-    let lean = sketch::to_lean(call.int4_array(0).given()?, scheme, seed, order)?;
+    let lean = sketch::to_lean(call.array(0).given()?, scheme, seed, order)?;
     Ok(Some(bytes::write(&lean)))
 }
 
@@ -140,7 +140,7 @@ fn minhash_union(call: &Call) -> Result<Option<Datum>> {
 /// `minhash_cardinality(integer[], scheme) → (cardinality, error)`
 fn minhash_cardinality(call: &Call) -> Result<Option<Datum>> {
     let scheme = call.text(1).given()?.parse()?;
-    let signature = signature_of(scheme, call.int4_array(0).given()?)?;
+    let signature = signature_of(scheme, call.array(0).given()?)?;
     let found = sketch::cardinality(signature, scheme)?;
     let row = [found.estimate, found.standard_error].map(|value| Some(float8_datum(value)));
     result_row(call, row).map(Some)
@@ -159,19 +159,19 @@ fn minhash_containment(call: &Call) -> Result<Option<Datum>> {
 /// Two signatures of a scheme: the first three arguments.
 fn two_signatures(call: &Call) -> Result<(&[i32], &[i32], Scheme)> {
     let scheme = call.text(2).given()?.parse()?;
-    let signature = |argument| signature_of(scheme, call.int4_array(argument).given()?);
+    let signature = |argument| signature_of(scheme, call.array(argument).given()?);
     Ok((signature(0)?, signature(1)?, scheme))
 }
 
 /// `minhash_jaccard(integer[], integer[]) → double precision`
 fn minhash_jaccard(call: &Call) -> Result<Option<Datum>> {
-    let (a, b) = (call.int4_array(0).given()?, call.int4_array(1).given()?);
+    let (a, b) = (call.array(0).given()?, call.array(1).given()?);
     Ok(Some(float8_datum(sketch::estimate_jaccard(a, b)?)))
 }
 
 /// `minhash_jaccard(integer[], integer[], slot_bits) → double precision`: of packed signatures.
 fn minhash_jaccard_packed(call: &Call) -> Result<Option<Datum>> {
-    let (a, b) = (call.int4_array(0).given()?, call.int4_array(1).given()?);
+    let (a, b) = (call.array(0).given()?, call.array(1).given()?);
     let slot_bits = SlotBits::of(call.int4(2).given()?.into())?;
     Ok(Some(float8_datum(slot_bits.estimate_jaccard(a, b)?)))
 }
@@ -185,7 +185,7 @@ fn minhash_error(call: &Call) -> Result<Option<Datum>> {
 /// `band_hashes(integer[], bands, rows) → bigint[]`
 fn band_hashes(call: &Call) -> Result<Option<Datum>> {
     let mut hashes = Vec::new();
-    banding(call, 1)?.hashes(call.int4_array(0).given()?, &mut hashes)?;
+    banding(call, 1)?.hashes(call.array(0).given()?, &mut hashes)?;
     Ok(Some(array::write(&hashes)))
 }
 

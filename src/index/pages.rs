@@ -8,6 +8,7 @@ use pgrx::pg_sys::{BlockNumber, Buffer};
 
 use crate::index::layout::{Entry, Layout, read_tid};
 use crate::index::nbtree::{self, HIGH_KEY, NO_BLOCK, Opaque};
+use crate::pg::guc::is_serializable;
 use crate::prelude::*;
 
 pub const PAGE: usize = pg_sys::BLCKSZ as usize;
@@ -56,10 +57,8 @@ impl LockedPage {
 
     /// In a SERIALIZABLE transaction, has a later insertion into the page conflict with it (`PredicateLockPage`).
     pub fn lock_for_serializable(&self, index: &Open, snapshot: Option<&Snapshot>) {
-        // SAFETY: reads a word of the backend. A search comes here for each leaf page, and most transactions need
-        // nothing.
-        let is_serializable = unsafe { pg_sys::XactIsoLevel } == pg_sys::XACT_SERIALIZABLE as i32;
-        if let Some(snapshot) = snapshot.filter(|_| is_serializable) {
+        // A search comes here for each leaf page, and most transactions need nothing.
+        if let Some(snapshot) = snapshot.filter(|_| is_serializable()) {
             let (index, snapshot) = (index.raw(), snapshot.raw());
             // SAFETY: the index is open and the snapshot is held, as their references say; `of` has pinned the buffer.
             // Nothing is dropped in the closure.

@@ -23,7 +23,7 @@ use crate::pg::rights;
 use crate::pg::rights::current_role;
 use crate::prelude::*;
 use crate::row_key::Key;
-use crate::side_table::SideTable;
+use crate::side_table::{SideTable, check_current};
 
 /// Finds what is asked.
 #[derive(Clone, Copy)]
@@ -112,7 +112,7 @@ impl Finder {
     }
 
     fn side(self, side: SideTable) -> Result<Rc<Indexed>> {
-        side.check_current()?;
+        check_current(side.storage, &side.options)?;
         Ok(Rc::new(Indexed::of_side_table(side, self.extension)))
     }
 

@@ -11,7 +11,7 @@ use crate::pg::value_type::Output;
 use crate::prelude::*;
 use crate::side_table::commands::own_triggers;
 use crate::side_table::sign::{each_document, sign};
-use crate::side_table::storage::{DOC_ID, stored};
+use crate::side_table::storage::{DOC_ID, check_current, stored};
 use crate::side_table::{SYNC, SideTable, find};
 
 /// Takes a problem, and the key of the document that has it.
@@ -76,7 +76,7 @@ fn structure(side: &SideTable, record: &Record, report: &mut ReportProblem) {
 /// Signs every document, or a share of them, again and compares; then looks for rows of documents that are not there.
 fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> Result<()> {
     let storage = side.open()?;
-    if let Err(outdated) = storage.check_current() {
+    if let Err(outdated) = check_current(side.storage, &storage.options) {
         report(None, outdated.message());
     }
     let snapshot = Snapshot::statement();

@@ -26,8 +26,8 @@ use crate::pg::relation::Column;
 use crate::prelude::*;
 
 pub use self::find::documents_of;
-pub use self::storage::StoredSketch;
 use self::storage::{Storage, stored};
+pub use self::storage::{StoredSketch, check_current};
 
 /// The name of the trigger function.
 const SYNC: &CStr = c"minlsh_sync";
@@ -57,11 +57,6 @@ impl SideTable {
             return Ok(None);
         }
         Ok(Self::find(info.index.oid)?.into_iter().next())
-    }
-
-    /// Refuses one whose signatures another version of the library has made.
-    pub fn check_current(&self) -> Result<()> {
-        storage::check_current(self.storage, &self.options)
     }
 
     /// The error of a key that no longer tells documents apart.

@@ -20,11 +20,11 @@ pub const DOC_ID: i16 = 1;
 pub const SIGNATURE: i16 = 2;
 pub const BANDS: i16 = 3;
 
+const NO_KEY: &str = "It has no primary key.";
+
 pub struct Storage {
     pub rows: Companion,
-    /// The place among its indexes of the one by key.
-    key: usize,
-    /// The place of the one of the signatures, which has the options.
+    /// The place among its indexes of the one of the signatures, which has the options.
     signatures: usize,
     pub options: Rc<IndexOptions>,
 }
@@ -45,23 +45,14 @@ impl Storage {
         let altered = |detail: &str| altered(oid, detail);
         let columns = [base_type(key), pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
         let rows = Companion::checked(table, lock, &columns).map_err(altered)?;
-        let is_key = |index: &OpenIndex| index.is_key() && index.only_column() == Some(DOC_ID);
-        let place = |is: &dyn Fn(&OpenIndex) -> bool| rows.indexes.iter().position(is);
-        let key = place(&is_key).ok_or_else(|| altered("It has no primary key."))?;
-        let signatures = place(&is_of_signatures)
+        if rows.key_index(DOC_ID).is_none() {
+            return Err(altered(NO_KEY));
+        }
+        let signatures = rows.indexes.iter().position(is_of_signatures);
+        let signatures = signatures
             .ok_or_else(|| altered("It has no valid index of type minlsh over its signatures."))?;
         let options = stored_options::built(rows.indexes[signatures].oid())?;
-        Ok(Self { rows, key, signatures, options })
-    }
-
-    /// Refuses signatures made by another version of the algorithm: one side table has one kind.
-    pub fn check_current(&self) -> Result<()> {
-        check_current(self.rows.table.oid(), &self.options)
-    }
-
-    /// The index that tells documents apart.
-    pub fn key_index(&self) -> &OpenIndex {
-        &self.rows.indexes[self.key]
+        Ok(Self { rows, signatures, options })
     }
 
     pub fn signature_index(&self) -> &OpenIndex {
@@ -78,8 +69,10 @@ impl Storage {
         snapshot: &Snapshot,
         visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
+        let table = &self.rows.table;
+        let index = self.rows.key_index(DOC_ID).ok_or_else(|| altered(table.oid(), NO_KEY))?;
         // SAFETY: the caller promises a key of that type, and [`Storage::open`] has found a column of it.
-        unsafe { self.key_index().each_equal(&self.rows.table, key, snapshot, visit) }
+        unsafe { index.each_equal(table, key, snapshot, visit) }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::prelude::*;
 use crate::side_table::SYNC;
 use crate::side_table::find::documents_of;
 use crate::side_table::sign::{check_body, sign};
-use crate::side_table::storage::{Storage, StoredSketch, row_of};
+use crate::side_table::storage::{Storage, StoredSketch, check_current, row_of};
 
 sql_function!(minlsh_sync, sync);
 
@@ -87,7 +87,7 @@ fn written(fired: &Fired, documents: &Open) -> Result<()> {
         return Ok(());
     }
     let storage = Storage::open(record.beside, documents, key.type_oid, Lock::Write)?;
-    storage.check_current()?;
+    check_current(record.beside, &storage.options)?;
     let Some(index) = documents.key_index(key.number, Lock::Read) else {
         let (name, table) = (&key.name, documents.name());
         return Err(wrong_state(format!(

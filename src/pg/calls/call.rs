@@ -13,6 +13,7 @@ use pgrx::prelude::PgSqlErrorCode;
 use sketch::memory;
 
 use crate::error::{Result, error};
+use crate::pg::array::ArrayElement;
 use crate::pg::catalog::CatalogRow;
 use crate::pg::parameter::Parameter;
 use crate::pg::{array, bytes, catalog, text};
@@ -152,21 +153,9 @@ impl Call {
         self.datum(index).map(|datum| unsafe { CStr::from_ptr(datum.cast_mut_ptr()).to_bytes() })
     }
 
-    /// An `integer[]` argument, which must not hold NULLs.
-    pub fn int4_array(&self, index: usize) -> Result<Option<&[i32]>> {
-        // SAFETY: the argument is declared `integer[]`, and lives as long as the call.
-        self.datum(index).map(|datum| unsafe { array::read(datum) }).transpose()
-    }
-
-    /// A `bigint[]` argument, which must not hold NULLs.
-    pub fn int8_array(&self, index: usize) -> Result<Option<&[i64]>> {
-        // SAFETY: the argument is declared `bigint[]`, and lives as long as the call.
-        self.datum(index).map(|datum| unsafe { array::read(datum) }).transpose()
-    }
-
-    /// A `double precision[]` argument, which must not hold NULLs.
-    pub fn float8_array(&self, index: usize) -> Result<Option<&[f64]>> {
-        // SAFETY: the argument is declared `double precision[]`, and lives as long as the call.
+    /// An array argument, which must not hold NULLs.
+    pub fn array<T: ArrayElement>(&self, index: usize) -> Result<Option<&[T]>> {
+        // SAFETY: the argument is declared as an array of that type, and lives as long as the call.
         self.datum(index).map(|datum| unsafe { array::read(datum) }).transpose()
     }
 

@@ -53,8 +53,7 @@ impl Companion {
 
     /// The index that tells its rows apart by a column, if there is one.
     pub fn key_index(&self, column: i16) -> Option<&OpenIndex> {
-        let key = |index: &&OpenIndex| index.is_key() && index.only_column() == Some(column);
-        self.indexes.iter().find(key)
+        self.indexes.iter().find(|index| index.is_key_of(column))
     }
 
     /// Inserts a row: a value for each column.

@@ -34,19 +34,20 @@ impl OpenIndex {
         unsafe { &*(*self.raw()).rd_index }
     }
 
+    /// True if rows are told apart by that column alone, at any time: what a key needs.
+    pub fn is_key_of(&self, column: i16) -> bool {
+        let form = self.form();
+        let is_btree = self.class().relam == pg_sys::BTREE_AM_OID;
+        let is_unique = form.indisunique && form.indimmediate && form.indisvalid;
+        is_btree && is_unique && self.is_plain() && self.only_column() == Some(column)
+    }
+
     /// The table's column that alone is its key; `None` if it has several, or an expression.
     pub fn only_column(&self) -> Option<i16> {
         let form = self.form();
         // SAFETY: indkey has `indnatts` entries, of which there is one at least.
         let column = unsafe { *form.indkey.values.as_ptr() };
         (form.indnkeyatts == 1 && column != 0).then_some(column)
-    }
-
-    /// True if rows are told apart by its only column, at any time: what a key needs.
-    pub fn is_key(&self) -> bool {
-        let form = self.form();
-        let is_btree = self.class().relam == pg_sys::BTREE_AM_OID;
-        is_btree && form.indisunique && form.indimmediate && form.indisvalid && self.is_plain()
     }
 
     /// True if it has all rows, by their columns as they are.
@@ -72,19 +73,14 @@ impl OpenIndex {
         snapshot: &Snapshot,
         visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
-        let operator = self.search_operator(pg_sys::BTEqualStrategyNumber as u16);
+        let strategy = pg_sys::BTEqualStrategyNumber as u16;
+        // SAFETY: an open index has its types.
+        let input = unsafe { *(*self.raw()).rd_opcintype };
+        let equal = operator_of_family(self.family(), input, input, strategy as i16);
+        let function = function_of_operator(equal);
+        let operator = SearchOperator { strategy, right: Oid::INVALID, function };
         // SAFETY: the caller promises the table and the value; the operator is that of the index for such values.
         unsafe { self.each_match(table, operator, key, snapshot, visit) }
-    }
-
-    /// The operator of that strategy by which this B-tree is searched, for values of its own type.
-    fn search_operator(&self, strategy: u16) -> SearchOperator {
-        // SAFETY: an open index has its operator families and types.
-        let function = unsafe {
-            let (family, input) = (*(*self.raw()).rd_opfamily, *(*self.raw()).rd_opcintype);
-            function_of_operator(operator_of_family(family, input, input, strategy as i16))
-        };
-        SearchOperator { strategy, right: Oid::INVALID, function }
     }
 
     /// Calls `visit` with the rows of `table` that the index gives for `column <operator> value`.

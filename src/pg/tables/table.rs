@@ -34,8 +34,7 @@ impl Open {
 
     /// The index that tells its rows apart by a column, if there is one.
     pub fn key_index(&self, column: i16, lock: Lock) -> Option<OpenIndex> {
-        let mut indexes = self.indexes(lock).into_iter();
-        indexes.find(|index| index.is_key() && index.only_column() == Some(column))
+        self.indexes(lock).into_iter().find(|index| index.is_key_of(column))
     }
 
     /// Calls `visit` with each row that the snapshot sees, in the order in which they are stored,
