@@ -184,7 +184,7 @@ fn create_tables(key: &Key, schema: Oid, name: &CStr) -> Result<()> {
 
 /// The columns that matter, each once: the key first, then those that the index is made of.
 fn watched(info: &Info, key: &Key, documents: &Relation) -> Vec<CString> {
-    let numbers = info.columns_read();
+    let numbers = info.index.columns_read();
     // A reference to the whole row is one to all columns.
     let all = numbers.contains(&0);
     let is_watched = |number: i16| all || numbers.contains(&number);

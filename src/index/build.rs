@@ -8,6 +8,7 @@ use std::ffi::c_char;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 
 use crate::document::kind::Kind;
+use crate::index::info::Info;
 use crate::index::layout::Entry;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::sort::Sorter;
@@ -16,8 +17,8 @@ use crate::index::tree_writer::TreeWriter;
 use crate::index::{nbtree, own_rows, page_file, stored_options};
 use crate::memory;
 use crate::pg::catalog::base_element_type;
-use crate::pg::names::quoted;
 use crate::pg::progress::{self, Phase, Tuples};
+use crate::pg::rights::no_such_relation;
 use crate::pg::worker_threads::for_build;
 use crate::prelude::*;
 
@@ -70,10 +71,11 @@ fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows) -> Result<(f64, u
     let options = index.wanted()?;
     let memory = memory::BuildShares::of_index();
     let mut sorter = Sorter::new(memory.sort).with_threads(for_build(heap));
-    refuse_settings(index, rows)?;
+    let info = Info::open(open.oid()).ok_or_else(|| no_such_relation(open.oid()))?;
+    refuse_settings(&info, rows.exclusion_operator(document))?;
     if index.kind == Kind::Set {
         // Before there is a row that has some.
-        element::check(base_element_type(rows.value_type(document))).map_err(|report| {
+        element::check(base_element_type(info.index.types()[document])).map_err(|report| {
             report.set_hint(
                 "Index an array of text, varchar, bytea, uuid or integers, or an expression that casts to \
                  text[].",
@@ -105,22 +107,15 @@ fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows) -> Result<(f64, u
 }
 
 /// Refuses an exclusion constraint by an operator that looks at a setting: a constraint depends on the row alone.
-fn refuse_settings(index: &MinlshIndex, rows: &IndexedRows) -> Result<()> {
-    let (open, column) = (index.open(), index.layout.document);
+fn refuse_settings(info: &Info, operator: Option<Oid>) -> Result<()> {
     let immutable = pg_sys::PROVOLATILE_IMMUTABLE as c_char;
     // SAFETY: a lookup in the system caches.
     let depends = |operator| unsafe { pg_sys::op_volatile(operator) } != immutable;
-    if !rows.exclusion_operator(column).is_some_and(depends) {
+    if !operator.is_some_and(depends) {
         return Ok(());
     }
-    let document = match open.attributes().nth(column) {
-        Some(attribute) if rows.is_column(column) => {
-            // SAFETY: a name is a NUL-terminated array.
-            quoted(&unsafe { text::from_cstring(attribute.attname.data.as_ptr()) })
-        }
-        _ => "...".to_owned(),
-    };
-    let name = open.name();
+    let name = &info.index.name;
+    let document = if info.document() == 0 { "...".to_owned() } else { info.body_name() };
     Err(not_supported(format!("exclusion constraint \"{name}\" depends on minlsh.threshold"))
         .set_detail(
             "The similarity of two plain values depends on that setting, which each session may \

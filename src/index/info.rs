@@ -96,17 +96,8 @@ impl Info {
             input_type: pg_sys::TEXTOID,
             collation: column.collation,
         };
-        let index = Index {
-            oid: index,
-            name,
-            table,
-            method: catalog::access_method(),
-            valid: true,
-            primary: false,
-            unique: false,
-            partial: false,
-            columns: vec![column],
-        };
+        let (oid, columns) = (index, vec![column]);
+        let index = Index { oid, name, table, valid: true, columns, ..Index::default() };
         Self { index, kind: Kind::Text, place: 0 }
     }
 
@@ -252,15 +243,9 @@ impl Info {
         !self.index.partial && self.index.columns.iter().all(|column| column.attribute != 0)
     }
 
-    /// The columns of the table that it is made of, and those of its predicate; 0 stands for the whole
-    /// row.
-    pub fn columns_read(&self) -> Vec<i16> {
-        self.index.columns_read()
-    }
-
     /// True if the caller may read what it is made of.
     pub fn is_readable(&self) -> bool {
-        rights::may_read(self.index.table, &self.columns_read())
+        rights::may_read(self.index.table, &self.index.columns_read())
     }
 
     /// Its document as messages show it: the column, or `body` for an expression.

@@ -12,7 +12,6 @@ use crate::index::keys::{IndexRow, NO_BAND, buckets};
 use crate::index::layout::{Entry, tid_to_u64};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::options::IndexOptions;
-use crate::pg::list;
 use crate::pg::memory::in_transaction;
 use crate::pg::worker_threads::{for_build, setting};
 use crate::prelude::*;
@@ -187,29 +186,6 @@ impl<'a> IndexedRows<'a> {
                 })
             })
         }
-    }
-
-    /// The type of the values that the table has for a column of the index (from 0).
-    pub fn value_type(&self, column: usize) -> Oid {
-        // SAFETY: the description is that of the index; each column without an attribute of the table has an
-        // expression.
-        unsafe {
-            let attributes = &(&(*self.info).ii_IndexAttrNumbers)[..=column];
-            match usize::try_from(attributes[column] - 1) {
-                Ok(attribute) => versions::attribute((*self.heap.raw()).rd_att, attribute).atttypid,
-                Err(_) => {
-                    let before = attributes[..column].iter().filter(|number| **number == 0).count();
-                    let mut expressions = list::pointers((*self.info).ii_Expressions);
-                    expressions.nth(before).map_or(Oid::INVALID, |node| pg_sys::exprType(node))
-                }
-            }
-        }
-    }
-
-    /// True if a column of the index (from 0) is one of the table.
-    pub fn is_column(&self, column: usize) -> bool {
-        // SAFETY: the description is that of the index.
-        unsafe { (&(*self.info).ii_IndexAttrNumbers)[column] != 0 }
     }
 
     /// The operator by which an exclusion constraint compares a column (from 0).

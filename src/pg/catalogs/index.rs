@@ -9,7 +9,7 @@ use crate::pg::open::Open;
 use crate::pg::relation::{self, Lock};
 
 /// An index, as it is while we hold a lock on its table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Index {
     pub oid: Oid,
     /// The name, unquoted.
