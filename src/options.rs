@@ -24,13 +24,8 @@ impl Threshold {
     /// Checks a threshold.
     ///
     /// # Errors
-    /// SQLSTATE 22023 for a number out of range, or NaN.
-    pub fn new(threshold: f64) -> Result<Self> {
-        Self::checked(threshold).map_err(Into::into)
-    }
-
-    /// The same, with an error of the engine.
-    pub fn checked(threshold: f64) -> Result<Self, sketch::Error> {
+    /// [`sketch::Error::Threshold`] for a number out of range, or NaN.
+    pub fn new(threshold: f64) -> Result<Self, sketch::Error> {
         let is_one = threshold > 0.0 && threshold <= 1.0;
         if is_one { Ok(Self(threshold)) } else { Err(sketch::Error::Threshold(threshold)) }
     }

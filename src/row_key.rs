@@ -43,13 +43,6 @@ impl NoKey {
     }
 }
 
-/// The rule for key columns that are not NOT NULL.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Nulls {
-    Allowed,
-    Refused,
-}
-
 impl Key {
     /// The key of a table: its primary key if that is one column, else its first column, other than that of the
     /// documents, that is unique and NOT NULL. A column of a materialized view cannot be NOT NULL: unique is enough.
@@ -57,9 +50,8 @@ impl Key {
         let mut indexes = Index::of_table(table);
         let column = |index: &Index| index.columns.first().map(|column| column.attribute);
         indexes.sort_by_key(|index| (!index.primary, column(index)));
-        let nulls = if kind == b'm' { Nulls::Allowed } else { Nulls::Refused };
         let key = |index: &Index| {
-            let key = Self::of_index(index, nulls).filter(|_| index.valid)?;
+            let key = Self::of_index(index, kind == b'm').filter(|_| index.valid)?;
             (index.primary || key.column != document).then_some(key)
         };
         indexes.iter().find_map(key).ok_or_else(|| {
@@ -71,12 +63,12 @@ impl Key {
     /// The key that a column is by a unique index of its own.
     pub fn of_column(table: Oid, column: i16) -> Option<Self> {
         let keys = Index::of_table(table);
-        let mut keys = keys.iter().filter_map(|index| Self::of_index(index, Nulls::Allowed));
+        let mut keys = keys.iter().filter_map(|index| Self::of_index(index, true));
         keys.find(|key| key.column == column)
     }
 
-    /// The key that a unique index of one column makes.
-    fn of_index(index: &Index, nulls: Nulls) -> Option<Self> {
+    /// The key that a unique index of one column makes, which must be NOT NULL unless NULLs are allowed.
+    fn of_index(index: &Index, allows_nulls: bool) -> Option<Self> {
         let [column] = index.columns[..] else { return None };
         let is_btree = index.method == pg_sys::BTREE_AM_OID;
         if !index.unique || index.partial || !is_btree || column.attribute <= 0 {
@@ -85,7 +77,7 @@ impl Key {
         let attribute = AttributeRow::find(index.table, column.attribute)?;
         let (input, equal) = (column.input_type, pg_sys::BTEqualStrategyNumber as i16);
         let equals = catalog::operator_of_family(column.family, input, input, equal);
-        let is_key = attribute.attnotnull || nulls == Nulls::Allowed;
+        let is_key = attribute.attnotnull || allows_nulls;
         (equals != Oid::INVALID && is_key).then(|| Self {
             table: index.table,
             column: column.attribute,

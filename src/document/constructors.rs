@@ -18,7 +18,7 @@ use std::io::Write;
 
 use sketch::ElementHash;
 
-use super::form::{JsonReader, Read, TypeForm, syntax, write_string};
+use super::form::{JsonReader, Read, TypeForm, syntax, write_member};
 use super::image::{Content, Document, hash};
 use crate::options::{Options, Threshold};
 use crate::pg::catalog::c_function;
@@ -123,8 +123,7 @@ fn write(document: &Document) -> Result<Vec<u8>> {
     match &document.content {
         Content::Text(options, text) => {
             write_options(&mut out, options)?;
-            memory::extend(&mut out, b", \"text\": ")?;
-            write_string(&mut out, text)?;
+            write_member(&mut out, "text", text)?;
         }
         Content::Set(hashes) => {
             memory::extend(&mut out, b", \"set\": ")?;
@@ -142,16 +141,11 @@ fn write(document: &Document) -> Result<Vec<u8>> {
 
 fn write_options(out: &mut Vec<u8>, options: &Options) -> Result<()> {
     let default = Options::default();
-    memory::extend(
-        out,
-        format!(", \"shingle_size\": {}, \"unit\": ", options.shingle_size).as_bytes(),
-    )?;
-    write_string(out, options.unit.as_bytes())?;
-    memory::extend(out, b", \"normalization\": ")?;
-    write_string(out, text::encode(&options.normalization))?;
+    memory::extend(out, format!(", \"shingle_size\": {}", options.shingle_size).as_bytes())?;
+    write_member(out, "unit", options.unit.as_bytes())?;
+    write_member(out, "normalization", text::encode(&options.normalization))?;
     if options.stop_words != default.stop_words {
-        memory::extend(out, b", \"stop_words\": ")?;
-        write_string(out, text::encode(&options.stop_words))?;
+        write_member(out, "stop_words", text::encode(&options.stop_words))?;
     }
     if options.bag != default.bag {
         memory::extend(out, format!(", \"bag\": {}", options.bag).as_bytes())?;

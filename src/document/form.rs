@@ -299,9 +299,9 @@ impl<'a> JsonReader<'a> {
     }
 }
 
-/// Appends bytes in the database's encoding as a string.
-pub fn write_string(out: &mut Vec<u8>, string: &[u8]) -> Result<()> {
-    memory::extend(out, b"\"")?;
+/// Appends a member of an object, which is not the first: a string in the database's encoding.
+pub fn write_member(out: &mut Vec<u8>, name: &str, string: &[u8]) -> Result<()> {
+    memory::extend(out, format!(", \"{name}\": \"").as_bytes())?;
     let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
     for part in string.split_inclusive(special) {
         check_interrupts();

@@ -99,7 +99,7 @@ impl<'a> Document<'a> {
             }
             _ => return None,
         };
-        let threshold = Threshold::checked(threshold).ok()?;
+        let threshold = Threshold::new(threshold).ok()?;
         Some(Self { threshold, content })
     }
 

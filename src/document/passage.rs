@@ -24,7 +24,7 @@ use sketch::passage::{
 };
 use sketch::{Config, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, Normalization, sort_by};
 
-use super::form::{JsonReader, Read, TypeForm, damaged, syntax, write_string};
+use super::form::{JsonReader, Read, TypeForm, damaged, syntax, write_member};
 use super::image::until_zero;
 use super::similar::KeptValue;
 use super::value::{BandSearch, TypedValue};
@@ -137,10 +137,8 @@ fn write_literal(passage: &Passage) -> Result<Vec<u8>> {
         &mut out,
         format!("{{\"coverage\": {coverage}, \"min_match\": {min_match}").as_bytes(),
     )?;
-    memory::extend(&mut out, b", \"normalization\": ")?;
-    write_string(&mut out, text::encode(passage.normalization))?;
-    memory::extend(&mut out, b", \"passage\": ")?;
-    write_string(&mut out, passage.text)?;
+    write_member(&mut out, "normalization", text::encode(passage.normalization))?;
+    write_member(&mut out, "passage", passage.text)?;
     memory::extend(&mut out, b"}")?;
     Ok(out)
 }

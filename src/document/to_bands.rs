@@ -12,15 +12,9 @@ use crate::options::{IndexOptions, Options, Threshold, same_shingling, shingling
 use crate::prelude::*;
 use crate::settings;
 
-/// The ways in which an index serves a search for a document.
-enum Service {
-    /// It finds what is so similar to it.
-    From(Threshold),
-    /// Not at all.
-    Everything,
-    /// No row can be similar.
-    Nothing,
-}
+/// The way in which an index serves a search for a document: from what similarity on it finds rows by bands; or
+/// otherwise, with or without an answer.
+type Service = Result<Threshold, BandSearch>;
 
 impl<'a> Value<'a> {
     /// A row's value that was read, which must be one that each search finds.
@@ -75,9 +69,8 @@ impl Kind {
             return passage::search(sought, index);
         }
         let threshold = match self.service(sought, index)? {
-            Service::From(threshold) => threshold,
-            Service::Everything => return Ok(BandSearch::Everything),
-            Service::Nothing => return Ok(BandSearch::Nothing),
+            Ok(threshold) => threshold,
+            Err(search) => return Ok(search),
         };
         let mut bands = Vec::new();
         if let Some((value, _)) = sought.read()?
@@ -95,13 +88,13 @@ impl Kind {
         if self == Self::Passage {
             return !matches!(passage::search(sought, index), Ok(BandSearch::Everything));
         }
-        !matches!(self.service(sought, index), Ok(Service::Everything))
+        !matches!(self.service(sought, index), Ok(Err(BandSearch::Everything)))
     }
 
     /// True if an index with these options serves a search for that document: for plans.
     pub fn serves_document(self, document: &Document, index: &IndexOptions) -> bool {
         let service = self.service_of(document.kind(), Some(document), index);
-        !matches!(service, Ok(Service::Everything))
+        !matches!(service, Ok(Err(BandSearch::Everything)))
     }
 
     fn service(self, sought: TypedValue, index: &IndexOptions) -> Result<Service> {
@@ -119,10 +112,10 @@ impl Kind {
                 if self == Self::Document
                     && sought.element_type().is_none_or(is_for_the_operator) =>
             {
-                Ok(Service::Everything)
+                Ok(Err(BandSearch::Everything))
             }
             Some(kind) => self.service_of(kind, None, index),
-            None => Ok(Service::Everything),
+            None => Ok(Err(BandSearch::Everything)),
         }
     }
 
@@ -138,10 +131,10 @@ impl Kind {
             (Self::Document, _) => {}
             // An integer[] is a signature beside a signature, and a set beside a set.
             (Self::Set, Self::Signature) | (Self::Signature, Self::Set) => {
-                return Ok(Service::Everything);
+                return Ok(Err(BandSearch::Everything));
             }
             _ if self == kind => {}
-            _ => return Ok(Service::Nothing),
+            _ => return Ok(Err(BandSearch::Nothing)),
         }
         let threshold = match (self, document) {
             // The greater threshold counts, and no row has a lesser one than the index.
@@ -159,9 +152,9 @@ impl Kind {
         };
         let other = config.is_some_and(|config| !same_shingling(&config, &index.config));
         if other || threshold < index.threshold {
-            return Ok(Service::Everything);
+            return Ok(Err(BandSearch::Everything));
         }
-        Ok(Service::From(threshold))
+        Ok(Ok(threshold))
     }
 
     /// True if a search for that value is one by `minlsh.threshold`.

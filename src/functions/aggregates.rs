@@ -7,6 +7,7 @@
 use sketch::{Config, Scheme, Sketcher, unite};
 
 use super::signatures::{config_of_sets, signature_of};
+use crate::error::internal;
 use crate::options::with_sketcher;
 use crate::pg::aggregate::{Aggregate, Buffer, state};
 use crate::prelude::*;
@@ -240,9 +241,8 @@ fn serialize(call: &Call) -> Result<Option<Datum>> {
 fn deserialize(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?.short_lived();
     let Some(state) = call.bytes(0) else { return Ok(None) };
-    let set = read_state(state, aggregate).ok_or_else(|| {
-        error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "invalid state of a minlsh aggregate")
-    })?;
+    let set = read_state(state, aggregate);
+    let set = set.ok_or_else(|| internal("invalid state of a minlsh aggregate"))?;
     Ok(Some(aggregate.put(set)))
 }
 

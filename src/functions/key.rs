@@ -26,8 +26,10 @@ fn one_of(call: &Call, wanted: fn(Ordering) -> bool) -> Result<Option<Datum>> {
 /// The order of the two arguments, which are not NULL: the functions are STRICT.
 fn order(call: &Call) -> Ordering {
     let (a, b) = (call.bytes(0).unwrap_or_default(), call.bytes(1).unwrap_or_default());
-    let by_value = match (Number::of(a), Number::of(b)) {
-        (Some(a), Some(b)) => a.order(&b),
+    let by_value = match (number(a), number(b)) {
+        (Some((false, a)), Some((false, b))) => a.cmp(&b),
+        (Some((true, a)), Some((true, b))) => b.cmp(&a),
+        (Some((is_negative, _)), Some((other, _))) => other.cmp(&is_negative),
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
         (None, None) => {
@@ -41,40 +43,21 @@ fn order(call: &Call) -> Ordering {
     by_value.then_with(|| a.cmp(b))
 }
 
-/// A number as PostgreSQL writes integers and numeric, of any length.
-struct Number<'a> {
-    is_negative: bool,
-    /// The digits before the point without leading zeros, and those behind it without trailing ones.
-    digits: [&'a [u8]; 2],
-}
+/// The number of digits before a point, these without leading zeros, and those behind it without trailing ones.
+type Digits<'a> = (usize, &'a [u8], &'a [u8]);
 
-impl<'a> Number<'a> {
-    fn of(text: &'a [u8]) -> Option<Self> {
-        let (is_negative, rest) =
-            text.strip_prefix(b"-").map_or((false, text), |rest| (true, rest));
-        let mut parts = rest.splitn(2, |&byte| byte == b'.');
-        let (mut whole, fraction) = (parts.next()?, parts.next());
-        let are_digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
-        if !are_digits(whole) || !fraction.is_none_or(are_digits) {
-            return None;
-        }
-        let mut fraction = fraction.unwrap_or_default();
-        while let Some(rest) = whole.strip_prefix(b"0") {
-            whole = rest;
-        }
-        while let Some(rest) = fraction.strip_suffix(b"0") {
-            fraction = rest;
-        }
-        let is_zero = whole.is_empty() && fraction.is_empty();
-        Some(Self { is_negative: is_negative && !is_zero, digits: [whole, fraction] })
+/// A number as PostgreSQL writes integers and numeric, of any length: true if it is negative, and its digits.
+fn number(text: &[u8]) -> Option<(bool, Digits<'_>)> {
+    let (is_negative, rest) = text.strip_prefix(b"-").map_or((false, text), |rest| (true, rest));
+    let mut parts = rest.splitn(2, |&byte| byte == b'.');
+    let (whole, fraction) = (parts.next()?, parts.next());
+    let are_digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    if !are_digits(whole) || !fraction.is_none_or(are_digits) {
+        return None;
     }
-
-    fn order(&self, other: &Self) -> Ordering {
-        let size = |number: &Self| (number.digits[0].len(), number.digits);
-        match (self.is_negative, other.is_negative) {
-            (false, false) => size(self).cmp(&size(other)),
-            (true, true) => size(other).cmp(&size(self)),
-            (is_negative, other) => other.cmp(&is_negative),
-        }
-    }
+    let (is_zero, fraction) = (|digit: &u8| *digit == b'0', fraction.unwrap_or_default());
+    let whole = &whole[whole.iter().position(|digit| !is_zero(digit)).unwrap_or(whole.len())..];
+    let end = fraction.iter().rposition(|digit| !is_zero(digit)).map_or(0, |last| last + 1);
+    let digits = (whole.len(), whole, &fraction[..end]);
+    Some((is_negative && (whole.len(), end) != (0, 0), digits))
 }

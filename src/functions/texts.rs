@@ -158,7 +158,7 @@ fn each_part(call: &Call, visit: &mut dyn FnMut(FoundIn, &str) -> Result<()>) ->
 /// `shared_passages(a text, b text, min_match, normalization)
 /// → (a_from, a_length, b_from, b_length integer, passage text)`: by place in the first text.
 fn shared_passages(call: &Call) -> Result<Option<Datum>> {
-    let TwoTexts { a, b, min_match, normalization } = TwoTexts::read(call)?;
+    let (a, b, min_match, normalization) = two_texts(call)?;
     let rows = ResultRows::start(call);
     let read = |text| Characters::with_places(&normalization, text, &mut check_interrupts);
     let (read_a, read_b) = (read(a)?, read(b)?);
@@ -186,7 +186,7 @@ fn shared_passages(call: &Call) -> Result<Option<Datum>> {
 
 /// `passage_coverage(passage text, body text, min_match, normalization) → double precision`
 fn passage_coverage(call: &Call) -> Result<Option<Datum>> {
-    let TwoTexts { a, b, min_match, normalization } = TwoTexts::read(call)?;
+    let (a, b, min_match, normalization) = two_texts(call)?;
     let read = |text| Characters::of(&normalization, text, &mut check_interrupts);
     let (passage, body) = (read(a)?, read(b)?);
     let length = passage.len();
@@ -198,23 +198,11 @@ fn passage_coverage(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(float8_datum(covered as f64 / length as f64)))
 }
 
-/// Two texts, and what counts as a passage.
-struct TwoTexts<'a> {
-    a: &'a str,
-    b: &'a str,
-    min_match: usize,
-    normalization: Normalization,
-}
-
-impl<'a> TwoTexts<'a> {
-    fn read(call: &'a Call) -> Result<Self> {
-        Ok(Self {
-            a: call.text(0).given()?,
-            b: call.text(1).given()?,
-            min_match: valid_min_match(call.int4(2).given()?.into())?,
-            normalization: valid_normalization(call.text(3).given()?)?,
-        })
-    }
+/// Two texts, and what counts as a passage: how long it is at least, and how texts are normalized.
+fn two_texts(call: &Call) -> Result<(&str, &str, usize, Normalization)> {
+    let min_match = valid_min_match(call.int4(2).given()?.into())?;
+    let normalization = valid_normalization(call.text(3).given()?)?;
+    Ok((call.text(0).given()?, call.text(1).given()?, min_match, normalization))
 }
 
 /// `substr()` counts bytes in SQL_ASCII, whatever they are.

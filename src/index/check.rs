@@ -192,42 +192,25 @@ fn compare(
                 if let Some(before) = before {
                     missing(before, report)?;
                 }
-                match judge(heap, snapshot, entry.tid >> 1) {
-                    RowState::Dead => Ok(()),
-                    // VACUUM may have removed entry and row since the entry was read.
-                    RowState::Gone if is_standby() => Ok(()),
-                    RowState::Gone => report(
-                        Some(row_name(entry.tid >> 1)),
-                        "an entry points to a row that does not exist",
-                    ),
-                    RowState::Visible => report(
-                        Some(row_name(entry.tid >> 1)),
-                        "an entry of the index does not belong to the row",
-                    ),
-                }
+                let row = entry.tid >> 1;
+                let problem = problem_of_row(heap, snapshot, row);
+                problem.map_or(Ok(()), |problem| report(Some(row_name(row)), problem))
             }
         }
     })?;
     pending.map_or(Ok(()), |entry| missing(entry, report))
 }
 
-/// The state of the row that an entry leads to, though no visible row should have that entry.
-enum RowState {
-    /// A row that is not visible: VACUUM will remove the entry.
-    Dead,
-    /// Nothing, or another table's business.
-    Gone,
-    /// A row that does not have that entry.
-    Visible,
-}
-
-fn judge(heap: &Open, snapshot: &Snapshot, row: u64) -> RowState {
+/// The problem of a row that an entry leads to, though no visible row should have that entry; none if it is not
+/// visible: VACUUM will remove the entry.
+fn problem_of_row(heap: &Open, snapshot: &Snapshot, row: u64) -> Option<&'static str> {
     let (tid, block) = (u64_to_tid(row), (row >> 16) as pg_sys::BlockNumber);
     if block >= heap.pages() || !LockedPage::of(heap, block).is_used(tid.ip_posid) {
-        return RowState::Gone;
+        // On a standby VACUUM may have removed entry and row since the entry was read.
+        return (!is_standby()).then_some("an entry points to a row that does not exist");
     }
     let is_visible = RowsAt::of(heap, snapshot).is_some_and(|mut rows| rows.at(tid).is_some());
-    if is_visible { RowState::Visible } else { RowState::Dead }
+    is_visible.then_some("an entry of the index does not belong to the row")
 }
 
 fn row_name(row: u64) -> String {

@@ -104,14 +104,8 @@ impl Info {
     fn of(index: Index) -> Option<Self> {
         let ours = index.method == catalog::access_method();
         let place = index.columns.iter().position(|column| !is_scope(column)).filter(|_| ours)?;
-        Some(Self {
-            kind: {
-                let column = &index.columns[place];
-                Kind::of_class(column.family, column.input_type)
-            },
-            place,
-            index,
-        })
+        let IndexColumn { family, input_type, .. } = index.columns[place];
+        Some(Self { kind: Kind::of_class(family, input_type), place, index })
     }
 
     /// True if it has an entry for each row of its table: it is valid, and not partial.

@@ -8,6 +8,7 @@ use sketch::pipeline::{BatchWork, Hands, Signer, SignerBatch, hands};
 use sketch::{ElementHash, ScopeHash, Sketcher};
 
 use crate::document::to_bands::Saturated;
+use crate::error::internal;
 use crate::index::keys::{IndexRow, NO_BAND, buckets};
 use crate::index::layout::{Entry, tid_to_u64};
 use crate::index::minlsh_index::MinlshIndex;
@@ -99,7 +100,7 @@ impl<'a> IndexedRows<'a> {
         // SAFETY: an open index has its pg_index row.
         if unsafe { (*(*index.open().raw()).rd_index).indrelid } != heap.oid() {
             let message = format!("\"{}\" is not an index of that table", index.open().name());
-            return Err(error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message));
+            return Err(internal(message));
         }
         // SAFETY: the index is open; the description is made in the memory of the transaction, and is ours.
         let info = in_transaction(|| unsafe {

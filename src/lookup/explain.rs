@@ -8,6 +8,7 @@ use sketch::{
 
 use crate::document::kind::Kind;
 use crate::document::value::{TypedValue, Value};
+use crate::error::internal;
 use crate::lookup::find;
 use crate::memory::of_explanation;
 use crate::options::{IndexOptions, Options, Threshold, with_sketcher};
@@ -102,9 +103,7 @@ impl<'a> Operand<'a> {
         // SAFETY: `datum` gives a value of that column, whose type `type_of` gives; it lives as long as the row.
         let value = unsafe { TypedValue::new(value, value_type) };
         let read = if kind == Kind::Signature { value.signature()? } else { value.read()? };
-        let other =
-            || error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a document is of another type");
-        let (value, _) = read.ok_or_else(other)?;
+        let (value, _) = read.ok_or_else(|| internal("a document is of another type"))?;
         Ok(Self { value, array })
     }
 

@@ -170,21 +170,20 @@ impl Finder {
         if readable.is_empty() {
             readable = self.readable(|table| owner_of(table) == current_role());
         }
-        let partial =
+        let is_partial =
             |(_, info): &(Oid, Option<Info>)| info.as_ref().is_some_and(|info| info.index.partial);
-        let of_a_part: Vec<Oid> =
-            readable.iter().filter(|found| partial(found)).map(|(oid, _)| *oid).collect();
-        readable.retain(|found| !partial(found));
-        if readable.is_empty() && !of_a_part.is_empty() {
+        let (partial, whole): (Vec<_>, Vec<_>) = readable.into_iter().partition(is_partial);
+        let (partial, _): (Vec<Oid>, Vec<_>) = partial.into_iter().unzip();
+        let (all, indexes): (Vec<Oid>, Vec<_>) = whole.into_iter().unzip();
+        if all.is_empty() && !partial.is_empty() {
             // Its answer would be about a part of the rows, and nobody would notice.
             return Err(error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
                 "all minlsh indexes that you may read are partial",
             )
-            .set_hint(self.name_one(&of_a_part)));
+            .set_hint(self.name_one(&partial)));
         }
-        let all: Vec<Oid> = readable.iter().map(|(oid, _)| *oid).collect();
-        let indexes: Vec<Info> = readable.into_iter().filter_map(|(_, info)| info).collect();
+        let indexes: Vec<Info> = indexes.into_iter().flatten().collect();
         let table = indexes.first().map(|info| info.index.table);
         let of_one_table = indexes.iter().all(|info| Some(info.index.table) == table);
         match (&all[..], table) {

@@ -353,16 +353,12 @@ fn check_kind(index: &Indexed, given: Oid, verify: Option<Verify>) -> Result<()>
         Kind::Signature => ("signatures", "an integer[]", is_signature),
         _ => ("documents", "a minlsh_document", false),
     };
-    if fits { Ok(()) } else { Err(wrong_kind(index.name(), holds, given, wanted)) }
-}
-
-fn wrong_kind(index: &str, holds: &str, given: Oid, wanted: &str) -> SqlError {
-    error(
-        PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-        format!(
-            "index \"{index}\" is an index of {holds} and cannot be searched for {}",
-            type_label(given)
-        ),
-    )
-    .set_hint(format!("Pass {wanted}."))
+    if fits {
+        return Ok(());
+    }
+    let (name, given) = (index.name(), type_label(given));
+    let message =
+        format!("index \"{name}\" is an index of {holds} and cannot be searched for {given}");
+    Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
+        .set_hint(format!("Pass {wanted}.")))
 }

@@ -110,43 +110,29 @@ struct Described {
 
 impl Described {
     fn of(info: &Info) -> Self {
-        match side_table::documents_of(info.index.table, Lock::Read).is_some() {
-            true => Self::of_side_table(info),
-            false => Self::of_index(info),
-        }
-    }
-
-    fn of_index(info: &Info) -> Self {
         let index = &info.index;
-        let kind = catalog::relation_kind(index.table);
-        let readable = index.valid && info.is_readable();
+        let is_native = side_table::documents_of(index.table, Lock::Read).is_none();
+        let (storage, kind) =
+            if is_native { (index.oid, INDEX) } else { (index.table, "side table") };
+        let unsound = Self { storage, kind, ..Self::default() };
+        let (relation, key, body, is_readable) = if is_native {
+            let kind = catalog::relation_kind(index.table);
+            let key = Key::of_table(index.table, kind, info.document()).ok().map(|key| key.column);
+            (index.table, key, info.document_place(), index.valid && info.is_readable())
+        } else {
+            let side = SideTable::find(index.oid).ok().and_then(|found| found.into_iter().next());
+            let Some(SideTable { table, key, body, .. }) = side else { return unsound };
+            let (key, body) = (key.number, body.number);
+            (table.oid, Some(key), body, rights::may_read(table.oid, &[key, body]))
+        };
         Self {
-            storage: index.oid,
-            relation: Some(index.table),
-            kind: INDEX,
-            key: Key::of_table(index.table, kind, info.document()).ok().map(|key| key.column),
-            body: Some(info.document_place()),
-            valid: index.valid,
-            options: readable.then(|| options_of(info)).flatten(),
-            outdated: outdated(info),
-            waiting: waiting(info),
-        }
-    }
-
-    fn of_side_table(info: &Info) -> Self {
-        let index = &info.index;
-        let found = SideTable::find(index.oid).ok().and_then(|found| found.into_iter().next());
-        let unsound = Self { storage: index.table, kind: "side table", ..Self::default() };
-        let Some(side) = found else { return unsound };
-        let (key, body) = (side.key.number, side.body.number);
-        let readable = rights::may_read(side.table.oid, &[key, body]);
-        Self {
-            relation: Some(side.table.oid),
-            key: Some(key),
+            relation: Some(relation),
+            key,
             body: Some(body),
             valid: index.valid,
-            options: readable.then(|| options_of(info)).flatten(),
+            options: is_readable.then(|| options_of(info)).flatten(),
             outdated: outdated(info),
+            waiting: is_native.then(|| waiting(info)).flatten(),
             ..unsound
         }
     }

@@ -92,7 +92,7 @@ impl Arguments {
 
     /// The threshold, if one was passed.
     pub fn threshold(&self) -> Result<Option<Threshold>> {
-        self.float8("threshold").map(Threshold::new).transpose()
+        Ok(self.float8("threshold").map(Threshold::new).transpose()?)
     }
 
     /// The recall, if one was passed. Where a column of the result has that name, it has another.

@@ -2,8 +2,6 @@
 //! belongs to the group. PostgreSQL counts that memory (a HashAggregate spills by it) and frees
 //! it, also after an ERROR; so a state must have no destructor.
 
-use std::marker::PhantomData;
-
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 
@@ -68,14 +66,13 @@ pub struct Buffer<T: Copy> {
     data: *mut T,
     len: usize,
     capacity: usize,
-    owns: PhantomData<T>,
 }
 
 impl<T: Copy> Buffer<T> {
     /// An empty one, which takes no memory.
     pub const fn new() -> Self {
         const { assert!(align_of::<T>() <= 8, "palloc's alignment") }
-        Self { data: std::ptr::null_mut(), len: 0, capacity: 0, owns: PhantomData }
+        Self { data: std::ptr::null_mut(), len: 0, capacity: 0 }
     }
 
     pub fn as_slice(&self) -> &[T] {

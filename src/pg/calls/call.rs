@@ -68,8 +68,6 @@ impl<T> Strict<T> for Result<Option<T>> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extension {
     pub schema: Oid,
-    /// Its access method; invalid if there is none.
-    pub method: Oid,
     /// Its type `minlsh_document`; invalid if there is none.
     pub document: Oid,
 }
@@ -241,7 +239,7 @@ impl Call {
     pub fn extension(&self) -> Extension {
         let schema = catalog::function_schema(self.function());
         let document = catalog::type_called(c"minlsh_document", schema);
-        Extension { schema, method: catalog::access_method(), document }
+        Extension { schema, document }
     }
 
     /// The function being called.

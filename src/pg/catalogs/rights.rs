@@ -134,10 +134,8 @@ pub fn check_before_reading(relation: Oid) -> Result<()> {
 /// Refuses whoever does not own the table behind a relation: before a lock stands in the way of others.
 pub fn check_owner_before(relation: Oid) -> Result<()> {
     let tables = tables_behind(relation);
-    let is_owner = |table: &Oid| {
-        relation::owner_of(*table) != Oid::INVALID && relation::is_owned_by(*table, current_role())
-    };
-    if tables.iter().any(is_owner) { Ok(()) } else { check_owner(tables[0]) }
+    let is_owned = tables.iter().any(|table| check_owner(*table).is_ok());
+    if is_owned { Ok(()) } else { check_owner(tables[0]) }
 }
 
 /// The error of a relation that is gone.

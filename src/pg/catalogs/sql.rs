@@ -4,9 +4,8 @@
 use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
 
-use crate::error::{Result, error};
+use crate::error::{Result, internal};
 use crate::pg::catalog::{AttributeRow, CatalogRow, relation_schema};
 use crate::pg::text;
 
@@ -124,8 +123,7 @@ impl Sql {
             status
         };
         if status < 0 {
-            let code = PgSqlErrorCode::ERRCODE_INTERNAL_ERROR;
-            return Err(error(code, format!("internal command failed: {status}")));
+            return Err(internal(format!("internal command failed: {status}")));
         }
         Ok(())
     }
