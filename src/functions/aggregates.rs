@@ -215,26 +215,19 @@ fn signature(call: &Call) -> Result<Option<Datum>> {
     Ok((!signature.is_empty()).then(|| array::write(signature)))
 }
 
-/// Bytes of a serialised state before its values: the scheme's place in `Scheme::ALL`, the slots,
-/// the pending hashes (4 bytes each), the seed (8), and the slots and hashes follow.
-const HEADER: usize = 20;
-
-/// `minlsh_set_serialize(internal) → bytea`: from one process of a query to another.
+/// `minlsh_set_serialize(internal) → bytea`: from one process of a query to another, as numbers of eight bytes. They
+/// are the scheme's place in `Scheme::ALL`, num_perm, the seed and the number of slots; then slots and pending hashes.
 fn serialize(call: &Call) -> Result<Option<Datum>> {
     Aggregate::of(call)?;
     let Some(datum) = call.datum(0) else { return Ok(None) };
     let set = SetState::of(datum)?;
+    let SetOptions { scheme, num_perm, seed } = set.options;
+    let scheme = Scheme::ALL.iter().position(|known| *known == scheme).unwrap_or(0);
     let (signature, pending) = (set.signature.as_slice(), set.pending.as_slice());
-    let scheme = Scheme::ALL.iter().position(|scheme| *scheme == set.options.scheme).unwrap_or(0);
-    let mut out = Vec::with_capacity(HEADER + 4 * signature.len() + 8 * pending.len());
-    out.extend((scheme as u16).to_ne_bytes());
-    out.extend((!signature.is_empty() as u16).to_ne_bytes());
-    out.extend((set.options.num_perm as u32).to_ne_bytes());
-    out.extend((pending.len() as u32).to_ne_bytes());
-    out.extend(set.options.seed.to_ne_bytes());
-    out.extend(signature.iter().flat_map(|slot| slot.to_ne_bytes()));
-    out.extend(pending.iter().flat_map(|hash| hash.to_ne_bytes()));
-    Ok(Some(bytes::write(&out)))
+    let options = [scheme as u64, num_perm as u64, seed as u64, signature.len() as u64];
+    let values = signature.iter().map(|slot| *slot as u64).chain(pending.iter().copied());
+    let numbers: Vec<_> = options.into_iter().chain(values).map(u64::to_ne_bytes).collect();
+    Ok(Some(bytes::write(numbers.as_flattened())))
 }
 
 /// `minlsh_set_deserialize(bytea, internal) → internal`
@@ -247,25 +240,17 @@ fn deserialize(call: &Call) -> Result<Option<Datum>> {
 }
 
 fn read_state(bytes: &[u8], aggregate: Aggregate) -> Option<SetState> {
-    let (scheme, rest) = bytes.split_first_chunk::<2>()?;
-    let (signed, rest) = rest.split_first_chunk::<2>()?;
-    let (num_perm, rest) = rest.split_first_chunk::<4>()?;
-    let (pending, rest) = rest.split_first_chunk::<4>()?;
-    let (seed, rest) = rest.split_first_chunk::<8>()?;
-    let num_perm = u32::from_ne_bytes(*num_perm) as usize;
-    let slots = if u16::from_ne_bytes(*signed) == 1 { num_perm } else { 0 };
-    let (slots, hashes) = rest.split_at_checked(4 * slots)?;
-    if hashes.len() != 8 * u32::from_ne_bytes(*pending) as usize {
+    let (numbers, rest) = bytes.as_chunks();
+    let numbers: Vec<u64> = numbers.iter().map(|number| u64::from_ne_bytes(*number)).collect();
+    let [scheme, num_perm, seed, slots, values @ ..] = &numbers[..] else { return None };
+    let (slots, pending) = values.split_at_checked(*slots as usize)?;
+    let (scheme, num_perm) = (*Scheme::ALL.get(*scheme as usize)?, *num_perm as usize);
+    if !rest.is_empty() || ![0, num_perm].contains(&slots.len()) {
         return None;
     }
-    let mut set = SetState::new(SetOptions {
-        scheme: *Scheme::ALL.get(usize::from(u16::from_ne_bytes(*scheme)))?,
-        num_perm,
-        seed: i64::from_ne_bytes(*seed),
-    });
-    let slots: Vec<i32> = slots.as_chunks().0.iter().map(|b| i32::from_ne_bytes(*b)).collect();
-    let hashes: Vec<u64> = hashes.as_chunks().0.iter().map(|b| u64::from_ne_bytes(*b)).collect();
+    let slots: Vec<i32> = slots.iter().map(|slot| *slot as i32).collect();
+    let mut set = SetState::new(SetOptions { scheme, num_perm, seed: *seed as i64 });
     set.signature.extend(&slots, aggregate);
-    set.pending.extend(&hashes, aggregate);
+    set.pending.extend(pending, aggregate);
     Some(set)
 }
