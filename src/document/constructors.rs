@@ -116,7 +116,6 @@ static FORM: TypeForm = TypeForm {
     write: |value| write(&Document::from_bytes(value)?),
 };
 
-/// Writes a document.
 fn write(document: &Document) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     memory::extend(&mut out, format!("{{\"threshold\": {}", document.threshold).as_bytes())?;

@@ -95,7 +95,6 @@ fn prepare(value: Datum, kind: Kind) -> Result<(Option<Threshold>, Prepared)> {
     Ok((document.map(|document| document.threshold), Prepared::of(value, config)?))
 }
 
-/// The outcome of a comparison.
 enum Verdict {
     Similarity(f64),
     /// Less than was asked for; or both are empty, and there is none.
@@ -187,7 +186,6 @@ fn incomparable(prepared: &Prepared) -> SqlError {
         )
 }
 
-/// Something to compare with.
 enum Prepared {
     Set(PreparedElements),
     Signature(Vec<i32>),

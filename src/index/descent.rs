@@ -25,7 +25,6 @@ use crate::prelude::*;
 /// Receives the rows of some entries, as block << 16 | offset, and says whether more are wanted.
 pub type VisitRows<'a> = dyn FnMut(&[u64]) -> Result<ControlFlow<()>> + 'a;
 
-/// A page to be read.
 struct Step {
     block: BlockNumber,
     level: u32,
@@ -43,7 +42,6 @@ struct Span {
 }
 
 impl Span {
-    /// All keys.
     const ALL: Self = Self { low: 0, high: u64::MAX };
 
     /// About where a key is among some items; perhaps behind them.
@@ -340,7 +338,6 @@ impl Descent<'_> {
         Ok(until)
     }
 
-    /// Goes on with the page to the right.
     fn go_right(&mut self, opaque: &Opaque, step: Step) -> Result<()> {
         self.moves += 1;
         // If keys went over more pages than there are, they would be linked in a circle.

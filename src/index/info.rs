@@ -250,7 +250,6 @@ impl Info {
     }
 }
 
-/// True if a column is a scope.
 fn is_scope(column: &IndexColumn) -> bool {
     is_scope_class(column.family, column.input_type)
 }

@@ -44,7 +44,6 @@ pub unsafe extern "C-unwind" fn aminsert(
     })
 }
 
-/// The entries of a row.
 struct RowInsertion<'a> {
     heap: &'a Open,
     tid: pg_sys::ItemPointer,

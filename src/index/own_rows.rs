@@ -177,7 +177,6 @@ fn elements(image: &[u8], document: &Document) -> Result<Option<Vec<u64>>> {
     Ok(is_set.then_some(hashes))
 }
 
-/// The outline of a set that has these hashes.
 fn outline(hashes: &[u64]) -> Result<SetOutline> {
     SetOutline::about(hashes, words_for(hashes)).map_err(Into::into)
 }

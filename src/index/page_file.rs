@@ -209,7 +209,6 @@ impl<'a> PageFile<'a> {
         Ok(Self { index, needs_wal, redo, buffered: first, pages, first })
     }
 
-    /// The storage manager's handle of the file.
     fn storage(&self) -> pg_sys::SMgrRelation {
         let index = self.index.entry();
         // SAFETY: an open relation has its file.

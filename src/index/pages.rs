@@ -208,7 +208,6 @@ pub fn downlink(item: &[u8]) -> Option<pg_sys::BlockNumber> {
 /// infinity.
 #[derive(Clone, Copy, Debug)]
 pub struct Pivot {
-    /// The number of its attributes.
     attributes: u16,
     key: u64,
     row: Option<u64>,

@@ -37,7 +37,6 @@ struct ScanState {
     next: Cell<usize>,
 }
 
-/// The searches of a scan.
 enum Lookup {
     Keys(Vec<u64>),
     /// A passage, and the keys of its entries in their order.

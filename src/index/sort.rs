@@ -285,7 +285,6 @@ fn sorted(
     each(crew, &mut next, &sort, taker)
 }
 
-/// Some entries in their parts.
 struct Chunk<'a> {
     entries: &'a [Entry],
     ends: Vec<u32>,
@@ -299,7 +298,6 @@ impl Chunk<'_> {
     }
 }
 
-/// Brings entries into parts, a chunk at a time.
 fn parted<'a>(
     entries: &'a mut [Entry],
     parts: SortParts,
@@ -350,7 +348,6 @@ fn sorted_in_place(
     each(crew, &mut next, &sort_part, taker)
 }
 
-/// Sorts a part, and gives it back.
 fn sort_part<'a>(
     part: &mut Option<&'a mut [Entry]>,
     check: Check,

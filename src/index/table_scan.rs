@@ -30,7 +30,6 @@ pub struct IndexedRows<'a> {
     share: Share,
 }
 
-/// The state of the callback of the table scan.
 struct TableScan<'a, 'scope, 'env> {
     index: &'a MinlshIndex<'a>,
     options: &'a IndexOptions,
@@ -39,7 +38,6 @@ struct TableScan<'a, 'scope, 'env> {
     /// The batch that is being filled, and how many bytes fill it.
     rows: RowCopies,
     full: usize,
-    /// The share of the rows that is taken.
     share: Share,
     /// Memory for one row, emptied after each.
     memory: Memory,
@@ -226,19 +224,16 @@ struct RowCopies {
     documents: SignerBatch,
     /// The address and the scope of each.
     places: Vec<(u64, ScopeHash)>,
-    /// The entries made of them.
     entries: Vec<Entry>,
 }
 
 impl RowCopies {
-    /// Forgets all rows.
     fn clear(&mut self) {
         self.documents.clear();
         self.places.clear();
     }
 }
 
-/// Makes entries.
 struct Maker {
     signer: Signer,
     mask: u64,

@@ -188,7 +188,6 @@ impl<'a> TreeWriter<'a> {
         Ok(self.entries)
     }
 
-    /// Writes the level above `below`.
     fn write_inner(&mut self, below: &TreeLevel, height: u32) -> Result<TreeLevel> {
         let mut level = TreeLevel::default();
         let (mut first, mut previous) = (0, NO_BLOCK);
@@ -293,7 +292,6 @@ impl TreeLevel {
     }
 }
 
-/// Bytes of a row's address.
 const TID: usize = 6;
 
 /// The shape of the leaf pages of an index.
@@ -392,7 +390,6 @@ struct Separator<'a> {
 }
 
 impl<'a> Separator<'a> {
-    /// Makes those of an index.
     fn of(index: &'a MinlshIndex<'a>) -> Self {
         let relation = index.open().raw();
         // SAFETY: an open index of the access method, whose operator classes have the B-tree's comparison, as a build

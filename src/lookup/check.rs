@@ -29,7 +29,6 @@ fn check(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// The share of the rows that `sample` asks for.
 fn share(part: f64, seed: i64) -> Result<Share> {
     if part > 0.0 && part <= 1.0 {
         return Ok(Share::new(part, seed));

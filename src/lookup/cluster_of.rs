@@ -102,7 +102,6 @@ impl FoundMembers {
         Ok(())
     }
 
-    /// The key of a member.
     fn key(&self, member: u32) -> KeyValue {
         // SAFETY: `add` has made each member as a value of that type; it lives as long as `self`.
         unsafe { KeyValue::new(self.keys.datum(member), self.key_type) }

@@ -82,7 +82,6 @@ fn explain_texts(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// A document to explain.
 struct Operand<'a> {
     value: Value<'a>,
     /// The array that it is, and the type of its elements.

@@ -72,11 +72,8 @@ pub struct Asked<'a> {
     verify: Verify,
 }
 
-/// The ways to find near-duplicates.
 enum Way {
-    /// By a query.
     Query(Wanted),
-    /// By the estimates of a side table.
     Estimates(Probe),
 }
 
@@ -273,7 +270,6 @@ fn of_argument(
     Ok(None)
 }
 
-/// Checks how many documents are wanted.
 fn valid_k(k: i32) -> Result<i64> {
     if k >= 1 {
         return Ok(k.into());

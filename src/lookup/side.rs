@@ -127,7 +127,6 @@ impl<'a> Side<'a> {
         Ok(self.sees_all || self.index.stored_key(session, key)?.is_some())
     }
 
-    /// The order of keys.
     fn order(&self) -> Result<impl Fn(KeyValue, KeyValue) -> Ordering> {
         let (key, order) = (self.key, Order::of(self.key.base_type, self.key.collation())?);
         // SAFETY: both are of the type whose order this is, as `datum` checks.

@@ -68,7 +68,6 @@ fn already(existing: &SideTable, if_not_exists: bool) -> Result<Option<Datum>> {
     )))
 }
 
-/// Says what has been built.
 fn report(storage: Oid, table: &str, documents: usize, options: &IndexOptions) {
     let banding = &options.banding;
     pgrx::notice!(

@@ -73,7 +73,6 @@ fn truncated(fired: &Fired, table: &Open) -> Result<()> {
     )))
 }
 
-/// A row of the documents has been written.
 fn written(fired: &Fired, documents: &Open) -> Result<()> {
     let record = record_of(fired, documents)?;
     let keys = fired.changed_keys(&record);

@@ -54,7 +54,6 @@ pub struct Audited<'a> {
     pub config: &'a Config,
 }
 
-/// A document of the sample.
 struct AuditedDocument {
     name: String,
     scope: Option<Scope>,

@@ -120,7 +120,6 @@ struct ByIndex<'a> {
 }
 
 impl<'a> ByIndex<'a> {
-    /// Nothing is found yet.
     fn new(asked: Asked<'a>) -> Self {
         Self { asked, found: HashMap::new(), count: 0 }
     }

@@ -92,7 +92,6 @@ impl<T: PlainNumbers + Default> Spool<T> {
         Self { held: Vec::new(), limit: bytes / size_of::<T>(), file: None }
     }
 
-    /// The number of all numbers.
     fn len(&self) -> u64 {
         let filed = self.file.as_ref().map_or(0, TempFile::len);
         self.held.len() as u64 + filed / size_of::<T>() as u64

@@ -70,7 +70,6 @@ fn record(dependent: Object, referenced: Object, kind: pg_sys::DependencyType::T
     unsafe { pg_sys::recordDependencyOn(&dependent.address(), &referenced.address(), kind) };
 }
 
-/// The objects of a class that depend on something.
 fn dependents(referenced: Object, class: Oid) -> Vec<Oid> {
     let mut dependents = Vec::new();
     each(DEPEND_BY_REFERENCE, referenced, |form| {

@@ -22,7 +22,6 @@ pub struct Select<'a> {
     gives: Option<Vec<Oid>>,
     /// The parts of it that others have stored.
     stored: Option<Stored>,
-    /// The session that the plan is of.
     session: &'a Session,
 }
 

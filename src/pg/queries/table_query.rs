@@ -37,7 +37,6 @@ pub struct Parts {
 pub struct TableQuery {
     plan: PreparedPlan,
     table: Option<Oid>,
-    /// The types of the columns of the result.
     types: Vec<Oid>,
     stored: Option<String>,
 }
@@ -98,13 +97,11 @@ impl TableQuery {
     }
 }
 
-/// The types of the columns of a result.
 fn types(statement: Statement) -> Vec<Oid> {
     statement.columns(|attribute| attribute.atttypid)
 }
 
 impl Parts {
-    /// The text.
     fn write(&self) -> Result<Sql> {
         let mut text = Sql::new("SELECT ").list(&self.columns, ", ");
         if let Some(table) = self.table {

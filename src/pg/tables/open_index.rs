@@ -138,7 +138,6 @@ impl OpenIndex {
     }
 }
 
-/// A search by an index.
 struct Search<'a> {
     scan: pg_sys::IndexScanDesc,
     row: Row,
@@ -176,7 +175,6 @@ impl<'a> Search<'a> {
         Self { scan, row: Row::empty(table), memory, open: std::marker::PhantomData }
     }
 
-    /// The next row, until another one is asked for.
     fn next_row(&mut self) -> Option<&Row> {
         check_interrupts();
         let (scan, slot) = (self.scan, self.row.raw());

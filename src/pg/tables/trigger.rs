@@ -269,7 +269,6 @@ impl<'a> Fired<'a> {
         self.0.tg_event & pg_sys::TRIGGER_EVENT_TIMINGMASK == pg_sys::TRIGGER_EVENT_AFTER
     }
 
-    /// True if the UPDATE named this column.
     fn names(&self, column: i16) -> bool {
         let member = i32::from(column) - pg_sys::FirstLowInvalidHeapAttributeNumber;
         // SAFETY: a set of the trigger in progress, or null.

@@ -17,7 +17,6 @@ pub struct TypeStorage {
     pub length: i16,
 }
 
-/// The length of C strings.
 const C_STRING: i16 = -2;
 
 impl TypeStorage {
