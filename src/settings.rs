@@ -5,7 +5,6 @@ use std::ffi::c_void;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 
 use crate::options::Threshold;
-use crate::pg::guc;
 use crate::prelude::*;
 
 /// A bucket of documents that share a band but are not similar would cost the square of its
@@ -62,7 +61,8 @@ pub fn define() {
             None,
         );
     }
-    guc::reserve(c"minlsh");
+    // SAFETY: a NUL-terminated prefix, which is copied. Nobody else can make up a setting that begins with it.
+    unsafe { pg_sys::MarkGUCPrefixReserved(c"minlsh".as_ptr()) };
 }
 
 /// Has all plans made again when `minlsh.threshold` changes, because a plan depends on whether an index serves it.
@@ -70,7 +70,8 @@ pub fn define() {
 #[pg_guard]
 unsafe extern "C-unwind" fn threshold_changes(threshold: f64, _extra: *mut c_void) {
     if threshold != THRESHOLD.get() {
-        guc::forget_plans();
+        // SAFETY: it marks plans as out of date, and reads no catalog.
+        unsafe { pg_sys::ResetPlanCache() };
     }
 }
 

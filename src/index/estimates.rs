@@ -29,7 +29,7 @@ use crate::document::value::{BandSearch, TypedValue};
 use crate::index::descent;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::options::{IndexOptions, Options, Threshold, same_shingling};
-use crate::pg::planner::{Node, Operation, Path, PathCondition, Query, Variable};
+use crate::pg::planner::{Node, Path, PathCondition, Query, Variable};
 use crate::pg::rights::{current_role, may_select};
 use crate::prelude::*;
 
@@ -199,9 +199,9 @@ impl<'a> PlannedSearch<'a> {
 
     /// The number of searches that a condition makes, and whether the index serves them.
     fn condition(&self, condition: Node<'a>, of_document: bool) -> (f64, Serves) {
-        match condition.operation() {
-            Some(Operation { right, is_array: true }) => self.each(right, of_document),
-            Some(Operation { right, .. }) if of_document => (1.0, self.value(right)),
+        match condition.right_side() {
+            Some((array, true)) => self.each(array, of_document),
+            Some((right, false)) if of_document => (1.0, self.value(right)),
             _ => (1.0, Serves::Yes),
         }
     }

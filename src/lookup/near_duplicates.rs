@@ -340,19 +340,19 @@ fn check_kind(index: &Indexed, given: Oid, verify: Option<Verify>) -> Result<()>
         .set_hint("Leave verify out, or pass the text."));
     }
     let is_array = catalog::element_type(given) != Oid::INVALID;
-    let (holds, wanted, fits) = match index.info.kind {
+    let (wanted, fits) = match index.info.kind {
         Kind::Text if index.side.is_some() => {
-            ("texts", "a text, or the signature of one", given == pg_sys::TEXTOID || is_signature)
+            ("a text, or the signature of one", given == pg_sys::TEXTOID || is_signature)
         }
-        Kind::Text => ("texts", "a text", given == pg_sys::TEXTOID),
-        Kind::Set => ("sets", "an array of the elements", is_array),
-        Kind::Signature => ("signatures", "an integer[]", is_signature),
-        _ => ("documents", "a minlsh_document", false),
+        Kind::Text => ("a text", given == pg_sys::TEXTOID),
+        Kind::Set => ("an array of the elements", is_array),
+        Kind::Signature => ("an integer[]", is_signature),
+        _ => ("a minlsh_document", false),
     };
     if fits {
         return Ok(());
     }
-    let (name, given) = (index.name(), type_label(given));
+    let (name, holds, given) = (index.name(), index.info.kind, type_label(given));
     let message =
         format!("index \"{name}\" is an index of {holds} and cannot be searched for {given}");
     Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)

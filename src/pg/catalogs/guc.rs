@@ -83,15 +83,3 @@ pub fn is_serializable() -> bool {
     // SAFETY: reads a backend-local setting.
     unsafe { pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 }
 }
-
-/// Keeps settings of that prefix for the extension: nobody else can make one up.
-pub fn reserve(prefix: &CStr) {
-    // SAFETY: a NUL-terminated prefix, which is copied.
-    unsafe { pg_sys::MarkGUCPrefixReserved(prefix.as_ptr()) };
-}
-
-/// Has all plans made again.
-pub fn forget_plans() {
-    // SAFETY: it marks plans as out of date, and reads no catalog.
-    unsafe { pg_sys::ResetPlanCache() };
-}

@@ -19,12 +19,6 @@ pub struct Node<'a> {
     query: PhantomData<Query<'a>>,
 }
 
-/// A condition: an operator between two operands, or between one and each element of an array.
-pub struct Operation<'a> {
-    pub right: Node<'a>,
-    pub is_array: bool,
-}
-
 impl<'a> Query<'a> {
     /// # Safety
     /// `root` is the planner's state of a query that it plans as long as the result is used.
@@ -117,12 +111,13 @@ impl<'a> Node<'a> {
         (!array.multidims).then(|| self.list(array.elements))
     }
 
-    /// The operator and right side of a condition.
-    pub fn operation(self) -> Option<Operation<'a>> {
+    /// The right side of a condition, which is an operator between two operands; true if it is an array, each of whose
+    /// elements is compared.
+    pub fn right_side(self) -> Option<(Node<'a>, bool)> {
         let one = self.tagged::<pg_sys::OpExpr>(NodeTag::T_OpExpr).map(|of| of.args);
         let each = || self.tagged::<pg_sys::ScalarArrayOpExpr>(NodeTag::T_ScalarArrayOpExpr);
         let arguments = one.or_else(|| each().map(|of| of.args))?;
-        Some(Operation { right: self.list(arguments).nth(1)?, is_array: one.is_none() })
+        Some((self.list(arguments).nth(1)?, one.is_none()))
     }
 }
 
