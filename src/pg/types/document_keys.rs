@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::{memory, sort_by};
+use sketch::sort_by;
 
 use crate::error::Result;
 use crate::pg::memory::Memory;
@@ -19,21 +19,15 @@ pub struct DocumentKeys {
     texts: RefCell<KeyTexts>,
 }
 
-/// Keys as text, made when they are asked for. Those asked for of late are kept: documents that
-/// belong together come together.
+/// Keys as text, made when they are asked for.
 struct KeyTexts {
-    /// A document and its key, at the place that the number of the document leads to.
-    kept: Vec<Option<(u32, Datum)>>,
-    /// KeyTexts whose places others have taken, the last few: a caller may still hold them.
-    retired: [Option<Datum>; ROW],
+    /// The last few: a caller may still hold them.
+    kept: [Option<Datum>; ROW],
     /// The place where the next of these goes.
     next: usize,
     memory: Memory,
     output: Output,
 }
-
-/// The number of keys that are kept as text.
-const KEPT: usize = 1 << 12;
 
 /// A key stays valid while so many others are asked for: more than a row of a result has.
 const ROW: usize = 8;
@@ -46,8 +40,7 @@ impl DocumentKeys {
             datums: Datums::new(type_oid),
             order,
             texts: RefCell::new(KeyTexts {
-                kept: memory::filled(None, KEPT)?,
-                retired: [None; ROW],
+                kept: [None; ROW],
                 next: 0,
                 memory: Memory::scratch(c"minlsh keys as text"),
                 output: Output::of(type_oid),
@@ -95,28 +88,18 @@ impl DocumentKeys {
     /// The key of a document as a `text` datum, valid while [`ROW`] others are asked for.
     pub fn text(&self, document: u32) -> Datum {
         let mut texts = self.texts.borrow_mut();
-        let KeyTexts { kept, retired, next, memory, output } = &mut *texts;
-        let place = &mut kept[document as usize % KEPT];
-        match *place {
-            Some((kept, text)) if kept == document => text,
-            before => {
-                let key = self.datum(document);
-                let mut gone = None;
-                if let Some((_, text)) = before {
-                    gone = retired[*next].replace(text);
-                    *next = (*next + 1) % ROW;
-                }
-                // SAFETY: a key of that type. What is gone was made here, and is no longer valid.
-                let text = memory.run(|| unsafe {
-                    if let Some(text) = gone {
-                        pg_sys::pfree(text.cast_mut_ptr());
-                    }
-                    output.text(key)
-                });
-                *place = Some((document, text));
-                text
+        let KeyTexts { kept, next, memory, output } = &mut *texts;
+        let (key, place) = (self.datum(document), &mut kept[*next]);
+        *next = (*next + 1) % ROW;
+        // SAFETY: a key of that type. What is gone was made here, and is no longer valid.
+        let text = memory.run(|| unsafe {
+            if let Some(gone) = place.take() {
+                pg_sys::pfree(gone.cast_mut_ptr());
             }
-        }
+            output.text(key)
+        });
+        *place = Some(text);
+        text
     }
 
     /// All documents in the order of their keys.
