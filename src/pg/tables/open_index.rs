@@ -12,13 +12,7 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::versions;
 
-pub struct OpenIndex(Open);
-
-impl From<Open> for OpenIndex {
-    fn from(open: Open) -> Self {
-        Self(open)
-    }
-}
+pub struct OpenIndex(pub(super) Open);
 
 impl std::ops::Deref for OpenIndex {
     type Target = Open;

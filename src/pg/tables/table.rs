@@ -29,7 +29,7 @@ impl Open {
             pg_sys::list_free(list);
             oids
         };
-        list.into_iter().filter_map(|oid| Self::relation(oid, lock).map(OpenIndex::from)).collect()
+        list.into_iter().filter_map(|oid| Self::relation(oid, lock).map(OpenIndex)).collect()
     }
 
     /// The index that tells its rows apart by a column, if there is one.
