@@ -58,29 +58,19 @@ fn overlap_of_arrays(call: &Call) -> Result<Overlap> {
     // SAFETY: both arguments are arrays, as they are declared anyarray, and live as long as the call.
     let [a, b] = [a, b].map(|set| memory::collect(unsafe { array::each_element(set) }.flatten()));
     let (a, b) = (a?, b?);
-    // Which elements are equal is all that matters: integers, and texts that are equal only if
-    // their bytes are, need not be compared by a call each.
-    Ok(match element {
-        pg_sys::INT4OID | pg_sys::INT8OID => {
-            Overlap::count(a, b, |a, b| a.value().cmp(&b.value()), &mut check_interrupts)
-        }
-        pg_sys::TEXTOID if is_deterministic(call.collation()) => {
-            // SAFETY: the elements are texts, which live as long as the call.
-            let bytes = |datum| unsafe { bytes::read(datum) };
-            let all = |set: Vec<Datum>| memory::collect(set.into_iter().map(bytes));
-            Overlap::count::<&[u8]>(all(a)?, all(b)?, Ord::cmp, &mut check_interrupts)
-        }
-        _ => {
-            // SAFETY: elements of the type of which this is the order.
-            let compare = |a: &Datum, b: &Datum| unsafe { order.compare(*a, *b) };
-            Overlap::count(a, b, compare, &mut check_interrupts)
-        }
-    })
-}
-
-/// True if texts of that collation are equal only if their bytes are.
-fn is_deterministic(collation: Oid) -> bool {
-    collation != Oid::INVALID && catalog::is_deterministic(collation)
+    let is_deterministic =
+        |collation| collation != Oid::INVALID && catalog::is_deterministic(collation);
+    if element == pg_sys::TEXTOID && is_deterministic(call.collation()) {
+        // Which elements are equal is all that matters: texts that are equal only if their bytes are need not be
+        // compared by a call each.
+        // SAFETY: the elements are texts, which live as long as the call.
+        let bytes = |datum| unsafe { bytes::read(datum) };
+        let all = |set: Vec<Datum>| memory::collect(set.into_iter().map(bytes));
+        return Ok(Overlap::count::<&[u8]>(all(a)?, all(b)?, Ord::cmp, &mut check_interrupts));
+    }
+    // SAFETY: elements of the type of which this is the order.
+    let compare = |a: &Datum, b: &Datum| unsafe { order.compare(*a, *b) };
+    Ok(Overlap::count(a, b, compare, &mut check_interrupts))
 }
 
 /// `minhash_weighted(text[], double precision[], num_perm, seed) → integer[]`

@@ -4,8 +4,8 @@
 //! References, pins and scans belong to PostgreSQL's resource owner: dropped in order on the way
 //! back, and by the abort after an ERROR.
 
+use pgrx::pg_sys;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error, raise};
@@ -22,13 +22,8 @@ use crate::pg::versions;
 impl Open {
     /// Its indexes, locked and opened.
     pub fn indexes(&self, lock: Lock) -> Vec<OpenIndex> {
-        // SAFETY: an open table; the list is a copy of ours, in the current memory context.
-        let list: Vec<Oid> = unsafe {
-            let list = pg_sys::RelationGetIndexList(self.raw());
-            let oids = list::oids(list);
-            pg_sys::list_free(list);
-            oids
-        };
+        // SAFETY: an open table; the list is a copy.
+        let list = unsafe { list::oids(pg_sys::RelationGetIndexList(self.raw())) };
         list.into_iter().filter_map(|oid| Self::relation(oid, lock).map(OpenIndex)).collect()
     }
 
