@@ -28,7 +28,7 @@ use super::form::{JsonReader, Read, TypeForm, damaged, syntax, write_member};
 use super::image::until_zero;
 use super::similar::KeptValue;
 use super::value::{BandSearch, TypedValue};
-use crate::options::{IndexOptions, Recent};
+use crate::options::IndexOptions;
 use crate::prelude::*;
 
 sql_function!(minlsh_passage_of_text, of_text);
@@ -91,19 +91,8 @@ impl<'a> Passage<'a> {
 
     /// The steps of its normalization.
     pub fn steps(&self) -> Result<Normalization> {
-        normalization(self.normalization)
+        Ok(valid_normalization(self.normalization)?)
     }
-}
-
-thread_local! {
-    /// Reading steps takes longer than a look at a short text.
-    static READ: Recent<(String, Normalization)> = const { Recent::new() };
-}
-
-/// The normalization of passages that is written so, kept for the next call.
-pub fn normalization(steps: &str) -> Result<Normalization> {
-    let read = || Ok((steps.to_owned(), valid_normalization(steps)?));
-    READ.with(|kept| kept.with(|(written, _)| written == steps, read, |read| read.1.clone()))
 }
 
 /// `minlsh_passage(text, coverage, min_match, normalization) → minlsh_passage`
@@ -116,7 +105,7 @@ fn of_text(call: &Call) -> Result<Option<Datum>> {
     let passage = Passage {
         coverage: valid_coverage(coverage)?,
         min_match: valid_min_match(min_match.into())?,
-        normalization: &normalization(steps)?.to_string(),
+        normalization: &valid_normalization(steps)?.to_string(),
         text,
     };
     Ok(Some(passage.write()))
@@ -164,7 +153,7 @@ fn read_literal(literal: &[u8]) -> Read<Datum> {
     let passage = Passage {
         coverage: valid_coverage(coverage)?,
         min_match: valid_min_match(min_match)?,
-        normalization: &normalization(&steps)?.to_string(),
+        normalization: &valid_normalization(&steps)?.to_string(),
         text,
     };
     Ok(passage.write())
@@ -235,7 +224,7 @@ fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let min_match = valid_min_match(min_match.into())?;
-    let config = Config::default().with_normalization(normalization(steps)?)?;
+    let config = Config::default().with_normalization(valid_normalization(steps)?)?;
     let mut hashes = Vec::new();
     append(text, &config, min_match, &mut hashes)?;
     sort_by(&mut hashes, Ord::cmp, &mut check_interrupts);
