@@ -117,46 +117,42 @@ pub fn error(code: PgSqlErrorCode, message: impl Into<String>) -> SqlError {
     SqlError(Box::new((code, ErrorReport::new(code, message, "minlsh"))))
 }
 
-/// SQLSTATE 22023: an argument outside its range.
-#[track_caller]
-pub fn invalid_parameter(message: impl Into<String>) -> SqlError {
-    error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+/// Functions that report a message with one SQLSTATE.
+macro_rules! reports {
+    ($($(#[$meta:meta])* $name:ident: $code:ident;)*) => {
+        $($(#[$meta])*
+        #[track_caller]
+        pub fn $name(message: impl Into<String>) -> SqlError {
+            error(PgSqlErrorCode::$code, message)
+        })*
+    };
 }
 
-/// SQLSTATE XX000: what must not happen.
-#[track_caller]
-pub fn internal(message: impl Into<String>) -> SqlError {
-    error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message)
-}
-
-/// SQLSTATE 55000: the object is not in a state in which this can be done.
-#[track_caller]
-pub fn wrong_state(message: impl Into<String>) -> SqlError {
-    error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-}
-
-/// SQLSTATE 0A000: sensible to ask for, but not supported.
-#[track_caller]
-pub fn not_supported(message: impl Into<String>) -> SqlError {
-    error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-}
-
-/// SQLSTATE 42501: the caller lacks a right.
-#[track_caller]
-pub fn not_allowed(message: impl Into<String>) -> SqlError {
-    error(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, message)
-}
-
-/// SQLSTATE 01000: not an error; to be reported as a WARNING.
-#[track_caller]
-pub fn warning(message: impl Into<String>) -> SqlError {
-    error(PgSqlErrorCode::ERRCODE_WARNING, message)
-}
-
-/// SQLSTATE 00000: not an error; to be reported as a NOTICE.
-#[track_caller]
-pub fn notice(message: impl Into<String>) -> SqlError {
-    error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
+reports! {
+    /// SQLSTATE 22023: an argument outside its range.
+    invalid_parameter: ERRCODE_INVALID_PARAMETER_VALUE;
+    /// SQLSTATE XX000: what must not happen.
+    internal: ERRCODE_INTERNAL_ERROR;
+    /// SQLSTATE 55000: the object is not in a state in which this can be done.
+    wrong_state: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+    /// SQLSTATE 0A000: sensible to ask for, but not supported.
+    not_supported: ERRCODE_FEATURE_NOT_SUPPORTED;
+    /// SQLSTATE 42501: the caller lacks a right.
+    not_allowed: ERRCODE_INSUFFICIENT_PRIVILEGE;
+    /// SQLSTATE 42809: an object of another kind.
+    wrong_object: ERRCODE_WRONG_OBJECT_TYPE;
+    /// SQLSTATE 42804: a value of another type.
+    type_mismatch: ERRCODE_DATATYPE_MISMATCH;
+    /// SQLSTATE 42704: an object that there is not.
+    undefined_object: ERRCODE_UNDEFINED_OBJECT;
+    /// SQLSTATE 22004: NULL where there must be a value.
+    null_not_allowed: ERRCODE_NULL_VALUE_NOT_ALLOWED;
+    /// SQLSTATE 54000: more than can be.
+    limit_exceeded: ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+    /// SQLSTATE 01000: not an error; to be reported as a WARNING.
+    warning: ERRCODE_WARNING;
+    /// SQLSTATE 00000: not an error; to be reported as a NOTICE.
+    notice: ERRCODE_SUCCESSFUL_COMPLETION;
 }
 
 /// Raises it as an ERROR: control goes back to PostgreSQL.
@@ -171,11 +167,8 @@ pub fn raise(error: SqlError) -> ! {
 /// SQLSTATE 54000: a value would be larger than PostgreSQL allows.
 #[track_caller]
 pub fn too_large(bytes: usize) -> SqlError {
-    error(
-        PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-        format!("a value of {bytes} bytes exceeds the limit of 1 GB"),
-    )
-    .set_hint("Pass a shorter text, or fewer or shorter elements.")
+    limit_exceeded(format!("a value of {bytes} bytes exceeds the limit of 1 GB"))
+        .set_hint("Pass a shorter text, or fewer or shorter elements.")
 }
 
 /// SQLSTATE 53200: memory that grows with the input was refused.

@@ -239,14 +239,11 @@ pub fn argument(
         // SAFETY: an argument of a call is of the type that the call says, which was compared with text.
         return Ok(Some(key(unsafe { from_text(datum, base_type, STORED) }?)));
     }
-    let mismatch = error(
-        PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-        format!(
-            "the key of \"{index}\" is of type {}, not {}",
-            type_label(base_type),
-            type_label(given)
-        ),
-    )
+    let mismatch = type_mismatch(format!(
+        "the key of \"{index}\" is of type {}, not {}",
+        type_label(base_type),
+        type_label(given)
+    ))
     .set_hint(format!(
         "Pass a value of type {}, or its text in quotes without a cast.",
         type_label(base_type)

@@ -77,11 +77,8 @@ impl SetState {
                 return Ok(state(datum));
             }
         }
-        Err(error(
-            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-            "state of the aggregate is not a minlsh set",
-        )
-        .set_hint("Use the support functions of minlsh only together in one aggregate."))
+        Err(type_mismatch("state of the aggregate is not a minlsh set")
+            .set_hint("Use the support functions of minlsh only together in one aggregate."))
     }
 
     const fn new(options: SetOptions) -> Self {
@@ -169,8 +166,7 @@ fn read_scheme(call: &Call, argument: usize) -> Result<Scheme> {
 }
 
 fn missing(option: &str, hint: &str) -> SqlError {
-    error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{option} must not be null"))
-        .set_hint(hint)
+    null_not_allowed(format!("{option} must not be null")).set_hint(hint)
 }
 
 /// `minlsh_set_add_signature(internal, integer[], [scheme]) → internal`: the elements of a set of

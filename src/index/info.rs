@@ -157,11 +157,10 @@ impl Info {
     /// Refuses an index of passages, which answers another question than those about whole documents.
     pub fn of_passages(&self) -> SqlError {
         let name = &self.index.name;
-        error(
-            PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-            format!("index \"{name}\" is an index of passages, not of whole documents"),
-        )
-        .set_hint("Use the operator ~> to search it, as in WHERE body ~> minlsh_passage('...').")
+        wrong_object(format!("index \"{name}\" is an index of passages, not of whole documents"))
+            .set_hint(
+                "Use the operator ~> to search it, as in WHERE body ~> minlsh_passage('...').",
+            )
     }
 
     /// Refuses a threshold below that of the index, which is `least`.

@@ -131,7 +131,7 @@ fn layout(open: &Open) -> Result<Layout> {
     let class = open.class();
     if !matches!(class.relkind as u8, b'i' | b'I') || class.relam != access_method() {
         let message = format!("\"{}\" is not a minlsh index", open.name());
-        return Err(error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message));
+        return Err(wrong_object(message));
     }
     let count = open.attributes().count();
     let is_scope = |column: &usize| {

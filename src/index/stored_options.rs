@@ -102,10 +102,10 @@ thread_local! {
 pub fn store(index: &Open, fork: pg_sys::ForkNumber::Type, options: &IndexOptions) -> Result<()> {
     let json = to_json(options)?;
     if json.len() > MAX_ITEM {
-        return Err(error(
-            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-            format!("the options of the index are too long: {} bytes", json.len()),
-        )
+        return Err(limit_exceeded(format!(
+            "the options of the index are too long: {} bytes",
+            json.len()
+        ))
         .set_detail(format!("At most {} bytes fit into its page.", MAX_ITEM))
         .set_hint("Use fewer stop words."));
     }

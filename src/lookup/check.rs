@@ -131,9 +131,6 @@ fn check_native(
 
 fn missing(name: Oid) -> SqlError {
     let relation = relation_name(name);
-    error(
-        PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-        format!("\"{relation}\" is not a minlsh index and does not have one"),
-    )
-    .set_hint("Create one with CREATE INDEX ON table USING minlsh (column).")
+    undefined_object(format!("\"{relation}\" is not a minlsh index and does not have one"))
+        .set_hint("Create one with CREATE INDEX ON table USING minlsh (column).")
 }

@@ -126,11 +126,7 @@ impl FoundMembers {
 }
 
 fn too_many(most: usize) -> SqlError {
-    error(
-        PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-        format!("the cluster has more than {most} members"),
-    )
-    .set_hint(
+    limit_exceeded(format!("the cluster has more than {most} members")).set_hint(
         "Raise max_members, pass a higher threshold, or use near_duplicate_clusters(), which finds \
          all clusters of a table at once.",
     )

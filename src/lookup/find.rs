@@ -68,14 +68,13 @@ impl Finder {
         self.find(named)?.ok_or_else(|| {
             let (argument, table) = (self.argument, relation_name(named));
             let all = Info::of_table(named);
-            let code = PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT;
             if all.is_empty() {
                 let message = format!("{argument}: table \"{table}\" has no minlsh index");
-                return error(code, message).set_hint(create(named));
+                return undefined_object(message).set_hint(create(named));
             }
             let message =
                 format!("{argument}: table \"{table}\" has no minlsh index of all its rows");
-            error(code, message)
+            undefined_object(message)
                 .set_detail(
                     "Partial and invalid indexes do not count. Name a partial index to use it.",
                 )
@@ -89,14 +88,11 @@ impl Finder {
             b'i' | b'I' => self.index(named).map(Some),
             b'r' | b'p' | b'm' => self.of_table(named),
             0 => Err(self.no_such_relation(named)),
-            _ => Err(error(
-                PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-                format!(
-                    "{}: \"{}\" is neither an index nor a table",
-                    self.argument,
-                    relation_name(named)
-                ),
-            )
+            _ => Err(wrong_object(format!(
+                "{}: \"{}\" is neither an index nor a table",
+                self.argument,
+                relation_name(named)
+            ))
             .set_hint("Name an index of type minlsh, a table that has one, or a side table.")),
         }
     }
@@ -177,19 +173,15 @@ impl Finder {
         let (all, indexes): (Vec<Oid>, Vec<_>) = whole.into_iter().unzip();
         if all.is_empty() && !partial.is_empty() {
             // Its answer would be about a part of the rows, and nobody would notice.
-            return Err(error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-                "all minlsh indexes that you may read are partial",
-            )
-            .set_hint(self.name_one(&partial)));
+            return Err(undefined_object("all minlsh indexes that you may read are partial")
+                .set_hint(self.name_one(&partial)));
         }
         let indexes: Vec<Info> = indexes.into_iter().flatten().collect();
         let table = indexes.first().map(|info| info.index.table);
         let of_one_table = indexes.iter().all(|info| Some(info.index.table) == table);
         match (&all[..], table) {
             ([index], _) => Ok(*index),
-            ([], _) => Err(error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+            ([], _) => Err(undefined_object(
                 "no table on your search path has a minlsh index that you may read",
             )
             .set_hint(format!(
@@ -258,10 +250,11 @@ impl Finder {
             return self.no_such_relation(oid);
         }
         let of_table = oids(&Info::of_table(table));
-        let report = error(
-            PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-            format!("{}: \"{}\" is not a minlsh index", self.argument, relation_name(oid)),
-        );
+        let report = wrong_object(format!(
+            "{}: \"{}\" is not a minlsh index",
+            self.argument,
+            relation_name(oid)
+        ));
         if of_table.is_empty() {
             report.set_hint(create(table))
         } else {

@@ -316,8 +316,9 @@ fn check_document(index: &Indexed, document: &Document, verify: Option<Verify>) 
                 "index \"{name}\" is an index of {}, and the document is of {kind}",
                 index.info.kind
             );
-            return Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
-                .set_hint(format!("Pass a document of {}.", index.info.kind)));
+            return Err(
+                type_mismatch(message).set_hint(format!("Pass a document of {}.", index.info.kind))
+            );
         }
     }
     let (Some(own), of_index) = (document.config()?, &index.options.config) else { return Ok(()) };
@@ -355,6 +356,5 @@ fn check_kind(index: &Indexed, given: Oid, verify: Option<Verify>) -> Result<()>
     let (name, holds, given) = (index.name(), index.info.kind, type_label(given));
     let message =
         format!("index \"{name}\" is an index of {holds} and cannot be searched for {given}");
-    Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
-        .set_hint(format!("Pass {wanted}.")))
+    Err(type_mismatch(message).set_hint(format!("Pass {wanted}.")))
 }

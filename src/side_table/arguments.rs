@@ -25,10 +25,7 @@ pub fn open_table(table: Oid) -> Result<Relation> {
     check_owner(table)?;
     let relation =
         Relation::open(table, Lock::HoldWriters).ok_or_else(|| no_such_relation(table))?;
-    let wrong = || {
-        let code = PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE;
-        error(code, format!("\"{}\" is not a table", relation.name))
-    };
+    let wrong = || wrong_object(format!("\"{}\" is not a table", relation.name));
     match relation.kind {
         b'r' | b'p' => {}
         b'm' | b'v' | b'f' => {
@@ -87,7 +84,7 @@ pub fn null_table() -> SqlError {
 }
 
 fn null(name: &str) -> SqlError {
-    error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be NULL"))
+    null_not_allowed(format!("{name} must not be NULL"))
 }
 
 /// The arguments threshold, recall, num_perm, shingle_size, unit, scheme and seed (3 to 9),

@@ -143,6 +143,5 @@ fn missing(name: Oid) -> SqlError {
         }
         _ => "Use DROP INDEX or REINDEX INDEX for an index of type minlsh.".to_owned(),
     };
-    error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, format!("\"{relation}\" has no side table"))
-        .set_hint(hint)
+    undefined_object(format!("\"{relation}\" has no side table")).set_hint(hint)
 }

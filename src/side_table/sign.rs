@@ -102,11 +102,13 @@ pub fn check_body(body: &Column) -> Result<()> {
     let is_text = body.type_oid == pg_sys::TEXTOID || is_stored_as(body.type_oid, pg_sys::TEXTOID);
     if !is_text {
         let label = type_label(body.type_oid);
-        let code = PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH;
         let hint =
             "Index a column of type text or varchar, or a generated column that casts to it.";
-        return Err(error(code, format!("column \"{}\" is of type {label}, not text", body.name))
-            .set_hint(hint));
+        return Err(type_mismatch(format!(
+            "column \"{}\" is of type {label}, not text",
+            body.name
+        ))
+        .set_hint(hint));
     }
     check_stored(body)
 }

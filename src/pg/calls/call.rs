@@ -9,10 +9,9 @@ use std::ffi::{CStr, CString};
 use pgrx::fcinfo::{pg_arg_is_null, pg_getarg_datum};
 use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::PgSqlErrorCode;
 use sketch::memory;
 
-use crate::error::{Result, error};
+use crate::error::{Result, null_not_allowed};
 use crate::pg::array::ArrayElement;
 use crate::pg::catalog::CatalogRow;
 use crate::pg::parameter::Parameter;
@@ -53,8 +52,7 @@ pub trait Strict<T> {
 
 impl<T> Strict<T> for Option<T> {
     fn given(self) -> Result<T> {
-        let code = PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED;
-        self.ok_or_else(|| error(code, "an argument of a STRICT function is NULL"))
+        self.ok_or_else(|| null_not_allowed("an argument of a STRICT function is NULL"))
     }
 }
 

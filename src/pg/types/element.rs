@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
 use sketch::{Element, ElementHash, memory};
 
-use crate::error::{Result, error};
+use crate::error::{Result, type_mismatch};
 use crate::pg::catalog::base_type;
 use crate::pg::names::type_label;
 use crate::pg::{array, bytes, lossless};
@@ -52,8 +51,7 @@ impl ElementType {
             pg_sys::UUIDOID => Self::Uuid,
             other => {
                 let message = format!("elements of type {} cannot be hashed", type_label(other));
-                return Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
-                    .set_hint("Cast them to text."));
+                return Err(type_mismatch(message).set_hint("Cast them to text."));
             }
         })
     }

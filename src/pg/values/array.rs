@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::memory;
 
-use crate::error::{Result, error};
+use crate::error::{Result, error, null_not_allowed};
 use crate::pg::bytes::allocatable;
 use crate::pg::reserve::check_interrupts;
 use crate::pg::text;
@@ -55,10 +55,7 @@ pub unsafe fn read<'a, T: ArrayElement>(datum: Datum) -> Result<&'a [T]> {
             }
         };
         if (*array).dataoffset != 0 && pg_sys::array_contains_nulls(array) {
-            return Err(error(
-                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                "array must not contain nulls",
-            ));
+            return Err(null_not_allowed("array must not contain nulls"));
         }
         let offset = match (*array).dataoffset {
             0 => data_offset(),
