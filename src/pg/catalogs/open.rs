@@ -99,8 +99,7 @@ impl Open {
 
     /// The name, as messages show it.
     pub fn name(&self) -> String {
-        // SAFETY: a name is a NUL-terminated array.
-        unsafe { text::from_cstring(self.class().relname.data.as_ptr()) }
+        text::of_name(&self.class().relname).to_string_lossy().into_owned()
     }
 
     /// Its columns, dropped ones too.

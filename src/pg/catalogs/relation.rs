@@ -109,11 +109,10 @@ pub struct Column {
 impl Column {
     /// Reads an attribute of an open relation.
     pub fn of(attribute: &pg_sys::FormData_pg_attribute) -> Self {
+        let name = text::of_name(&attribute.attname);
         Self {
-            // SAFETY: a name is a NUL-terminated array.
-            raw_name: unsafe { CStr::from_ptr(attribute.attname.data.as_ptr()) }.to_owned(),
-            // SAFETY: a name is a NUL-terminated array.
-            name: unsafe { text::from_cstring(attribute.attname.data.as_ptr()) },
+            raw_name: name.to_owned(),
+            name: name.to_string_lossy().into_owned(),
             number: attribute.attnum,
             type_oid: attribute.atttypid,
             storage: TypeStorage::of_attribute(attribute),

@@ -50,8 +50,7 @@ impl Sql {
     /// Adds a column of a relation, by its name alone; nothing of one that there is not.
     pub fn column(self, relation: Oid, number: i16) -> Self {
         let Some(column) = AttributeRow::find(relation, number) else { return self };
-        // SAFETY: a name is a NUL-terminated array.
-        self.name(unsafe { CStr::from_ptr(column.attname.data.as_ptr()) })
+        self.name(text::of_name(&column.attname))
     }
 
     /// Adds pieces, with something between each two.
@@ -70,9 +69,7 @@ impl Sql {
     /// Adds the name of a type as the catalog has it: that SQL has for some, such as `bit`, means a length of 1.
     pub fn type_name(self, type_oid: Oid) -> Self {
         let Some(row) = CatalogRow::<pg_sys::FormData_pg_type>::find(type_oid) else { return self };
-        // SAFETY: a name is a NUL-terminated array.
-        let name = unsafe { CStr::from_ptr(row.typname.data.as_ptr()) };
-        self.qualified(row.typnamespace, name)
+        self.qualified(row.typnamespace, text::of_name(&row.typname))
     }
 
     /// Adds a collation, if there is one.
@@ -80,9 +77,7 @@ impl Sql {
         let Some(row) = CatalogRow::<pg_sys::FormData_pg_collation>::find(collation) else {
             return self;
         };
-        // SAFETY: a name is a NUL-terminated array.
-        let name = unsafe { CStr::from_ptr(row.collname.data.as_ptr()) };
-        self.text(" COLLATE ").qualified(row.collnamespace, name)
+        self.text(" COLLATE ").qualified(row.collnamespace, text::of_name(&row.collname))
     }
 
     /// Adds an operator with its schema; nothing of one that does not exist.
@@ -90,8 +85,7 @@ impl Sql {
         let Some(row) = CatalogRow::<pg_sys::FormData_pg_operator>::find(operator) else {
             return self;
         };
-        // SAFETY: a name is a NUL-terminated array.
-        let name = unsafe { CStr::from_ptr(row.oprname.data.as_ptr()) };
+        let name = text::of_name(&row.oprname);
         // An operator's name is none that could be quoted.
         self.text(" OPERATOR(").schema(row.oprnamespace).text(".").text(name.to_bytes()).text(") ")
     }

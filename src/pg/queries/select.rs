@@ -9,11 +9,11 @@ use pgrx::prelude::*;
 
 use crate::error::{Result, error, raise};
 use crate::pg::catching::catching;
-use crate::pg::list;
 use crate::pg::parameter::Parameter;
 use crate::pg::plan::{PreparedPlan, Statement};
 use crate::pg::row::{Continue, Row};
 use crate::pg::spi::Session;
+use crate::pg::{list, text};
 
 /// A checked SELECT, planned when it is run.
 pub struct Select<'a> {
@@ -86,8 +86,7 @@ impl<'a> Select<'a> {
 
     pub fn columns(&self) -> Vec<SelectColumn> {
         let column = |attribute: &pg_sys::FormData_pg_attribute| SelectColumn {
-            // SAFETY: a name is a NUL-terminated array.
-            name: unsafe { CStr::from_ptr(attribute.attname.data.as_ptr()) }.to_owned(),
+            name: text::of_name(&attribute.attname).to_owned(),
             type_oid: attribute.atttypid,
             collation: attribute.attcollation,
         };

@@ -39,6 +39,12 @@ pub unsafe fn from_cstring(pointer: *const std::ffi::c_char) -> String {
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
+/// A name as a row of a catalog has it, in the database's encoding.
+pub fn of_name(name: &pg_sys::NameData) -> &CStr {
+    // SAFETY: a name is a NUL-terminated array.
+    unsafe { CStr::from_ptr(name.data.as_ptr()) }
+}
+
 /// A `cstring` datum of bytes in the database's encoding, which have no NUL.
 pub fn write_cstring(bytes: &[u8]) -> Datum {
     allocatable(bytes.len() + 1);
