@@ -15,6 +15,5 @@ MINLSH_PG_BIN=$("$pg_config" --bindir) MINLSH_RUN_DIR=$run_dir MINLSH_SERVER_USE
 	CARGO_TARGET_DIR=$root/build/target/tests \
 	cargo test --locked --no-fail-fast -p minlsh-integration "$@" 2>&1 | tee "$run_dir/output" || status=1
 say "seconds"
-awk '/^ +Running / { file = $2 } /^test result: .*finished in/ { print substr($NF, 1, length($NF) - 1), file }' \
-	"$run_dir/output" | sort -rn
+seconds_of_files <"$run_dir/output"
 exit $status

@@ -24,6 +24,12 @@ fi
 say() { printf '\n== %s\n' "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
+# Reads what `cargo test` prints, and prints the seconds that each file of tests took, the slowest first.
+seconds_of_files() {
+	awk '/^ +Running / { file = $2 == "unittests" ? $3 : $2 } /^ +Doc-tests / { file = "doc-tests" }
+		/^test result: .*finished in/ { print substr($NF, 1, length($NF) - 1), file }' | sort -rn
+}
+
 # $pg_config and pg_major: the PostgreSQL at hand.
 pg_config=${PG_CONFIG:-$(scripts/pg-config.sh)}
 pg_major() { "$pg_config" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'; }

@@ -11,6 +11,7 @@ here=$(dirname "$0")
 all=
 [ "${1:-}" != --all ] || { all=1 && shift && export MINLSH_THOROUGH=1; }
 work=$(mktemp -d)
+: >"$work/seconds"
 groups=()
 trap 'kill -TERM -- "${groups[@]}" 2>/dev/null || true; wait; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
@@ -33,16 +34,15 @@ but_for() {
 	done
 }
 
-# check NAME COMMAND...: runs a part, and notes how it went.
+# check NAME COMMAND...: runs a part, and notes how it went, and the seconds of its files of tests.
 check() {
-	local name=$1 start=$SECONDS
+	local name=$1 start=$SECONDS outcome=passed output
 	shift
 	say "$name"
-	if "$@" </dev/null; then
-		printf '%s\t%s\n' $((SECONDS - start)) "$name: passed" >>"$work/summary"
-	else
-		printf '%s\t%s\n' $((SECONDS - start)) "$name: FAILED" >>"$work/summary"
-	fi
+	output=$(mktemp "$work/output.XXXXXX")
+	"$@" </dev/null 2>&1 | tee "$output" || outcome=FAILED
+	printf '%s\t%s\n' $((SECONDS - start)) "$name: $outcome" >>"$work/summary"
+	seconds_of_files <"$output" | awk -v OFS='\t' -v name="$name" '{ $1 = $1; print $0, name }' >>"$work/seconds"
 }
 # integration PG_CONFIG NAME...: these integration tests.
 integration() {
@@ -206,6 +206,8 @@ else
 	wait
 fi
 [ -n "$(newest)$(config_of cassert)" ] || die "no PostgreSQL could be tested"
+say "seconds of each file of tests"
+sort -rn "$work/seconds" | sed 's/\t/ s\t/'
 say "summary"
 sort -rn "$work/summary" | sed 's/\([0-9]*\)\t\(.*\)/\1 s\t\2/'
 [ -z "$(grep FAILED "$work/summary")" ]
