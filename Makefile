@@ -8,7 +8,7 @@
 #   make pictures     draw those of the manual that show the output of its examples
 #   make book         the manual as a site, with search, in build/book/html
 #   make test         everything once: format, lint, engine, regression and integration tests
-#   make test-all     the same with every test on every version of PostgreSQL, and fuzzing
+#   make test-all     the same with every test in full, on every version of PostgreSQL, and fuzzing
 #   make dist         the source as PGXN distributes it: build/dist/minlsh-VERSION.zip; make pgxn-test tries it
 #   make deb          Debian packages: build/deb/postgresql-NN-minlsh_VERSION_ARCHITECTURE.deb; make deb-test tries one
 #   make image-test   the steps of packaging/server/Dockerfile, a server with minlsh, in a bare Debian

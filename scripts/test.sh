@@ -3,7 +3,7 @@
 # locks, snapshots and memory on the server with assertions, if it can be had, the others on the newest version;
 # regression tests run on every version.
 # make test-all (--all): integration tests on every version too, the oldest by the build that is installed, and the
-# engine's fuzz targets.
+# engine's fuzz targets; each test as long as it can be (MINLSH_THOROUGH).
 # With a version: everything on that one.
 here=$(dirname "$0")
 "$here/install-dependencies.sh" --test || exit

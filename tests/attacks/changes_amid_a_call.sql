@@ -83,6 +83,8 @@ BEGIN
 END $$;
 -- gives:
 SELECT outcome FROM evil.calls, evil.outcome('', 0, call) AS outcome WHERE outcome IS NOT NULL;
+-- Each act amid each call: at both moments, or at one of the two.
 -- gives:
-SELECT outcome FROM evil.acts, evil.calls, (VALUES (0), (4)) AS at(rest), evil.outcome(act, rest, call) AS outcome
+SELECT outcome FROM evil.acts, evil.calls, (VALUES (0), (4)) AS at(rest), LATERAL (SELECT evil.outcome(act, rest, call)
+	WHERE current_setting('attack.thorough')::boolean OR hashtext(act || call) & 1 = rest / 4) AS o(outcome)
 	WHERE outcome IS NOT NULL;

@@ -19,7 +19,7 @@ const TRIES: usize = 3;
 /// The time after which a statement is cancelled, by a [`Stopwatch`]: on a busy machine it is then as far as on an idle
 /// one.
 fn delay() -> Duration {
-    Duration::from_millis(if is_thorough() { 1000 } else { 400 })
+    Duration::from_millis(if is_thorough() { 1000 } else { 200 })
 }
 
 /// Tables for the statements: texts of 40 to 60 MB and arrays of millions. PostgreSQL compresses none of them, which it

@@ -9,7 +9,7 @@ use sketch::boilerplate::{
 };
 use sketch::{Config, Normalization};
 
-use crate::common::mix64;
+use crate::common::{cases, mix64};
 
 /// The shingles that more than a fifth of some sets have, and at least five.
 fn naive_shared(sets: &[BTreeSet<u64>]) -> Vec<u64> {
@@ -42,7 +42,7 @@ fn documents() -> impl Strategy<Value = Vec<Vec<u64>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn what_counts_is_what_the_definition_says(

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use sketch::clusters::{Block, ClusterEvent, ClusterId, Outcome, Pieces, RankedDocument};
 
+use crate::common::cases;
+
 /// The cluster of each document that has one.
 type State = BTreeMap<u32, ClusterId>;
 
@@ -171,7 +173,7 @@ fn sizes(state: &State) -> BTreeMap<ClusterId, u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(cases(2000))]
 
     #[test]
     fn a_history_is_that_of_the_model_and_its_log_gives_the_state(

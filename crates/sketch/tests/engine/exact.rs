@@ -11,11 +11,7 @@ use sketch::{
     ratio_interval,
 };
 
-use crate::common::mix64;
-
-fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
-}
+use crate::common::{cases, mix64};
 
 fn thresholds() -> impl Strategy<Value = f64> {
     prop_oneof![0.01_f64..=1.0, Just(0.5), Just(0.8), Just(1.0), Just(1.0 / 3.0)]

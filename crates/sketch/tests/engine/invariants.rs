@@ -1,6 +1,6 @@
 //! Invariants of signatures, and what can be made from signatures.
 
-use crate::common::{config, mix64};
+use crate::common::{cases, config, mix64};
 use proptest::prelude::*;
 use sketch::{Scheme, Sketcher, estimate_jaccard, union};
 
@@ -17,7 +17,7 @@ fn sketch(scheme: &str, num_perm: i64, hashes: &[u64]) -> Vec<i32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn order_and_repeats_do_not_matter(set in sets(), num_perm in 1_i64..300) {

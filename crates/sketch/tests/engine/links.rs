@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use proptest::prelude::*;
 use sketch::corpus::{Bridge, ClusterLinks, Components, Pair, least_similar};
 
-use crate::common::mix64;
+use crate::common::{cases, mix64};
 
 #[test]
 fn the_least_document_names_its_component_in_any_order_of_unions() {
@@ -38,7 +38,7 @@ fn part(links: &[Pair], document: u32) -> Vec<u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+    #![proptest_config(cases(2000))]
 
     #[test]
     fn a_bridge_is_what_splits_a_cluster(

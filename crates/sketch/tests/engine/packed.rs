@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sketch::{MOST_PACKED_BYTES, Packable, pack, unpack};
 
-use crate::common::mix64;
+use crate::common::{cases, mix64};
 
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Pair(u64, u64);
@@ -19,7 +19,7 @@ impl Packable for Pair {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn what_is_packed_comes_back(

@@ -10,13 +10,7 @@ use sketch::passage::{
 };
 use sketch::{Level, Normalization};
 
-fn cases() -> ProptestConfig {
-    let cases = std::env::var("MINLSH_CASES").ok().and_then(|cases| cases.parse().ok());
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(cases.unwrap_or(3000))
-    }
-}
+use crate::common::{cases, is_thorough};
 
 fn characters(text: &str) -> Characters<'_> {
     Characters::of(&Normalization::none(), text, &mut || ()).unwrap()
@@ -112,7 +106,7 @@ fn check(a: &str, b: &str, t: usize, coverage: f64) {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(3000))]
 
     #[test]
     fn no_window_is_missed(
@@ -198,9 +192,10 @@ fn texts_that_are_hard() {
         format!("{}{dna}", &ruler[..20_000]),
         "漢字".repeat(20_000),
     ];
+    let lengths: &[usize] = if is_thorough() { &[16, 50, 200] } else { &[50] };
     for a in &texts {
         for b in &texts {
-            for t in [16, 50, 200] {
+            for &t in lengths {
                 check(a, b, t, 0.8);
             }
         }

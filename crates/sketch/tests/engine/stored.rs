@@ -4,6 +4,8 @@ use proptest::prelude::*;
 use sketch::Error;
 use sketch::stored::{Packing, StoredBytes, byte_of, is_of_byte, text};
 
+use crate::common::cases;
+
 /// Compresses bytes in the most naive way: each copy is the longest that a look at all distances
 /// finds, up to `most` bytes.
 fn lz(bytes: &[u8], most: usize) -> Vec<u8> {
@@ -58,7 +60,7 @@ fn repetitive() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+    #![proptest_config(cases(150))]
 
     #[test]
     fn what_was_compressed_comes_back(bytes in repetitive(), most in 3..=273_usize) {

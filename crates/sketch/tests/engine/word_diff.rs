@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use sketch::{Error, FoundIn, MAX_DIFF_WORDS, Normalization, word_diff};
 
+use crate::common::cases;
+
 fn diff(normalization: &str, a: &str, b: &str) -> Result<Vec<(FoundIn, String)>, Error> {
     let normalization: Normalization = normalization.parse().unwrap();
     let mut parts = Vec::new();
@@ -130,7 +132,7 @@ fn a_long_text_with_small_changes_differs_in_these_alone() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
+    #![proptest_config(cases(500))]
 
     /// Few words, often repeated, in texts that are longer than what is compared in one piece.
     #[test]

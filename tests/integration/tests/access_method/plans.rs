@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use minlsh_integration::near::{PLANS, assert_sound, by_each_plan, docs, each, only, pairs};
 use minlsh_integration::{
-    Client, Random, SqlState, backend, database, sqlstate, texts, wait_until_blocked,
+    Client, Random, SqlState, backend, database, is_thorough, sqlstate, texts, wait_until_blocked,
 };
 
 /// A number by which tests are made longer: `MINLSH_TEST_WRITES=100000`.
 fn writes() -> u64 {
-    std::env::var("MINLSH_TEST_WRITES").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000)
+    let chosen = std::env::var("MINLSH_TEST_WRITES").ok().and_then(|n| n.parse().ok());
+    chosen.unwrap_or(if is_thorough() { 20_000 } else { 6_000 })
 }
 
 #[test]

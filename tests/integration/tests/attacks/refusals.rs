@@ -1,6 +1,6 @@
 //! Refused memory, wherever a session happens to ask for some: limits that go up step by step for each kind of work.
 
-use minlsh_integration::{Server, backend, kilobytes, texts};
+use minlsh_integration::{Server, backend, is_thorough, kilobytes, texts};
 
 /// The kinds of work that a session does, on small tables.
 const WORK: [&str; 30] = [
@@ -39,7 +39,7 @@ const WORK: [&str; 30] = [
 /// The number of limits of memory under which each is done; `MINLSH_REFUSALS` has more tried.
 fn limits() -> u64 {
     let more = std::env::var("MINLSH_REFUSALS").ok();
-    more.and_then(|count| count.parse().ok()).unwrap_or(8)
+    more.and_then(|count| count.parse().ok()).unwrap_or(if is_thorough() { 8 } else { 4 })
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{Client, EXTENDED, NoTls, Server, superuser};
+use minlsh_integration::{Client, EXTENDED, NoTls, Server, is_thorough, superuser};
 use postgres::SimpleQueryMessage;
 
 use crate::script::{Expected, Script, Statement};
@@ -91,6 +91,7 @@ impl<'a> Stage<'a> {
                 "CREATE DATABASE {database} OWNER dbowner TEMPLATE {template} ENCODING '{}' LOCALE 'C'",
                 script.encoding
             ),
+            format!("ALTER DATABASE {database} SET attack.thorough = {}", is_thorough()),
         ] {
             client.batch_execute(&statement).expect("a database");
         }

@@ -14,13 +14,18 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{Client, PATIENCE, Random, Server, texts, wait_until};
+use minlsh_integration::{Client, PATIENCE, Random, Server, is_thorough, texts, wait_until};
 
 use model::{Log, State, ids, replay};
 use writers::{Count, WRITERS, work};
 
-/// Changes of a short run.
+/// Changes of a short run in `make test-all`.
 const SHORT: u64 = 4_000;
+
+/// Changes of a short run.
+fn short() -> u64 {
+    if is_thorough() { SHORT } else { SHORT / 2 }
+}
 
 /// The number of changes that may be written while a refresh runs and is compared.
 const MEANWHILE: u64 = 60;
@@ -385,12 +390,12 @@ fn server() -> Server {
 
 #[test]
 fn eight_writers_and_a_refresher_agree() {
-    let changes = number("MINLSH_TORTURE_CHANGES").unwrap_or(SHORT);
+    let changes = number("MINLSH_TORTURE_CHANGES").unwrap_or(short());
     run(&server(), changes, false, changes / 25_000);
 }
 
 #[test]
 fn partitions_too_and_after_a_crash() {
-    let changes = number("MINLSH_TORTURE_CHANGES").map_or(SHORT / 2, |changes| changes / 10);
+    let changes = number("MINLSH_TORTURE_CHANGES").map_or(short() / 2, |changes| changes / 10);
     run(&server(), changes, true, (changes / 25_000).max(1));
 }

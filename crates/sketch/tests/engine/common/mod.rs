@@ -14,9 +14,20 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const G: u64 = 0x9e37_79b9_7f4a_7c15;
 const S: u64 = 0x6d69_6e6c_7368_3031;
 
-/// So many random cases of a property.
+/// True in `make test-all`, which tries more and longer texts than `make test`.
+pub fn is_thorough() -> bool {
+    std::env::var_os("MINLSH_THOROUGH").is_some()
+}
+
+/// So many random cases of a property in `make test-all`, and a quarter of them, but at least 256, in `make test`.
+/// `MINLSH_CASES` has so many of each.
 pub fn cases(count: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count) }
+    let chosen = std::env::var("MINLSH_CASES").ok().and_then(|cases| cases.parse().ok());
+    let usual = if is_thorough() { count } else { count.min((count / 4).max(256)) };
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(chosen.unwrap_or(usual))
+    }
 }
 
 pub fn config(scheme: &str, num_perm: i64, unit: &str, size: i64, seed: i64) -> Config {
