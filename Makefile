@@ -48,11 +48,11 @@ all:
 
 install: all
 	install -d '$(pkglibdir)' '$(extensiondir)'
-	install -m 755 '$(library)' '$(pkglibdir)/minlsh.so'
-	install -m 644 minlsh.control '$(extensiondir)/'
-	install -m 644 sql/minlsh.sql '$(extensiondir)/minlsh--$(version).sql'
+	install -C -m 755 '$(library)' '$(pkglibdir)/minlsh.so'
+	install -C -m 644 minlsh.control '$(extensiondir)/'
+	install -C -m 644 sql/minlsh.sql '$(extensiondir)/minlsh--$(version).sql'
 	for script in sql/minlsh--*--*.sql; do \
-		[ ! -e "$$script" ] || install -m 644 "$$script" '$(extensiondir)/'; done
+		[ ! -e "$$script" ] || install -C -m 644 "$$script" '$(extensiondir)/'; done
 
 uninstall:
 	rm -f '$(pkglibdir)/minlsh.so' '$(extensiondir)'/minlsh.control '$(extensiondir)'/minlsh--*.sql

@@ -112,7 +112,8 @@ stage() {
 		DESTDIR=$directory "$@" >&2
 		echo "extension_destdir = '$directory'"
 	elif [[ $share == "$(pg_cache)"/* ]]; then # a server of our own
-		DESTDIR='' "$@" >&2
+		# Another run may test the same server: one at a time installs, and what is the same stays as it is.
+		(flock 9 && DESTDIR='' "$@" >&2) 9>"$(pg_cache)/$(pg_build).lock"
 	else
 		die "this PostgreSQL finds extensions in $share only: 'make install' and 'make installcheck' test it"
 	fi

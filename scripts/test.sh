@@ -17,8 +17,10 @@ trap 'kill -TERM -- "${groups[@]}" 2>/dev/null || true; wait; rm -rf "$work"' EX
 trap 'exit 130' INT TERM HUP
 
 # What assertions are about.
-below=(access_method attacks concurrency differential dump_restore interruption near_unique replication torture)
-# What takes minutes: apart from the others of the newest version, so that lanes end together.
+below=(access_method concurrency differential dump_restore interruption near_unique replication torture)
+# So is this, which takes as long as all of those: apart from them, so that lanes end together.
+attacks=(attacks)
+# What takes minutes on the newest version, apart from its others likewise.
 minutes=(cancel hands)
 # What does not depend on the version of PostgreSQL.
 once=(datasketch documentation experiments hands install)
@@ -85,14 +87,22 @@ config_of() {
 	local found=$work/version.$1 kind=released
 	[[ " ${wanted[*]} " == *" $1 "* ]] || return 0
 	[ "$1" != cassert ] || kind=cassert
-	exec {lock}>"$work/$kind.lock"
-	flock "$lock"
 	if [ ! -e "$found" ]; then
-		scripts/postgres-versions.sh "$1" >"$found"
-		awk -F'\t' -v OFS='\t' '$2 ~ /^SKIPPED/ { print 0, "PostgreSQL " $1 ": " $2 }' "$found" >>"$work/summary"
+		exec {lock}>"$work/$kind.lock"
+		flock "$lock"
+		if [ ! -e "$found" ]; then
+			scripts/postgres-versions.sh "$1" >"$found.new"
+			awk -F'\t' -v OFS='\t' '$2 ~ /^SKIPPED/ { print 0, "PostgreSQL " $1 ": " $2 }' "$found.new" >>"$work/summary"
+			mv "$found.new" "$found"
+		fi
+		exec {lock}>&-
 	fi
-	exec {lock}>&-
 	awk -F'\t' '$2 !~ /^SKIPPED/ { print $2 }' "$found"
+}
+# Fetches the released versions before they are needed.
+fetch() {
+	local number
+	for number in 19 18 17 16 15; do config_of $number >/dev/null; done
 }
 # The newest version that can be had, or nothing.
 newest() {
@@ -104,15 +114,18 @@ newest() {
 export PROFILE=quick
 
 engine() { check "engine" make -s engine; }
-on_assertions() {
+# with_assertions NAME COMMAND TEST...: `test_version` or `integration`; without such a server on the newest version.
+with_assertions() {
 	local config
 	config=$(config_of cassert)
 	if [ -n "$config" ]; then
-		check "PostgreSQL with assertions" test_version "$config" "${below[@]}" ${all:+values}
+		check "$1" "$2" "$config" "${@:3}"
 	elif [ -z "$all" ]; then
-		on_newest_alone "${below[@]}"
+		on_newest_alone "${@:3}"
 	fi
 }
+on_assertions() { with_assertions "PostgreSQL with assertions" test_version "${below[@]}" ${all:+values}; }
+attacked() { with_assertions "PostgreSQL with assertions: ${attacks[*]}" integration "${attacks[@]}"; }
 # version NUMBER PROFILE [TEST...]
 version() {
 	PROFILE=$2 check "PostgreSQL $1, $2 build" test_version "$(config_of "$1")" "${@:3}"
@@ -120,7 +133,7 @@ version() {
 on_newest() {
 	local number others
 	number=$(newest)
-	mapfile -t others < <(but_for "${below[@]}" "${minutes[@]}")
+	mapfile -t others < <(but_for "${below[@]}" "${attacks[@]}" "${minutes[@]}")
 	[ -z "$number" ] || version "$number" quick "${others[@]}"
 }
 # on_newest_alone TEST...: without regression tests.
@@ -196,13 +209,15 @@ if [ -n "$all" ]; then
 	engine
 	check "fuzzing the engine" scripts/fuzz.sh --engine
 	on_assertions
+	attacked
 	every_version
 	upgrades
 	clients
 	book
 else
 	# Three lanes on two processors, as tests also wait for disks, locks and one another. The longest parts come first.
-	for _ in 1 2 3; do beside lane on_newest on_assertions engine older for_minutes lint clients book; done
+	beside fetch
+	for _ in 1 2 3; do beside lane on_newest on_assertions engine older attacked for_minutes lint clients book; done
 	wait
 fi
 [ -n "$(newest)$(config_of cassert)" ] || die "no PostgreSQL could be tested"
