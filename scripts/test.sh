@@ -161,21 +161,23 @@ upgrades() {
 		fi
 	done <<<$'16 18\n18 19'
 }
-# The other versions, and then pg_upgrade, which installs into the same folders.
+# older NUMBER: regression tests on a version, unless another part has them.
 older() {
-	local number newest asserted
-	newest=$(newest) asserted=$(config_of cassert)
+	local asserted
+	asserted=$(config_of cassert)
 	[ -z "$asserted" ] || asserted=$(pg_config=$asserted pg_major)
-	for number in 15 16 17 18 19; do
-		[ "$number" != "$newest" ] && [ -n "$(config_of $number)" ] || continue
-		if [ "$number" = "$asserted" ]; then
-			printf '0\tPostgreSQL %s: by the server with assertions\n' "$number" >>"$work/summary"
-		else
-			version "$number" quick
-		fi
-	done
-	upgrades
+	if [ "$1" = "$(newest)" ] || [ -z "$(config_of "$1")" ]; then
+		return
+	elif [ "$1" = "$asserted" ]; then
+		printf '0\tPostgreSQL %s: by the server with assertions\n' "$1" >>"$work/summary"
+	else
+		version "$1" quick
+	fi
 }
+on_15() { older 15; }
+on_16() { older 16; }
+on_17() { older 17; }
+on_18() { older 18; }
 clients() {
 	local number
 	number=$(newest)
@@ -215,9 +217,11 @@ if [ -n "$all" ]; then
 	clients
 	book
 else
-	# Three lanes on two processors, as tests also wait for disks, locks and one another. The longest parts come first.
+	# Three lanes on two processors, as tests also wait for disks, locks and one another. The longest parts come first,
+	# and those that wait for the network or for a time are not the last.
+	parts=(on_newest on_assertions engine for_minutes clients attacked on_18 on_17 on_16 on_15 lint upgrades book)
 	beside fetch
-	for _ in 1 2 3; do beside lane on_newest on_assertions engine older attacked for_minutes lint clients book; done
+	for _ in 1 2 3; do beside lane "${parts[@]}"; done
 	wait
 fi
 [ -n "$(newest)$(config_of cassert)" ] || die "no PostgreSQL could be tested"
