@@ -132,7 +132,7 @@ impl TrackedCorpus<'_> {
         let mut least = HashMap::default();
         let mut work = question.of_keys(&self.tables.key, keys)?;
         // The cluster of each document of the job, and its rank in the order of keys.
-        let sorted = keys.sorted();
+        let sorted = keys.sorted()?;
         let mut ranks = memory::filled(0, keys.len())?;
         for (rank, at) in (0_u32..).zip(&sorted) {
             ranks[*at as usize] = rank;

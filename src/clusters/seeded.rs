@@ -493,7 +493,7 @@ impl Seeded<'_> {
         let KnownBlocks { mut blocks, .. } = blocks;
         let count = job.tags.len() as u32;
         let mut joined = Components::new(count + blocks.len() as u32)?;
-        let sorted = job.keys.sorted();
+        let sorted = job.keys.sorted()?;
         let mut prints = memory::filled(None, job.tags.len())?;
         let mut first: Option<(u32, u32)> = None;
         components(work, &mut |key, component, print| {

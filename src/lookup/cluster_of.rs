@@ -45,7 +45,7 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     members.find(&session, &asked, target.info.kind != Kind::Document, key)?;
     // A row that is alone has no cluster.
     if members.keys.len() > 1 {
-        for member in members.keys.sorted() {
+        for member in members.keys.sorted()? {
             check_interrupts();
             result.push(&[Some(members.key(member).as_result(wanted))]);
         }

@@ -49,7 +49,7 @@ pub struct Held {
     /// Hashes of a document.
     pub width: usize,
     /// Pairs of documents that count as not similar, by name and either way round, in order.
-    pub apart: Arc<[(u32, u32)]>,
+    pub apart: Arc<Vec<(u32, u32)>>,
     /// The bytes that are compared of each as they are stored, one after the other.
     bytes: Vec<u8>,
     ends: Vec<u64>,

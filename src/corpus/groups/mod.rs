@@ -113,7 +113,7 @@ pub struct Batches {
     /// The boilerplate of these documents, if it does not count.
     boilerplates: Option<Boilerplates>,
     /// Pairs of documents that count as not similar, by name and either way round, in order.
-    pub apart: Arc<[(u32, u32)]>,
+    pub apart: Arc<Vec<(u32, u32)>>,
     progress: Rc<Progress>,
 }
 

@@ -49,7 +49,7 @@ impl<'a> Apart<'a> {
     /// The pairs of which both are among `members`, by their names and either way round, in order. They take 16 bytes
     /// each, and it is an error if that is too much.
     pub fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
-        let sources = members.each_sorted();
+        let sources = members.each_sorted()?;
         let last = sources.len() - 1;
         let (mut pairs, mut context) =
             (ApartPairs::default(), Memory::scratch(c"minlsh keys of apart"));
@@ -124,7 +124,7 @@ impl ApartKeys {
     /// Those of `keys`; it is an error if these take too much memory.
     pub fn new(keys: DocumentKeys) -> Result<Self> {
         check_room(keys.bytes())?;
-        let mut distinct = keys.sorted();
+        let mut distinct = keys.sorted()?;
         distinct.dedup_by(|a, b| keys.compare(*a, *b).is_eq());
         Ok(Self { keys, distinct })
     }
@@ -140,7 +140,7 @@ impl ApartKeys {
 
     /// As [`Apart::pairs`], where the keys of the members are of one source, and of the type of these.
     pub fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
-        let sources = members.each_sorted();
+        let sources = members.each_sorted()?;
         // SAFETY: the job was asked for keys of one source and of the type of these.
         let find = |at: u32| unsafe { members.find(0, &sources[0].1, self.keys.datum(at)) };
         let mut pairs = ApartPairs::default();

@@ -29,7 +29,7 @@ fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let arguments = Arguments::of(call);
     let linkage = linkage(&arguments)?;
     let work = Work::of(&arguments, &["source"], None)?;
-    let ranks = Ranks::of(&work.members.sorted())?;
+    let ranks = Ranks::of(&work.members.sorted()?)?;
     each(work, linkage, &ranks, &mut |cluster, members| write(cluster, members, &result))
         .map(|()| None)
 }
@@ -129,7 +129,7 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
     let work = Work::of(&arguments, &["source"], keep.as_deref())?;
     // By name they are as they were read.
     let all = 0..work.members.len();
-    let ranks = if keep.is_some() { all.collect() } else { work.members.sorted() };
+    let ranks = if keep.is_some() { memory::collect(all)? } else { work.members.sorted()? };
     let ranks = Ranks::of(&ranks)?;
     each(work, leader_clusters, &ranks, &mut |cluster, members| {
         for &(document, similarity) in &cluster.members {
@@ -147,7 +147,7 @@ fn near_duplicate_bridges(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let Work { members, mut batches, .. } = Work::of(&Arguments::of(call), &["source"], None)?;
     // In the order of keys.
-    let ranks = Ranks::of(&members.sorted())?;
+    let ranks = Ranks::of(&members.sorted()?)?;
     batches.each(
         &|group: &mut Group, emit: &mut Emit<NamedBridge>| bridges_of(group, &ranks, emit),
         &mut |NamedBridge { cluster, ends, similarity, sizes }: NamedBridge| {

@@ -7,6 +7,7 @@ mod pairs;
 mod window;
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
 use crate::corpus::groups::{Batches, RowsAgain, VisitDocument};
 use crate::corpus::jobs::apart::{Apart, ApartKeys};
@@ -142,7 +143,7 @@ impl<'a> Question<'a> {
         let mut rows = NamedRows { spools, members };
         let mut batches = Batches::gather(documents, &mut rows, second, criteria, &memory)?;
         if let Some(apart) = &self.apart {
-            batches.apart = apart.pairs(&rows.members)?.into();
+            batches.apart = Arc::new(apart.pairs(&rows.members)?);
         }
         Ok(Work { members: rows.members, batches, read })
     }
@@ -156,7 +157,7 @@ impl Work {
         let question = Question::new(&session, arguments, names, keep.is_some())?;
         let mut work = question.of_all(keep)?;
         if let Some(apart) = apart {
-            work.batches.apart = apart.pairs(&work.members)?.into();
+            work.batches.apart = Arc::new(apart.pairs(&work.members)?);
         }
         Ok(work)
     }

@@ -155,8 +155,8 @@ impl Members {
     }
 
     /// For each source the base type of its keys, and its documents in their order, to [find](Self::find) some.
-    pub fn each_sorted(&self) -> Vec<(Oid, Vec<u32>)> {
-        self.parts.iter().map(|part| (part.base_type, part.keys.sorted())).collect()
+    pub fn each_sorted(&self) -> Result<Vec<(Oid, Vec<u32>)>> {
+        self.parts.iter().map(|part| Ok((part.base_type, part.keys.sorted()?))).collect()
     }
 
     /// The document of source `part` that has a key, if there is one. `sorted` is that source's order.
@@ -170,7 +170,7 @@ impl Members {
     }
 
     /// All documents of the first source in the order of their keys.
-    pub fn sorted(&self) -> Vec<u32> {
+    pub fn sorted(&self) -> Result<Vec<u32>> {
         self.parts[0].keys.sorted()
     }
 }

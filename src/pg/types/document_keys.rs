@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::sort_by;
+use sketch::{memory, sort_by};
 
 use crate::error::Result;
 use crate::pg::memory::Memory;
@@ -103,10 +103,10 @@ impl DocumentKeys {
     }
 
     /// All documents in the order of their keys.
-    pub fn sorted(&self) -> Vec<u32> {
-        let mut documents: Vec<u32> = (0..self.len() as u32).collect();
+    pub fn sorted(&self) -> Result<Vec<u32>> {
+        let mut documents = memory::collect(0..self.len() as u32)?;
         self.sort(&mut documents);
-        documents
+        Ok(documents)
     }
 
     /// Puts documents in the order of their keys.
