@@ -33,12 +33,10 @@ pub struct TrackedCorpus<'a> {
     pub tracked: &'a Tracked,
     pub tables: &'a Tables,
     pub index: Oid,
-    /// The least similarity of an edge.
     pub threshold: f64,
 }
 
 impl TrackedCorpus<'_> {
-    /// The question to the corpus job.
     pub fn question<'s>(&self, session: &'s Session) -> Result<Question<'s>> {
         let Self { tracked, tables, index, threshold } = *self;
         if !lock(index, Lock::Read) {
@@ -206,7 +204,6 @@ pub fn components(
 /// The documents of a component by name, with their fingerprints.
 type ComponentMembers = Vec<(u32, Fingerprint)>;
 
-/// Gives out the components of a group.
 fn components_of(
     group: &mut Group,
     criteria: &Criteria,
@@ -228,7 +225,6 @@ fn components_of(
     Ok(left_out)
 }
 
-/// The fingerprint of what is compared of a document.
 pub fn fingerprint(criteria: &Criteria, bytes: &[u8], check: Check) -> Result<Fingerprint, Error> {
     let print = criteria.reader.fingerprint(&criteria.config, bytes, check)?;
     Ok(print.to_be_bytes())

@@ -15,10 +15,8 @@ use crate::pg::type_storage::TypeStorage;
 use crate::pg::value_type::Order;
 use crate::prelude::*;
 
-/// The cluster and the fingerprint that are stored of a document.
 pub type StoredMembership = (ClusterId, Option<Fingerprint>);
 
-/// The component and the fingerprint that were found of a document.
 pub type FoundMembership = (u32, Option<Fingerprint>);
 
 /// A document of an update: what is stored of it, and what was found.
@@ -26,7 +24,6 @@ pub type FoundMembership = (u32, Option<Fingerprint>);
 pub struct UpdatePlace {
     pub key: Datum,
     pub old: Option<StoredMembership>,
-    /// The component, and the fingerprint now.
     pub new: Option<FoundMembership>,
 }
 
@@ -63,7 +60,6 @@ pub enum Mention {
 }
 
 impl ClusterPlaces {
-    /// None yet; keys of that type and collation.
     pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
         let key = (type_oid, collation);
         let rows = SortedRows::new(&[key, INT8, INT8, UUID, INT8, UUID], 2, of_sort())?;
@@ -153,14 +149,12 @@ impl ClusterPlaces {
 /// The stored state of documents and clusters.
 pub struct Known<'a> {
     tables: &'a Tables,
-    /// The next new id.
     next: ClusterId,
     /// The sizes of the clusters that were met, by the list.
     sizes: HashMap<ClusterId, u64, RandomState>,
 }
 
 impl<'a> Known<'a> {
-    /// The stored state that the active snapshot sees.
     pub fn of(tables: &'a Tables, next: ClusterId) -> Self {
         Self { tables, next, sizes: HashMap::default() }
     }

@@ -173,17 +173,14 @@ impl<'a> Refresh<'a> {
         Ok(result(&self.state, counts, found.whole.is_some()))
     }
 
-    /// The number of the last row of the log.
     pub fn last_seq(&self) -> i64 {
         self.state.last_seq
     }
 
-    /// The reasons why triggers do not see every row that is written.
     pub fn faults(&self) -> &[String] {
         &self.stamp.faults
     }
 
-    /// True if something was written since the last refresh.
     pub fn is_behind(&self) -> Result<bool> {
         let Queued { count, truncated, .. } = self.queued()?;
         Ok(count > 0 || truncated || !self.nothing_went_by)
@@ -294,7 +291,6 @@ impl<'a> Refresh<'a> {
         Ok(cost_of_all(corpus.index, read))
     }
 
-    /// The documents, to be compared.
     pub fn corpus(&self) -> TrackedCorpus<'a> {
         let (index, threshold) = (self.index.index.oid, self.state.threshold);
         TrackedCorpus { tracked: self.tracked, tables: self.tables, index, threshold }
@@ -334,7 +330,6 @@ fn warn_of(tracked: &Tracked, faults: &[String]) {
         .report(PgLogLevel::WARNING);
 }
 
-/// The state that a snapshot sees.
 fn state(
     queue: &ChangeQueue,
     snapshot: &Snapshot,

@@ -54,7 +54,6 @@ pub struct Seeded<'a> {
     pub corpus: TrackedCorpus<'a>,
     pub snapshot: &'a Snapshot,
     pub index: &'a Info,
-    /// The next new id.
     pub next_id: ClusterId,
     /// The cost of a job over all documents.
     pub whole: f64,
@@ -92,11 +91,9 @@ enum Now {
     Here(Fingerprint),
 }
 
-/// A document that was written.
 struct Change {
     old: Option<StoredMembership>,
     now: Now,
-    /// True once its row was met.
     is_met: bool,
 }
 
@@ -121,7 +118,6 @@ struct Rest {
     stored: Vec<(StoredMembership, u32)>,
 }
 
-/// The documents of the job.
 struct SeededJob {
     keys: DocumentKeys,
     tags: Vec<Tag>,

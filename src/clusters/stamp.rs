@@ -21,7 +21,6 @@ use crate::pg::snapshot::next_command;
 use crate::pg::trigger::triggers;
 use crate::prelude::*;
 
-/// A stamp of what a refresh has seen.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stamp {
     pub digest: String,

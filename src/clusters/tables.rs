@@ -175,11 +175,8 @@ pub struct RefreshState {
     pub index: String,
     /// The least similarity of an edge.
     pub threshold: f64,
-    /// The next new id.
     pub next_id: i64,
-    /// The number of the last row of the log.
     pub last_seq: i64,
-    /// The number of refreshes that have written something.
     pub refreshes: i64,
     pub clusters: i64,
     /// See [`stamp`](super::stamp); none before the first refresh.
@@ -191,11 +188,9 @@ pub struct RefreshState {
     pub whole: f64,
 }
 
-/// The layout of today.
 const VERSION: u32 = 1;
 
 impl RefreshState {
-    /// Before the first refresh.
     pub fn new(index: String, threshold: f64) -> Self {
         Self {
             version: VERSION,
@@ -255,10 +250,8 @@ impl Oids {
     }
 }
 
-/// All tables, for a refresh.
 pub struct Tables {
     pub queue: ChangeQueue,
-    /// The key of the documents.
     pub key: Key,
     oids: Oids,
     plans: RefCell<HashMap<&'static str, Rc<PreparedPlan>>>,

@@ -17,7 +17,6 @@ use crate::pg::trigger::{Record, Trigger};
 use crate::prelude::*;
 use crate::row_key::Key;
 
-/// Tracked clusters, and what they are of.
 pub struct Tracked {
     pub oids: Oids,
     pub documents: Relation,
@@ -69,7 +68,6 @@ impl Tracked {
         self.record.is_followed_by(trigger)
     }
 
-    /// The key that the record names.
     fn key(&self) -> Result<Key> {
         let table = self.documents.oid;
         let column = self.record.key();
@@ -219,12 +217,10 @@ fn missing(members: Oid, name: &CStr) -> SqlError {
     )
 }
 
-/// A name with something behind it.
 pub fn with_suffix(name: &CStr, suffix: &str) -> CString {
     CString::new([name.to_bytes(), suffix.as_bytes()].concat()).unwrap_or_default()
 }
 
-/// Rows of a queue.
 #[derive(Clone, Copy)]
 pub struct Waiting {
     pub rows: i64,

@@ -10,10 +10,8 @@ use crate::pg::snapshot::ActiveSnapshot;
 use crate::pg::type_storage::TypeStorage;
 use crate::prelude::*;
 
-/// The difference that an update makes.
 pub struct Difference {
     pub places: ClusterPlaces,
-    /// The ids of their clusters.
     pub ids: ClusterIds,
     /// The cost of looking at all documents, if they were looked at.
     pub whole: Option<f64>,

@@ -10,19 +10,15 @@ use crate::pg::select::{Select, one_statement};
 use crate::prelude::*;
 use crate::row_key::{KeyValue, from_text};
 
-/// A HINT on what the argument takes.
 const HINT: &str =
     "Pass a table, or a query, of two columns of keys, as in apart => 'SELECT a, b FROM decided'.";
 
-/// The pairs of an argument, about to be read.
 pub struct Apart<'a> {
     select: Select<'a>,
-    /// The types of the two columns.
     types: [Oid; 2],
 }
 
 impl<'a> Apart<'a> {
-    /// Those of the argument, if it was passed.
     pub fn given(session: &'a Session, arguments: &Arguments) -> Result<Option<Self>> {
         let Some(datum) = arguments.raw("apart") else { return Ok(None) };
         let text = raw_text(datum);

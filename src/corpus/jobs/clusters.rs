@@ -79,7 +79,6 @@ fn each(
     Ok(())
 }
 
-/// Reads how clusters are made.
 fn linkage(arguments: &Arguments) -> Result<Linkage> {
     match arguments.text("linkage")? {
         None | Some("single") => Ok(single_linkage),
@@ -161,7 +160,6 @@ fn near_duplicate_bridges(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// A bridge, by the names of documents.
 struct NamedBridge {
     cluster: u32,
     ends: [u32; 2],

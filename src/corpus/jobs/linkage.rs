@@ -24,7 +24,6 @@ pub struct Cluster {
     pub members: Vec<(u32, f64)>,
     /// The number of documents but for copies.
     pub distinct: usize,
-    /// The weakest link that holds the cluster together.
     pub weakest_link: f64,
     /// The similarity of the two documents that have the least in common.
     pub least_similar: f64,
@@ -45,7 +44,6 @@ fn least(group: &mut Group, distinct: &[u32]) -> Result<(f64, bool), Error> {
 pub struct Ranks(Vec<u32>);
 
 impl Ranks {
-    /// The order in which `sorted` has the documents.
     pub fn of(sorted: &[u32]) -> Result<Self, Error> {
         let mut ranks = memory::filled(u32::MAX, sorted.len())?;
         for (rank, &document) in (0..).zip(sorted) {
@@ -54,7 +52,6 @@ impl Ranks {
         Ok(Self(ranks))
     }
 
-    /// The rank of a document.
     pub fn rank(&self, name: u32) -> u32 {
         self.0[name as usize]
     }

@@ -36,7 +36,6 @@ pub struct Work {
     pub read: u32,
 }
 
-/// A source or two, and how their documents are compared.
 pub struct Question<'a> {
     session: &'a Session,
     sources: Vec<Source>,
@@ -81,7 +80,6 @@ impl<'a> Question<'a> {
         &self.sources[0]
     }
 
-    /// The criteria by which documents are compared.
     pub fn criteria(&self) -> &Criteria {
         &self.criteria
     }

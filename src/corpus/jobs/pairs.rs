@@ -26,7 +26,6 @@ fn near_duplicates_between(call: &Call) -> Result<Option<Datum>> {
     list(call, &["a", "b"])
 }
 
-/// Lists the pairs of one source, or of two.
 fn list(call: &Call, sources: &[&'static str]) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let Work { members, mut batches, .. } = Work::of(&Arguments::of(call), sources, None)?;
@@ -40,9 +39,7 @@ fn list(call: &Call, sources: &[&'static str]) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// The pairs that were found in a group, of documents by name.
 enum FoundPairs {
-    /// One, with its similarity.
     Pair(u32, u32, f64),
     /// All pairs among many copies of one document.
     Copies(Vec<u32>),
@@ -58,7 +55,6 @@ const AT_A_TIME: usize = 4096;
 /// a time while threads compare other documents.
 struct PairRows<'a> {
     members: &'a Members,
-    /// True if they are of two sources.
     has_two: bool,
     rows: &'a ResultRows,
     copies: VecDeque<Copies>,

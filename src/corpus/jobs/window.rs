@@ -44,7 +44,6 @@ fn near_duplicate_cluster(call: &Call) -> Result<Option<Datum>> {
     Ok(value.map(|first| Datum::from(i64::from(first.get()))))
 }
 
-/// Finds the clusters of a partition.
 fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let arguments = Arguments::read(call, |argument| window.argument(argument));
     let kind =
@@ -116,10 +115,8 @@ fn join(group: &mut Group, emit: &mut Emit<(u32, u32)>) -> Result<LeftOut, Error
     Ok(left_out)
 }
 
-/// The rows of a partition.
 struct Partition<'a> {
     window: &'a Window,
-    /// The place of each document.
     places: Vec<u32>,
 }
 

@@ -19,7 +19,6 @@ use crate::prelude::*;
 sql_function!(minlsh_common_passages, common_passages);
 sql_function!(minlsh_strip_passages, strip_passages);
 
-/// Texts, and what enough of them have in common.
 struct Common {
     texts: Texts,
     min_documents: u32,
@@ -74,7 +73,6 @@ struct Listing<'a> {
     cut: PassageCut,
     result: &'a ResultRows,
     context: Memory,
-    /// The number of passages so far.
     count: usize,
 }
 
@@ -147,7 +145,6 @@ fn strip_passages(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// Writes texts without what was removed.
 struct Writing<'a> {
     result: &'a ResultRows,
     context: Memory,

@@ -51,7 +51,6 @@ fn contained_documents(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// A document that is inside others.
 struct Contained {
     document: u32,
     /// The longest of these, of equally long ones the first.
@@ -59,7 +58,6 @@ struct Contained {
     /// The number of its characters that the container has.
     covered: u32,
     length: u32,
-    /// The number of documents.
     containers: i64,
 }
 

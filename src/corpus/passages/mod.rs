@@ -34,7 +34,6 @@ struct PassageQuestion {
     arguments: Arguments,
     /// The arguments that are sources, in the order in which they are read.
     sources: &'static [&'static str],
-    /// The definition of a passage.
     cut: PassageCut,
     /// True if equal texts count once.
     collapses: bool,
@@ -43,7 +42,6 @@ struct PassageQuestion {
 }
 
 impl PassageQuestion {
-    /// Reads the arguments of a job over one source.
     fn of(call: &Call, collapses: bool) -> Result<Self> {
         let arguments = Arguments::of(call);
         let min_match = arguments.int4("min_match").map_or(DEFAULT_MIN_MATCH as i64, i64::from);

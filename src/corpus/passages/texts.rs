@@ -33,21 +33,17 @@ const BATCH: usize = 128 << 10;
 /// Bytes of texts that are compared with one text together.
 const TOGETHER: usize = 1 << 20;
 
-/// The texts of a source, or of two.
 pub struct Texts {
     pub kept: KeptTexts,
     pub keys: Members,
-    /// The definition of a passage.
     pub cut: PassageCut,
     /// Bytes for each of what is put aside, what is sorted and what is looked up.
     pub share: usize,
     /// Bytes for batches that are out.
     out: usize,
-    /// The progress of the job, which others may see.
     pub progress: Rc<Progress>,
 }
 
-/// A text that was read.
 #[derive(Clone, Copy)]
 pub struct ReadText {
     /// The salt of the hashes of its scope.
@@ -64,9 +60,7 @@ pub struct ReadText {
 /// The form in which texts are put aside.
 #[derive(Clone, Copy, PartialEq)]
 pub enum TextForm {
-    /// As they were read.
     Original,
-    /// Normalized.
     Normalized,
 }
 
@@ -114,7 +108,6 @@ pub type MadeFinder<F> = Result<F, sketch::Error>;
 
 /// Takes what is found in texts.
 pub trait Visit<F: Find> {
-    /// Takes what was found in a batch.
     fn take(&mut self, keys: &Members, batch: &TextBatch<F::Found>) -> Result<()>;
 
     /// True for a text so long that it is looked at by itself: what is found in it is not kept at once.
@@ -300,7 +293,6 @@ impl Texts {
         Ok(runs)
     }
 
-    /// The characters of a text.
     pub fn characters<'a>(cut: &PassageCut, text: &'a str) -> Result<Characters<'a>> {
         Characters::with_places(&cut.normalization, text, &mut check_interrupts).map_err(Into::into)
     }
@@ -332,7 +324,6 @@ pub struct Feeder<'a, 'scope, 'env, F: Find> {
     weight: usize,
 }
 
-/// Takes what was found in a batch.
 type TakeFound<'a, F> = dyn FnMut(&TextBatch<<F as Find>::Found>) -> Result<()> + 'a;
 
 /// Takes what was found in a batch of texts, beside the keys of all.
@@ -372,7 +363,6 @@ impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
         self.hands.give(batch, bytes, &mut |batch| take(batch))
     }
 
-    /// Calls `take` with all that is left.
     pub fn finish(&mut self, take: &mut TakeFound<F>) -> Result<()> {
         self.give(take)?;
         self.hands.finish(&mut |batch| take(batch))

@@ -10,10 +10,8 @@ const BLOCK: usize = 1024;
 
 /// Hashes by document and column, in blocks that have column after column.
 pub struct BandColumns {
-    /// Hashes of a document.
     width: usize,
     documents: u32,
-    /// The blocks that are full.
     blocks: Spool<u64>,
     /// The block that is being filled, and at last the one that is read row by row.
     current: Vec<u64>,

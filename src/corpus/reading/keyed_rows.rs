@@ -7,25 +7,20 @@ use crate::corpus::source::rows::{RowFilter, SourceRows};
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 
-/// The rows of a source.
 pub struct KeyedRows<'a> {
     rows: SourceRows<'a>,
     key_type: Oid,
 }
 
-/// A row that has a document.
 pub struct KeyedRow<'a> {
     row: &'a SourceRow<'a>,
     /// Its key, of the type that the source says.
     pub key: Datum,
-    /// The same as text.
     pub name: &'a str,
-    /// Its document.
     pub document: Datum,
 }
 
 impl KeyedRow<'_> {
-    /// The value of a scope.
     pub fn scope(&self, place: usize) -> Option<Datum> {
         self.row.scope(place)
     }
@@ -54,12 +49,9 @@ impl<'a> KeyedRows<'a> {
     }
 }
 
-/// The sample that is wanted.
 #[derive(Clone, Copy)]
 pub struct Sampling {
-    /// The number of documents.
     pub count: usize,
-    /// The seed that chooses them.
     pub seed: i64,
 }
 

@@ -12,9 +12,7 @@ use crate::pg::type_storage::TypeStorage;
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 
-/// A check of the keys of a source.
 pub struct KeyCheck {
-    /// The name of the argument.
     argument: &'static str,
     type_oid: Oid,
     storage: TypeStorage,
@@ -23,7 +21,6 @@ pub struct KeyCheck {
 }
 
 impl KeyCheck {
-    /// That of the keys of `source`.
     pub fn of(source: &Source) -> Self {
         let (type_oid, _) = source.key_column();
         let (argument, is_needed) = (source.argument, !source.key_is_unique);
@@ -82,11 +79,9 @@ pub struct Members {
     parts: Vec<SourceKeys>,
 }
 
-/// The documents of one source.
 struct SourceKeys {
     /// The number of its first one.
     first: u32,
-    /// The base type of their keys.
     base_type: Oid,
     keys: DocumentKeys,
 }
@@ -102,7 +97,6 @@ impl Members {
         Ok(Self { parts: parts.collect::<Result<_>>()? })
     }
 
-    /// The number of documents.
     pub fn len(&self) -> u32 {
         self.parts.iter().map(|part| part.keys.len() as u32).sum()
     }

@@ -39,7 +39,6 @@ const BATCH: usize = 128 << 10;
 
 /// Documents, numbered in the order in which they are read.
 pub struct Documents {
-    /// Their hashes.
     pub columns: BandColumns,
     /// For each the bytes that are put aside to compare it exactly.
     pub sizes: Vec<u32>,
@@ -51,7 +50,6 @@ pub struct Documents {
     notes: VecDeque<Note>,
     /// Hashes of the keys of this source, where they must be checked.
     keys: Vec<u64>,
-    /// The progress of the job, which others may see.
     pub progress: Rc<Progress>,
     /// The number of documents of this source that were signed, and those of them that have no shingles.
     signed: u32,
@@ -68,7 +66,6 @@ pub struct Documents {
     memory: usize,
 }
 
-/// A note on a document that is being signed.
 struct Note {
     size: u32,
     least: f64,
@@ -112,7 +109,6 @@ impl Documents {
         Self { collecting, ..self }
     }
 
-    /// The number of documents.
     pub fn len(&self) -> u32 {
         self.sizes.len() as u32
     }
@@ -149,7 +145,6 @@ impl Documents {
         })
     }
 
-    /// Takes the hashes of a batch.
     fn take(&mut self, batch: &mut SignerBatch) -> Result<()> {
         for hashes in batch.hashes() {
             let Some(Note { size, least, scope, origin, key }) = self.notes.pop_front() else {
@@ -260,7 +255,6 @@ impl Documents {
     }
 }
 
-/// Takes a batch that is done.
 type Take = fn(&mut Documents, &mut SignerBatch) -> Result<()>;
 
 /// The intake of the documents of a source.

@@ -20,7 +20,6 @@ pub fn crew<'a>(memory: usize, threads: usize, check: &'a mut dyn FnMut()) -> Cr
 
 sql_function!(minlsh_running_jobs, running_jobs);
 
-/// The phases of a job.
 #[derive(Clone, Copy)]
 pub enum JobPhase {
     Reading = 1,
@@ -60,18 +59,15 @@ impl Progress {
         progress
     }
 
-    /// The number of threads that may help.
     pub fn threads(&self) -> usize {
         let table = self.table.and_then(|table| Open::relation(table, Lock::Held));
         for_job(table.as_ref())
     }
 
-    /// A phase begins.
     pub fn enter(&self, phase: JobPhase) {
         self.job.set(Counter::Phase, phase as u64);
     }
 
-    /// So many documents were counted.
     pub fn set(&self, counter: Counter, documents: u64) {
         self.job.set(counter, documents);
     }

@@ -16,7 +16,6 @@ pub struct Scopes {
     context: Memory,
 }
 
-/// The values met so far in one column.
 struct ScopeColumn {
     equality: Equality,
     /// Values whose equality is that of their bytes, by a hash of these. Two of a billion values have the same hash
@@ -55,7 +54,6 @@ fn too_many(count: u32, type_oid: Oid) -> SqlError {
     .set_hint("Cast the column to bigint, uuid or text in a query, or raise maintenance_work_mem.")
 }
 
-/// The number of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scope(u32);
 
@@ -94,7 +92,6 @@ impl Scopes {
         })
     }
 
-    /// The number of columns.
     pub fn columns(&self) -> usize {
         self.columns.len()
     }
@@ -131,7 +128,6 @@ fn number_of(numbers: &mut AHashMap<u128, u32>, hash: u128) -> Result<u32> {
 }
 
 impl ScopeColumn {
-    /// The number of a value.
     fn number(&mut self, value: Datum, context: &Memory) -> Result<u32> {
         if self.equality.is_image {
             return number_of(&mut self.images, self.equality.image(value));
@@ -184,7 +180,6 @@ impl Equality {
         })
     }
 
-    /// A hash of a value's bytes.
     fn image(&self, value: Datum) -> u128 {
         if self.storage.by_value {
             return value.value() as u128;

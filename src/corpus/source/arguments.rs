@@ -17,18 +17,15 @@ pub struct Arguments {
     pub extension: Extension,
 }
 
-/// The options of signatures.
 const OPTIONS: [&str; 8] =
     ["shingle_size", "unit", "normalization", "stop_words", "bag", "num_perm", "scheme", "seed"];
 
 impl Arguments {
-    /// Arguments of no call.
     pub fn new(values: &[(&str, Datum)]) -> Self {
         let values = values.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
         Self { values, extension: Extension::default() }
     }
 
-    /// Those of `call`.
     pub fn of(call: &Call) -> Self {
         Self::read(call, |place| call.datum(place))
     }
@@ -45,7 +42,6 @@ impl Arguments {
         self.values.iter().find(|(own, _)| own == name).map(|(_, value)| *value)
     }
 
-    /// True if one of some arguments was passed.
     pub fn has(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.raw(name).is_some())
     }
@@ -61,17 +57,14 @@ impl Arguments {
         self.raw(name).map(|value| label(&raw_text(value)))
     }
 
-    /// An argument of type integer.
     pub fn int4(&self, name: &str) -> Option<i32> {
         self.raw(name).map(|datum| datum.value() as i32)
     }
 
-    /// An argument of type bigint.
     pub fn int8(&self, name: &str) -> Option<i64> {
         self.raw(name).map(|datum| datum.value() as i64)
     }
 
-    /// An argument of type double precision.
     pub fn float8(&self, name: &str) -> Option<f64> {
         self.raw(name).map(|datum| f64::from_bits(datum.value() as u64))
     }
@@ -90,7 +83,6 @@ impl Arguments {
         self.text("verify")?.map_or(Ok(Verify::Exact), named)
     }
 
-    /// The threshold, if one was passed.
     pub fn threshold(&self) -> Result<Option<Threshold>> {
         Ok(self.float8("threshold").map(Threshold::new).transpose()?)
     }
@@ -100,7 +92,6 @@ impl Arguments {
         self.float8("recall").or_else(|| self.float8("wanted_recall"))
     }
 
-    /// True if an option of signatures was passed.
     pub fn has_options(&self) -> bool {
         self.has(&OPTIONS)
     }

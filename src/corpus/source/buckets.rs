@@ -22,7 +22,6 @@ use crate::pg::sql;
 use crate::pg::table::RowsAt;
 use crate::prelude::*;
 
-/// Rows that are fetched at a time.
 const BATCH: usize = 1 << 14;
 
 /// The parameters of a statement that fetches: places, and the first and last of them.
@@ -146,7 +145,6 @@ impl Buckets {
 }
 
 impl Marked {
-    /// No marks yet in so many pages.
     fn new(pages: u32) -> Result<Self> {
         let first = memory::filled(0, pages as usize)?;
         Ok(Self { first, others: Vec::new() })

@@ -22,7 +22,6 @@ impl Source {
         Ok(())
     }
 
-    /// The types and collations of the scopes.
     pub fn scope_types(&self) -> Vec<(Oid, Oid)> {
         self.scopes.iter().map(|place| self.column_type(*place)).collect()
     }
@@ -50,7 +49,6 @@ impl Source {
         Ok(place.map(Some))
     }
 
-    /// Refuses a column of a pseudo-type.
     fn check_column(&self, place: usize) -> Result<()> {
         let SelectColumn { name, type_oid, .. } = &self.columns[place];
         let column = || format!("column \"{}\" of {}", label(name), self.argument);
@@ -83,7 +81,6 @@ impl Source {
         self.from = from.text(")");
     }
 
-    /// A name that no column has.
     pub fn new_name(&self, name: &str) -> CString {
         let names: Vec<String> = self.columns.iter().map(|column| label(&column.name)).collect();
         new_name(names.iter().map(String::as_str), name)
@@ -228,12 +225,10 @@ impl Source {
         Ok(kind)
     }
 
-    /// The type and the collation of the key.
     pub fn key_column(&self) -> (Oid, Oid) {
         self.column_type(self.key)
     }
 
-    /// The type and the collation of the column at a place.
     pub fn column_type(&self, place: usize) -> (Oid, Oid) {
         (self.columns[place].type_oid, self.columns[place].collation)
     }
@@ -251,7 +246,6 @@ pub fn check_type(type_oid: Oid, what: impl Fn() -> String, hint: &str) -> Resul
     Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(hint))
 }
 
-/// The types and collations of columns.
 pub type ColumnTypes = Vec<(Oid, Oid)>;
 
 /// The types and collations of the columns that an argument names, the same of all sources.
@@ -273,7 +267,6 @@ pub fn common(
         .set_hint("Cast them in a query, or compare tables instead of indexes."))
 }
 
-/// The names of columns, for a HINT.
 fn list(columns: &[SelectColumn]) -> String {
     let names: Vec<String> = columns.iter().map(|column| quoted(&label(&column.name))).collect();
     names.join(", ")

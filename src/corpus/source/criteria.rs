@@ -128,7 +128,6 @@ fn decide(
     Ok(Criteria { reader, verify, threshold, recall, config, banding })
 }
 
-/// Decides how documents are signed.
 fn config(arguments: &Arguments, named: &[&Indexed], own: &[Own]) -> Result<Config> {
     let first = named.first().map(|named| &named.options.config);
     if let Some(other) = named.iter().find(|named| Some(&named.options.config) != first) {

@@ -32,21 +32,16 @@ use crate::prelude::*;
 use crate::row_key::Key;
 use crate::side_table::SideTable;
 
-/// A HINT on how to write a query.
 fn query_hint() -> String {
     format!("Select the key first and the text second, as in $$SELECT id, {JOINED} FROM docs$$.")
 }
 
-/// A source of documents.
 pub struct Source {
-    /// The name of the argument, for messages.
     pub argument: &'static str,
-    /// The SQL behind FROM.
     pub from: Sql,
     pub columns: Vec<SelectColumn>,
     /// The column of the keys, by its place.
     pub key: usize,
-    /// The column of the documents.
     pub body: usize,
     /// The columns within whose equal values documents are compared.
     pub scopes: Vec<usize>,
@@ -54,13 +49,11 @@ pub struct Source {
     /// boilerplate. Without a column the origin is the same for all.
     pub origin: Option<Option<usize>>,
     pub kind: Kind,
-    /// The table.
     pub relation: Option<Oid>,
     /// The table's columns, if its rows can be fetched by their places.
     plain: Option<RowColumns>,
     /// True if no two rows have the same key.
     pub key_is_unique: bool,
-    /// The index that was named.
     pub named: Option<Rc<Indexed>>,
     /// Indexes that know which rows are worth being read.
     buckets: Vec<Buckets>,
@@ -321,13 +314,11 @@ fn has_heirs(relation: &Relation) -> bool {
         && Open::relation(relation.oid, Lock::Held).is_none_or(|open| open.class().relhassubclass)
 }
 
-/// The columns of what stands behind FROM.
 fn columns_of(session: &Session, from: &Sql, argument: &str) -> Result<Vec<SelectColumn>> {
     let select = select_all(session, from);
     Ok(select.map_err(|cause| cause.about(argument, &query_hint()))?.columns())
 }
 
-/// The place of the column of that number.
 fn place(relation: &Relation, number: i16) -> usize {
     relation.columns.iter().position(|column| column.number == number).unwrap_or(0)
 }

@@ -15,7 +15,6 @@ use crate::prelude::*;
 pub const NAME: &str = "Pass the name of a table, a view or an index, or a query. A query begins with \
      SELECT, WITH, VALUES, TABLE or a parenthesis.";
 
-/// The maximum number of relations that a HINT suggests.
 const SHOWN: usize = 3;
 
 /// The relation of that name, as PostgreSQL finds it for the caller, locked as a SELECT would; an index after its
@@ -32,7 +31,6 @@ pub fn relation_named(name: pg_sys::Datum, argument: &str) -> Result<Oid> {
     found(name, argument, Lock::Read)
 }
 
-/// The relation of that name, locked.
 fn found(name: pg_sys::Datum, argument: &str, lock: Lock) -> Result<Oid> {
     catching(|| {
         // SAFETY: an argument of type text; the parts of a name, and the relation they name.
@@ -88,7 +86,6 @@ pub fn parenthesized(query: &CStr) -> Sql {
     Sql::new("(").text(query.to_bytes()).text("\n)")
 }
 
-/// The SELECT of all columns of what stands behind FROM.
 pub fn select_all<'a>(session: &'a Session, from: &Sql) -> Result<Select<'a>> {
     let sql = Sql::new("SELECT d.* FROM ").text(from).text(" AS d").build();
     Select::prepare(session, &sql, &[])

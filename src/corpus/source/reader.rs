@@ -16,7 +16,6 @@ use crate::document::value::Value;
 use crate::options::{Threshold, Verify, same_shingling, shingling};
 use crate::prelude::*;
 
-/// A reader of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reader {
     /// Their kind once they are read: texts, sets or signatures.
@@ -46,7 +45,6 @@ pub struct Criteria {
     /// The share of the pairs at the threshold that must be found.
     pub recall: f64,
     pub config: Config,
-    /// The bands by which documents meet.
     pub banding: Banding,
 }
 
@@ -65,9 +63,7 @@ pub struct Own {
     pub kind: Kind,
     /// The options by which texts are cut.
     pub config: Option<Config>,
-    /// Slots of a signature.
     pub slots: Option<usize>,
-    /// The least threshold of all.
     pub least: f64,
 }
 

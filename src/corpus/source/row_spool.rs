@@ -11,23 +11,18 @@ use crate::pg::table::RowsAt;
 use crate::pg::type_storage::Datums;
 use crate::prelude::*;
 
-/// The columns of the rows that are read.
 #[derive(Clone)]
 pub struct RowColumns {
-    /// The number of the column of keys.
     pub key: i16,
-    /// The number of the column of documents.
     pub document: i16,
     /// The numbers of the columns of scopes, and of that of the origin behind them.
     pub scopes: Vec<i16>,
-    /// The place of a row in its table.
     pub place: RowPlace,
 }
 
 /// The way to know the place of a row in its table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum RowPlace {
-    /// There is none.
     None,
     /// Its own: the columns are those of a table, with values as they are stored.
     Own,
@@ -43,19 +38,16 @@ impl RowColumns {
     }
 }
 
-/// A row of a source.
 pub struct SourceRow<'a> {
     pub row: &'a Row,
     pub columns: &'a RowColumns,
 }
 
 impl SourceRow<'_> {
-    /// Its key.
     pub fn key(&self) -> Option<Datum> {
         self.row.value(self.columns.key)
     }
 
-    /// Its document.
     pub fn document(&self) -> Option<Datum> {
         self.row.value(self.columns.document)
     }
@@ -99,7 +91,6 @@ pub struct Places {
 /// A plain table whose rows are fetched by their places.
 struct PlainTable {
     table: Open,
-    /// The columns of its keys and documents.
     columns: RowColumns,
 }
 
@@ -112,7 +103,6 @@ pub struct Fetcher<'a> {
     rows: RefCell<RowsAt<'a>>,
 }
 
-/// A row that is read again.
 pub struct SpooledRow<'a, 'f> {
     /// Its number among those that may be asked for.
     pub number: u32,
@@ -125,7 +115,6 @@ pub struct SpooledRow<'a, 'f> {
 
 /// The document of a row that is read again.
 enum Spooled<'a, 'f> {
-    /// It was read with the row.
     Read(Option<Datum>),
     /// It is fetched if it is asked for.
     At(&'a Fetcher<'f>, u64),
@@ -157,7 +146,6 @@ impl Places {
         Self { from: PlainTable { table, columns }, places: Vec::new(), keys, memory }
     }
 
-    /// Adds a row.
     fn push(&mut self, row: &SourceRow) -> Result<()> {
         let place = row.place().ok_or_else(gone)?;
         memory::push(&mut self.places, tid_to_u64(place))?;
@@ -172,7 +160,6 @@ impl Places {
 }
 
 impl PlainTable {
-    /// Fetches rows that the snapshot sees.
     fn fetcher<'a>(&'a self, snapshot: &'a Snapshot) -> Result<Fetcher<'a>> {
         let rows = RowsAt::of(&self.table, snapshot).ok_or_else(gone)?;
         Ok(Fetcher { columns: &self.columns, rows: RefCell::new(rows) })
@@ -190,12 +177,10 @@ impl Fetcher<'_> {
         rows.last().value(column).ok_or_else(gone)
     }
 
-    /// Its key, valid until another row is fetched.
     fn key(&self, place: u64) -> Result<Datum> {
         self.value(place, self.columns.key)
     }
 
-    /// Its document, valid until another row is fetched.
     fn document(&self, place: u64) -> Result<Datum> {
         self.value(place, self.columns.document)
     }
@@ -223,7 +208,6 @@ impl Again {
 }
 
 impl RowSpool {
-    /// Adds a row.
     pub fn push(&mut self, row: &SourceRow) -> Result<()> {
         match self {
             Self::Rows(rows) => {

@@ -19,7 +19,6 @@ use crate::row_key::{Key, KeyValue};
 /// Keys that a statement is given at a time.
 const AT_A_TIME: usize = 1 << 12;
 
-/// The rows that are read.
 #[derive(Clone, Copy)]
 pub enum RowFilter<'a> {
     All,
@@ -29,7 +28,6 @@ pub enum RowFilter<'a> {
     Keys(&'a Key, &'a DocumentKeys),
 }
 
-/// Rows of a source, about to be read.
 pub struct SourceRows<'a> {
     select: Select<'a>,
     filter: RowFilter<'a>,
@@ -37,7 +35,6 @@ pub struct SourceRows<'a> {
 }
 
 impl SourceRows<'_> {
-    /// Calls `visit` with each of them.
     pub fn each(&self, visit: &mut dyn FnMut(&SourceRow) -> Result<()>) -> Result<()> {
         let Self { select, filter, columns } = self;
         let visit = &mut |row: &Row| visit(&SourceRow { row, columns });
@@ -220,7 +217,6 @@ fn order(keep: &CStr) -> Result<CString> {
     Ok(CString::new(&statement.to_bytes()[BEFORE.len()..]).unwrap_or_default())
 }
 
-/// The error about `keep`.
 fn wrong_order(cause: SqlError) -> SqlError {
     cause.about(
         "keep",

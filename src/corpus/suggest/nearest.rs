@@ -21,7 +21,6 @@ use crate::prelude::*;
 /// Pairs that are estimated lower are not looked at: 128 slots are three standard errors off at most.
 const LEAST_ESTIMATE: f64 = 0.37;
 
-/// The neighbours of the sample.
 #[derive(Default)]
 pub struct Neighbors {
     /// The number of documents of the source without shingles.
@@ -35,7 +34,6 @@ pub struct Neighbors {
     pub common: Option<(Option<usize>, WithinOrigin)>,
 }
 
-/// A document of the sample.
 struct SampleMember {
     taken: Taken,
     signature: Vec<i32>,
@@ -44,7 +42,6 @@ struct SampleMember {
     nearest: Option<Nearest>,
 }
 
-/// The nearest document so far.
 struct Nearest {
     estimate: f64,
     key: String,

@@ -21,7 +21,6 @@ const FEW: u64 = 100;
 const BAR: usize = 40;
 const LINE: usize = 20;
 
-/// A report, as it is made.
 pub struct SuggestReport<'a> {
     pub result: &'a ResultRows,
     pub sample: &'a Sample,
@@ -74,7 +73,6 @@ impl SuggestReport<'_> {
         Ok(())
     }
 
-    /// Reports what was looked at.
     fn counts(&self) {
         let all = self.sample.documents;
         self.counted("documents", all, None, "documents of the source that are not NULL");
@@ -175,7 +173,6 @@ impl SuggestReport<'_> {
         }
     }
 
-    /// A row that advises something.
     fn advice(&self, item: &str, value: Option<&str>, explanation: &str) {
         self.row(item, value, None, None, explanation);
     }
@@ -203,7 +200,6 @@ impl SuggestReport<'_> {
     }
 }
 
-/// The job that is suggested, as SQL.
 struct SuggestedJob {
     source: String,
     /// A query that reads a source of texts, up to the number of characters that one must have; none of an index.

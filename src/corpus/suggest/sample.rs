@@ -35,19 +35,16 @@ pub struct Taken {
     pub key: String,
     /// The bytes by which it is compared.
     pub bytes: Vec<u8>,
-    /// The scope within which it is compared.
     pub scope: Option<Scope>,
     /// The values of the columns that may say where it comes from.
     pub origins: Vec<Option<Scope>>,
 }
 
-/// The findings of the first reading.
 #[derive(Default)]
 pub struct Sample {
     /// The documents, in the order of their hashes.
     pub taken: Vec<Taken>,
     pub count: u64,
-    /// The number of documents of the source.
     pub documents: u64,
     /// The number of documents that are too long for their shingles.
     pub saturated: u64,
@@ -127,7 +124,6 @@ impl Sample {
 
 /// The properties of the documents of a sample that are cut in some way.
 pub struct Cut {
-    /// The median of the numbers of shingles.
     pub median: usize,
     /// The number of documents that have one shingle or more, but fewer than `robust`.
     pub short: u64,
@@ -212,7 +208,6 @@ impl Choice {
     }
 }
 
-/// The memory that a document of the sample takes.
 fn cost_of(bytes: &[u8], key: &str) -> usize {
     bytes.len() * (1 + NEAREST) + key.len() + MEMBER
 }
