@@ -20,7 +20,6 @@ pub struct Key {
     /// The input type of the index's operator class, and the equality of its family.
     input_type: Oid,
     equals: Oid,
-    /// The collation under which it is unique.
     collation: Oid,
 }
 
@@ -151,10 +150,9 @@ impl Key {
         Sql::default().column(self.table, self.column)
     }
 
-    /// The collation of the column, invalid for a type that has none.
+    /// The collation under which it is unique, which need not be that of the column; invalid for a type that has none.
     pub fn collation(&self) -> Oid {
-        let column = AttributeRow::find(self.table, self.column);
-        column.map_or(Oid::INVALID, |column| column.attcollation)
+        self.collation
     }
 
     /// A value of the key as a parameter of a query.

@@ -11,6 +11,13 @@ INSERT INTO cased VALUES ('A', 'the same text for all'), ('a', 'the same text fo
 CREATE INDEX ON cased USING minlsh (body);
 SELECT doc_id FROM near_duplicates('A', 0.9, 'cased');
 SELECT doc_id FROM near_duplicates('a', 0.9, 'cased');
+SELECT minlsh_track_clusters('cased_body_idx');
+SELECT joined, clusters FROM minlsh_refresh_clusters('cased_clusters');
+INSERT INTO cased VALUES ('B', 'the same text for all'), ('b', 'another text, of which there is no copy at all');
+DELETE FROM cased WHERE id COLLATE "C" = 'a';
+SELECT changed, joined, removed FROM minlsh_refresh_clusters('cased_clusters');
+SELECT doc_id FROM cased_clusters ORDER BY doc_id;
+SELECT * FROM minlsh_check('cased_clusters');
 
 -- Scopes compare by the equality of their column, and NULL equals nothing.
 CREATE TABLE scoped (id integer PRIMARY KEY, tenant text COLLATE ignore_case, body text);
