@@ -92,18 +92,23 @@ impl From<sketch::Error> for SqlError {
 }
 
 /// The most bytes of a value in a message, and of a message: one more copy of 100 MB may not fit.
-const LONGEST_VALUE: usize = 256;
-const LONGEST_MESSAGE: usize = 1024;
+pub const LONGEST_VALUE: usize = 256;
+pub const LONGEST_MESSAGE: usize = 1024;
 
 /// Two columns as one text, as HINTs show it: a NULL in one of them does not lose the other.
 pub const JOINED: &str = "coalesce(title, '') || ' ' || coalesce(body, '')";
 
 /// A value as messages show it: the beginning of one that is long.
 pub fn shortened(value: &str) -> Cow<'_, str> {
-    if value.len() <= LONGEST_VALUE {
-        return value.into();
+    beginning(value, LONGEST_VALUE)
+}
+
+/// The beginning of a text of more than `most` bytes.
+pub fn beginning(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return text.into();
     }
-    format!("{}...", &value[..value.floor_char_boundary(LONGEST_VALUE)]).into()
+    format!("{}...", &text[..text.floor_char_boundary(most)]).into()
 }
 
 /// An error report with a SQLSTATE and a message; add `.set_detail()` and `.set_hint()`.
@@ -162,6 +167,11 @@ pub fn raise(error: SqlError) -> ! {
     unsafe { pg_sys::CurrentMemoryContext = pg_sys::ErrorContext };
     Err::<std::convert::Infallible, _>(error.0.1).unwrap_or_report();
     unreachable!("an ERROR does not return")
+}
+
+/// Raises an error if the memory that was asked for is refused.
+pub fn granted<T>(asked: Result<T, sketch::Error>) -> T {
+    asked.unwrap_or_else(|refused| raise(refused.into()))
 }
 
 /// SQLSTATE 54000: a value would be larger than PostgreSQL allows.

@@ -234,7 +234,10 @@ impl<'a> Options<'a> {
 
     /// The configuration, kept for the next call.
     pub fn config(&self) -> Result<Config> {
-        let read = || Ok((self.owned(), self.read()?));
+        let read = || -> Result<_> {
+            let config = self.read()?;
+            Ok((self.owned()?, config))
+        };
         READ.with(|kept| kept.with(|(options, _)| options == self, read, |read| read.1.clone()))
     }
 
@@ -252,15 +255,15 @@ impl<'a> Options<'a> {
         config.with_bag(self.bag).with_normalization(normalization)
     }
 
-    fn owned(&self) -> Options<'static> {
-        let owned = |text: &Cow<str>| Cow::Owned(text.clone().into_owned());
-        Options {
-            scheme: owned(&self.scheme),
-            unit: owned(&self.unit),
-            normalization: owned(&self.normalization),
-            stop_words: owned(&self.stop_words),
+    fn owned(&self) -> Result<Options<'static>> {
+        let owned = |text: &str| memory::owned(text).map(Cow::Owned);
+        Ok(Options {
+            scheme: owned(&self.scheme)?,
+            unit: owned(&self.unit)?,
+            normalization: owned(&self.normalization)?,
+            stop_words: owned(&self.stop_words)?,
             ..*self
-        }
+        })
     }
 }
 

@@ -148,13 +148,16 @@ impl<'a> TwoSides<'a> {
                 // Integers, of which none is NULL, are a signature.
                 Kind::Set if wanted == Kind::Signature => {
                     let (array, element) = array::detoast(value);
-                    let mut slots = array::each_element(array);
-                    let slot = |slot: Option<Datum>| slot.map(|slot| slot.value() as i32);
-                    let is_integer = base_type(element) == pg_sys::INT4OID;
-                    match is_integer.then(|| slots.by_ref().map(slot).collect()).flatten() {
-                        Some(slots) => (Value::Signature(slots), None),
-                        None => return Ok(None),
+                    if base_type(element) != pg_sys::INT4OID {
+                        return Ok(None);
                     }
+                    let elements = array::each_element(array);
+                    let mut slots = memory::with_capacity(elements.len())?;
+                    for slot in elements {
+                        let Some(slot) = slot else { return Ok(None) };
+                        slots.push(slot.value() as i32);
+                    }
+                    (Value::Signature(slots.into()), None)
                 }
                 kind if kind == wanted || kind == Kind::Document => {
                     kind.read(value, ElementHash::default())?

@@ -222,7 +222,7 @@ fn serialize(call: &Call) -> Result<Option<Datum>> {
     let (signature, pending) = (set.signature.as_slice(), set.pending.as_slice());
     let options = [scheme as u64, num_perm as u64, seed as u64, signature.len() as u64];
     let values = signature.iter().map(|slot| *slot as u64).chain(pending.iter().copied());
-    let numbers: Vec<_> = options.into_iter().chain(values).map(u64::to_ne_bytes).collect();
+    let numbers = memory::collect(options.into_iter().chain(values).map(u64::to_ne_bytes))?;
     Ok(Some(bytes::write(numbers.as_flattened())))
 }
 

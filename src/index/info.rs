@@ -207,7 +207,8 @@ impl Info {
             let row = session.query(sql, values)?;
             let sql = row.as_ref().map_or(Ok(None), |row| row.value(1, pg_sys::TEXTOID))?;
             // SAFETY: `value` has found a text, which lives as long as the row.
-            Ok(sql.map(|sql| unsafe { bytes::read(sql) }.to_vec()).unwrap_or_default())
+            let sql = sql.map_or(&[][..], |sql| unsafe { bytes::read(sql) });
+            memory::copied(sql).map_err(Into::into)
         };
         let part = |place: usize| match self.index.columns[place].attribute {
             0 => {

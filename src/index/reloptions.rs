@@ -5,6 +5,7 @@
 //! ([`stored_options`](crate::index::stored_options)), and what ALTER INDEX sets waits for REINDEX, as
 //! fillfactor does.
 
+use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
 use std::mem::offset_of;
 use std::sync::OnceLock;
@@ -15,6 +16,7 @@ use sketch::{
 };
 
 use crate::document::kind::Kind;
+use crate::error::shortened;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::BtOptions;
 use crate::options::{IndexOptions, Options, Threshold};
@@ -82,21 +84,21 @@ parameters! {
 }
 
 impl Parameters {
-    fn text(&self, offset: i32, default: &str) -> String {
+    fn text<'a>(&'a self, offset: i32, default: &'a str) -> Result<Cow<'a, str>> {
         if offset == 0 {
-            return default.to_owned();
+            return Ok(default.into());
         }
         // SAFETY: parameters that `build_reloptions` has made, with their strings behind them, each of which ends with
         // a NUL.
         let value = unsafe {
             CStr::from_ptr(std::ptr::from_ref(self).cast::<c_char>().add(offset as usize))
         };
-        value.to_string_lossy().into_owned()
+        text::lossy(value.to_bytes())
     }
 
     /// The options of an index of passages: `min_match` and normalization, and no others.
     fn of_passages(&self) -> Result<IndexOptions> {
-        let (steps, options) = (self.text(self.normalization, ""), self.options()?);
+        let (steps, options) = (self.text(self.normalization, "")?, self.options()?);
         let default = IndexOptions::by_default()?;
         let config =
             default.config.clone().with_normalization(options.config.normalization().clone());
@@ -114,13 +116,13 @@ impl Parameters {
     fn options(&self) -> Result<IndexOptions> {
         let default = Options::default();
         let options = Options {
-            scheme: self.text(self.scheme, &default.scheme).into(),
+            scheme: self.text(self.scheme, &default.scheme)?,
             num_perm: self.num_perm,
-            unit: as_written(self.text(self.unit, &default.unit)).into(),
+            unit: as_written(self.text(self.unit, &default.unit)?),
             shingle_size: self.shingle_size,
-            seed: parse_seed(&self.text(self.seed, "0"))?,
-            normalization: self.text(self.normalization, &default.normalization).into(),
-            stop_words: self.text(self.stop_words, &default.stop_words).into(),
+            seed: parse_seed(&self.text(self.seed, "0")?)?,
+            normalization: self.text(self.normalization, &default.normalization)?,
+            stop_words: self.text(self.stop_words, &default.stop_words)?,
             bag: self.bag,
         };
         let config = options.config()?;
@@ -130,13 +132,13 @@ impl Parameters {
 
 /// `WITH (unit = char)` without quotes, as SQLAlchemy writes it, is a type to SQL's grammar, and comes
 /// by its full name.
-fn as_written(unit: String) -> String {
-    if unit == "pg_catalog.bpchar" { "char".to_owned() } else { unit }
+fn as_written(unit: Cow<str>) -> Cow<str> {
+    if unit == "pg_catalog.bpchar" { "char".into() } else { unit }
 }
 
 fn parse_seed(seed: &str) -> Result<i64> {
     seed.trim().parse().map_err(|_| {
-        invalid_parameter(format!("invalid value for option \"seed\": \"{seed}\""))
+        invalid_parameter(format!("invalid value for option \"seed\": \"{}\"", shortened(seed)))
             .set_hint("Use a 64-bit integer, or 0 for the scheme's own seed.")
     })
 }

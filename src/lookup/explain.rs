@@ -131,7 +131,7 @@ impl<'a> Operand<'a> {
             for element in array::each_element(array).flatten() {
                 let hash = element::read(element, of)?.hash(ElementHash::default());
                 if shown.len() < EXAMPLES && wanted(hash) && memory::insert(&mut seen, hash)? {
-                    shown.push(memory::owned(&output.written(element))?);
+                    shown.push(memory::owned(&output.written(element)?)?);
                 }
             }
         }

@@ -83,14 +83,15 @@ fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> R
     let columns = (side.key.raw_name.as_c_str(), side.body.raw_name.as_c_str());
     let mut memory = Memory::scratch(c"minlsh check");
     let output = Output::of(side.key.type_oid);
-    let is_wanted = |key: Datum| {
+    let is_wanted = |key: Datum| -> Result<bool> {
+        let Some(share) = share else { return Ok(true) };
         // SAFETY: a key of the type that the output is for, looked at and forgotten.
-        let hash = || ElementHash::Xxh3.hash(unsafe { output.written(key) }.as_bytes());
-        share.is_none_or(|share| share.has(hash()))
+        let key = unsafe { output.written(key) }?;
+        Ok(share.has(ElementHash::Xxh3.hash(key.as_bytes())))
     };
     each_document(&side.table, columns, &snapshot, &mut |key, body| {
         memory.run_and_reset(|| {
-            if !is_wanted(key) {
+            if !is_wanted(key)? {
                 return Ok(());
             }
             // SAFETY: the column was found to be stored as text is.
@@ -129,7 +130,7 @@ fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> R
                 report(None, "a row of the side table has no key");
                 return Ok(Continue::Yes);
             };
-            let mut is_superfluous = is_wanted(key);
+            let mut is_superfluous = is_wanted(key)?;
             for (leaf, index) in &leaves {
                 let find = |_: &Row| {
                     is_superfluous = false;

@@ -143,7 +143,7 @@ impl Batches {
             Until::InTable if again.is_none() => Batch::new(width, Until::InFile),
             _ => Batch::new(width, *until),
         };
-        let batches = until.iter().map(batch).collect();
+        let batches = memory::collect(until.iter().map(batch))?;
         // Nobody needs them once batches are chosen.
         let all = 0..documents.len();
         documents.sizes = Vec::new();

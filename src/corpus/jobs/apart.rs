@@ -21,7 +21,7 @@ pub struct Apart<'a> {
 impl<'a> Apart<'a> {
     pub fn given(session: &'a Session, arguments: &Arguments) -> Result<Option<Self>> {
         let Some(datum) = arguments.raw("apart") else { return Ok(None) };
-        let text = raw_text(datum);
+        let text = raw_text(datum)?;
         let from = if is_query(text.to_bytes()) {
             let (statement, _) =
                 one_statement(&text).map_err(|wrong| wrong.about("apart", HINT))?;

@@ -118,7 +118,7 @@ fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
 fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let arguments = Arguments::of(call);
-    let keep = arguments.raw("keep").map(raw_text);
+    let keep = arguments.raw("keep").map(raw_text).transpose()?;
     if keep.as_ref().is_some_and(|keep| keep.to_bytes().trim_ascii().is_empty()) {
         return Err(invalid_parameter("keep must not be empty").set_hint(
             "Pass an ORDER BY list, such as 'published_at DESC, length(body) DESC', or NULL to keep the \

@@ -5,6 +5,7 @@ use std::ffi::{CStr, CString};
 
 use sketch::Config;
 
+use crate::error::LONGEST_MESSAGE;
 use crate::options::{Options, Threshold, Verify};
 use crate::pg::call::Extension;
 use crate::prelude::*;
@@ -19,6 +20,9 @@ pub struct Arguments {
 
 const OPTIONS: [&str; 8] =
     ["shingle_size", "unit", "normalization", "stop_words", "bag", "num_perm", "scheme", "seed"];
+
+/// The most bytes of an argument in a statement that is suggested.
+const LONGEST_ARGUMENT: usize = 8 << 10;
 
 impl Arguments {
     pub fn new(values: &[(&str, Datum)]) -> Self {
@@ -52,9 +56,10 @@ impl Arguments {
         self.raw(name).map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
-    /// An argument of type text as messages show it.
+    /// An argument of type text as messages and suggestions show it.
     pub fn shown(&self, name: &str) -> Option<String> {
-        self.raw(name).map(|value| label(&raw_text(value)))
+        // SAFETY: callers ask for names that `sql/minlsh.sql` gives to texts alone.
+        self.raw(name).map(|value| text::beginning(unsafe { bytes::read(value) }, LONGEST_ARGUMENT))
     }
 
     pub fn int4(&self, name: &str) -> Option<i32> {
@@ -121,12 +126,12 @@ impl Arguments {
 }
 
 /// A text in the database's encoding.
-pub fn raw_text(datum: Datum) -> CString {
+pub fn raw_text(datum: Datum) -> Result<CString> {
     // SAFETY: callers pass arguments that `sql/minlsh.sql` declares a text.
-    CString::new(unsafe { bytes::read(datum) }).unwrap_or_default()
+    text::c_string(unsafe { bytes::read(datum) })
 }
 
 /// Bytes of the database's encoding as a message shows them.
 pub fn label(name: &CStr) -> String {
-    name.to_string_lossy().into_owned()
+    text::beginning(name.to_bytes(), LONGEST_MESSAGE)
 }

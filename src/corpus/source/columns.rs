@@ -41,7 +41,8 @@ impl Source {
 
     /// The origin of documents that `boilerplate` says, if it was passed.
     fn origin_given(&self, arguments: &Arguments) -> Result<Option<Option<usize>>> {
-        if arguments.raw("boilerplate").is_some_and(|name| raw_text(name).to_bytes() == b"*") {
+        let name = arguments.raw("boilerplate").map(raw_text).transpose()?;
+        if name.is_some_and(|name| name.to_bytes() == b"*") {
             return Ok(Some(None));
         }
         let place = self.column_given(arguments, "boilerplate")?;
@@ -178,8 +179,9 @@ impl Source {
     /// The place of the column that an argument names as SQL does, folded to lower case, or quoted; `None` if it was
     /// not passed.
     pub fn column_given(&self, arguments: &Arguments, argument: &str) -> Result<Option<usize>> {
-        let Some(raw) = arguments.raw(argument).map(raw_text) else { return Ok(None) };
-        let name = sql::identifier(&raw);
+        let Some(datum) = arguments.raw(argument) else { return Ok(None) };
+        let raw = raw_text(datum)?;
+        let name = sql::identifier(&raw)?;
         let is_it = |column: &SelectColumn| column.name == *name.as_ref().unwrap_or(&raw);
         self.columns.iter().position(is_it).map(Some).ok_or_else(|| {
             let of = self

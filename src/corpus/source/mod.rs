@@ -80,7 +80,7 @@ impl Source {
                 query_hint()
             )));
         };
-        let text = raw_text(datum);
+        let text = raw_text(datum)?;
         if is_query(text.to_bytes()) {
             return Self::of_query(session, arguments, &text, argument, has_order);
         }

@@ -1,6 +1,6 @@
 //! The text of a source: a query, or the name of a relation, which is found and locked.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 
 use crate::corpus::source::arguments::raw_text;
 use crate::pg::catching::catching;
@@ -43,7 +43,7 @@ fn found(name: pg_sys::Datum, argument: &str, lock: Lock) -> Result<Oid> {
     })
     .map_err(|cause| {
         let meant = if cause.is(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE) {
-            meant(&raw_text(name))
+            raw_text(name).and_then(|name| meant(&name)).unwrap_or_default()
         } else {
             Vec::new()
         };
@@ -63,21 +63,21 @@ fn found(name: pg_sys::Datum, argument: &str, lock: Lock) -> Result<Oid> {
 
 /// The tables and views that a name may mean that PostgreSQL does not find: those of another schema, and those
 /// whose capital letters were folded. The caller must be allowed to read them.
-fn meant(name: &CStr) -> Vec<String> {
+fn meant(name: &CStr) -> Result<Vec<String>> {
     let last = name.to_bytes().rsplit(|byte| *byte == b'.').next().unwrap_or_default();
-    let written = CString::new(last.trim_ascii()).unwrap_or_default();
-    let mut names = vec![written.clone()];
-    names.extend(sql::identifier(&written).filter(|folded| *folded != written));
+    let written = text::c_string(last.trim_ascii())?;
+    let folded = sql::identifier(&written)?.filter(|folded| *folded != written);
+    let names = [Some(written), folded];
     let is_meant = |relation: &Oid| {
         matches!(catalog::relation_kind(*relation), b'r' | b'p' | b'v' | b'm' | b'f')
             && !catalog::is_of_other_session(catalog::relation_schema(*relation))
             && may_read(*relation, &[])
     };
-    let relations = names.iter().flat_map(|name| catalog::relations_called(name));
+    let relations = names.iter().flatten().flat_map(|name| catalog::relations_called(name));
     let mut meant: Vec<String> = relations.filter(is_meant).map(regclass_literal).collect();
     meant.sort();
     meant.truncate(SHOWN);
-    meant
+    Ok(meant)
 }
 
 /// A query as what stands behind FROM.
@@ -96,8 +96,9 @@ pub fn is_query(text: &[u8]) -> bool {
     let text = skip_comments(text);
     let word =
         text.iter().take_while(|b| b.is_ascii_alphanumeric() || b"_$".contains(b) || !b.is_ascii());
-    let word = text[..word.count()].to_ascii_uppercase();
-    text.first() == Some(&b'(') || [&b"SELECT"[..], b"WITH", b"VALUES", b"TABLE"].contains(&&*word)
+    let word = &text[..word.count()];
+    let begins = |with: &str| word.eq_ignore_ascii_case(with.as_bytes());
+    text.first() == Some(&b'(') || ["SELECT", "WITH", "VALUES", "TABLE"].into_iter().any(begins)
 }
 
 fn skip_comments(mut text: &[u8]) -> &[u8] {

@@ -214,7 +214,7 @@ fn order(keep: &CStr) -> Result<CString> {
         );
         return Err(wrong_order(cause));
     }
-    Ok(CString::new(&statement.to_bytes()[BEFORE.len()..]).unwrap_or_default())
+    text::c_string(&statement.to_bytes()[BEFORE.len()..])
 }
 
 fn wrong_order(cause: SqlError) -> SqlError {

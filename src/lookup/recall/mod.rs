@@ -72,7 +72,7 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
 /// options are passed, which only a job can follow.
 fn index(call: &Call, arguments: &Arguments) -> Result<Option<Rc<Indexed>>> {
     let Some(name) = arguments.raw("source") else { return find::only(call).map(Some) };
-    let is_job = is_query(raw_text(name).to_bytes())
+    let is_job = is_query(raw_text(name)?.to_bytes())
         || arguments.has_options()
         || arguments.has(&["body", "key_column", "scope", "wanted_recall"]);
     if is_job {

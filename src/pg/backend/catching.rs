@@ -6,7 +6,7 @@ use pgrx::pg_sys::PgTryBuilder;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
 
-use crate::error::{Result, error};
+use crate::error::{LONGEST_MESSAGE, Result, beginning, error};
 use crate::pg::memory::unmoved;
 
 /// Does `work`. What PostgreSQL raises meanwhile about what a user wrote is returned, and must be raised in the end.
@@ -16,12 +16,14 @@ pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T> {
             CaughtError::PostgresError(report) | CaughtError::ErrorReport(report)
                 if !is_of_server(report.sql_error_code()) =>
             {
-                let mut same = error(report.sql_error_code(), report.message());
+                // Copied once they are short.
+                let cut = |text| beginning(text, LONGEST_MESSAGE);
+                let mut same = error(report.sql_error_code(), cut(report.message()));
                 if let Some(detail) = report.detail() {
-                    same = same.set_detail(detail);
+                    same = same.set_detail(cut(detail));
                 }
                 if let Some(hint) = report.hint() {
-                    same = same.set_hint(hint);
+                    same = same.set_hint(cut(hint));
                 }
                 Err(same)
             }

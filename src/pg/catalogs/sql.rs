@@ -4,8 +4,9 @@
 use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Oid};
+use sketch::memory;
 
-use crate::error::{Result, internal};
+use crate::error::{Result, granted, internal};
 use crate::pg::catalog::{AttributeRow, CatalogRow, relation_schema};
 use crate::pg::text;
 
@@ -20,7 +21,7 @@ impl Sql {
 
     /// Adds text as it is.
     pub fn text(mut self, text: impl AsRef<[u8]>) -> Self {
-        self.0.extend_from_slice(text.as_ref());
+        granted(memory::extend(&mut self.0, text.as_ref()));
         self
     }
 
@@ -103,7 +104,7 @@ impl Sql {
 
     /// As a C string. What comes from PostgreSQL has no NUL.
     pub fn build(self) -> CString {
-        CString::new(self.0).unwrap_or_default()
+        CString::from_vec_with_nul(self.text([0]).0).unwrap_or_default()
     }
 
     /// Runs it as a command. Rows that it returns are dropped.
@@ -131,29 +132,34 @@ impl AsRef<[u8]> for Sql {
 
 /// The identifier that a text is in SQL: folded to lower case, or within double quotes; `None` if it is
 /// something else.
-pub fn identifier(text: &CStr) -> Option<CString> {
-    let text = text.to_bytes().trim_ascii();
-    if let [b'"', quoted @ .., b'"'] = text {
-        let mut name = Vec::new();
+pub fn identifier(text: &CStr) -> Result<Option<CString>> {
+    let written = text.to_bytes().trim_ascii();
+    if let [b'"', quoted @ .., b'"'] = written {
+        let mut name = memory::with_capacity(quoted.len() + 1)?;
         let mut rest = quoted;
         while let Some((&first, others)) = rest.split_first() {
             rest = match (first, others) {
                 (b'"', [b'"', after @ ..]) => after,
-                (b'"', _) => return None,
+                (b'"', _) => return Ok(None),
                 _ => others,
             };
             name.push(first);
         }
-        return CString::new(name).ok().filter(|name| !name.is_empty());
+        name.push(0);
+        return Ok(CString::from_vec_with_nul(name).ok().filter(|name| !name.is_empty()));
     }
     let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_' || !byte.is_ascii();
     let is_part = |byte: &u8| is_letter(byte) || byte.is_ascii_digit() || *byte == b'$';
-    if !text.first().is_some_and(is_letter) || !text.iter().all(is_part) {
-        return None;
+    if !written.first().is_some_and(is_letter) || !written.iter().all(is_part) {
+        return Ok(None);
     }
-    let (name, length) = (CString::new(text).ok()?, text.len() as i32);
-    // SAFETY: a string of that length; the result is NUL-terminated.
-    Some(unsafe { owned(pg_sys::downcase_identifier(name.as_ptr(), length, false, false)) })
+    let length = written.len() as i32;
+    // SAFETY: bytes of that length; the result is NUL-terminated.
+    let folded = unsafe {
+        let name = written.as_ptr().cast();
+        CStr::from_ptr(pg_sys::downcase_identifier(name, length, false, false))
+    };
+    text::c_string(folded.to_bytes()).map(Some)
 }
 
 /// The name of a relation, as bytes; empty if there is none.

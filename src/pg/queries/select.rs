@@ -49,14 +49,13 @@ impl<'a> Select<'a> {
     /// What PostgreSQL says of it; SQLSTATE 25006 if it is not a SELECT, or would write.
     pub fn prepare(session: &'a Session, sql: &CStr, types: &[Oid]) -> Result<Self> {
         let options = pg_sys::CURSOR_OPT_PARALLEL_OK;
-        let plan = catching(|| session.plan(sql.to_bytes(), types, options))?;
-        let reads_only = |plan: &PreparedPlan| plan.statement().is_some_and(Statement::reads_only);
-        let plan = plan.ok().filter(reads_only).ok_or_else(|| {
-            error(
+        let plan = catching(|| session.plan(sql.to_bytes(), types, options))??;
+        if !plan.statement().is_some_and(Statement::reads_only) {
+            return Err(error(
                 PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
                 "only a SELECT without locks and changes is allowed",
-            )
-        })?;
+            ));
+        }
         Ok(Self { plan, gives: None, stored: None, session })
     }
 
@@ -167,6 +166,6 @@ pub fn one_statement(sql: &CStr) -> Result<(CString, *mut pg_sys::Node)> {
             Ok(0) | Err(_) => all.len(),
             Ok(length) => (start + length).min(all.len()),
         };
-        Ok((CString::new(&all[start..end]).unwrap_or_default(), statement.stmt))
+        Ok((text::c_string(&all[start..end])?, statement.stmt))
     }
 }

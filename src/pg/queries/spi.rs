@@ -7,7 +7,6 @@
 //! with the function's call, and not only when the last session ends. Values are read only as the
 //! type they are of, whatever became of the table behind a plan.
 
-use std::ffi::CString;
 use std::marker::PhantomData;
 
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -45,8 +44,7 @@ impl Session {
         types: &[Oid],
         options: u32,
     ) -> Result<PreparedPlan> {
-        // No name or text in the database holds a NUL.
-        let command = CString::new(sql.as_ref()).unwrap_or_default();
+        let command = text::c_string(sql.as_ref())?;
         let mut list = types.to_vec();
         // SAFETY: SPI is connected; a NUL-terminated command, and as many types as it says.
         let pointer = unmoved(|| unsafe {

@@ -8,10 +8,10 @@ use std::ffi::CStr;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, SqlError, error, shortened};
-use crate::pg::catalog;
+use crate::error::{LONGEST_VALUE, Result, SqlError, error};
 use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
+use crate::pg::{catalog, text};
 
 /// Compares values of one type under one collation.
 pub struct Order {
@@ -140,9 +140,9 @@ impl Output {
     ///
     /// # Safety
     /// `value` must be a non-null value of the type, and `'a` end before that context is reset.
-    pub unsafe fn written<'a>(&self, value: Datum) -> Cow<'a, str> {
+    pub unsafe fn written<'a>(&self, value: Datum) -> Result<Cow<'a, str>> {
         // SAFETY: a value of the type whose output function this is, which gives a NUL-terminated string.
-        unsafe { CStr::from_ptr(self.call(value)) }.to_string_lossy()
+        text::lossy(unsafe { CStr::from_ptr(self.call(value)) }.to_bytes())
     }
 
     /// The value as messages show it: the beginning of one that is long.
@@ -150,7 +150,8 @@ impl Output {
     /// # Safety
     /// `value` must be a non-null value of the type.
     pub unsafe fn shown(&self, value: Datum) -> String {
-        // SAFETY: a value of the type; the string is copied before its memory can be reset.
-        shortened(&unsafe { self.written(value) }).into_owned()
+        // SAFETY: a value of the type, whose output function gives a NUL-terminated string. It is copied before its
+        // memory can be reset.
+        text::beginning(unsafe { CStr::from_ptr(self.call(value)) }.to_bytes(), LONGEST_VALUE)
     }
 }

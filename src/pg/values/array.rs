@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::memory;
 
-use crate::error::{Result, error, null_not_allowed};
+use crate::error::{Result, error, granted, null_not_allowed};
 use crate::pg::bytes::allocatable;
 use crate::pg::reserve::check_interrupts;
 use crate::pg::text;
@@ -177,8 +177,11 @@ impl TextArray {
 /// Each datum must be a non-null value of type `element`.
 pub unsafe fn from_elements(elements: impl Iterator<Item = Option<Datum>>, element: Oid) -> Datum {
     let (mut length, mut by_value, mut align) = (0i16, false, 0);
-    let (mut datums, mut nulls): (Vec<Datum>, Vec<bool>) =
-        elements.map(|datum| (datum.unwrap_or(Datum::from(0)), datum.is_none())).unzip();
+    let (mut datums, mut nulls) = (Vec::new(), Vec::new());
+    for datum in elements {
+        granted(memory::push(&mut datums, datum.unwrap_or(Datum::from(0))));
+        granted(memory::push(&mut nulls, datum.is_none()));
+    }
     let (mut count, mut first) = (datums.len() as i32, 1);
     // SAFETY: the caller promises values of that type, which are copied, and there is a flag for each.
     unsafe {

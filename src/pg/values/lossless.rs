@@ -9,10 +9,10 @@ use std::cell::Cell;
 use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::memory::push_str;
+use sketch::memory::{self, push_str};
 use sketch::stored::{self, StoredBytes, byte_of, is_of_byte, of_any_bytes, push_byte};
 
-use crate::error::Result;
+use crate::error::{Result, granted};
 use crate::pg::bytes;
 
 /// The conversion of this database's bytes to UTF-8.
@@ -79,15 +79,15 @@ pub fn encode(text: &str) -> &[u8] {
     let mut rest = text;
     while let Some(at) = rest.find(is_of_byte) {
         let (before, after) = rest.split_at(at);
-        parts.push(encode_characters(before, encoding));
+        granted(memory::push(&mut parts, encode_characters(before, encoding)));
         let length = after.find(|character| !is_of_byte(character)).unwrap_or(after.len());
         let (private, after) = after.split_at(length);
-        let bytes: Vec<u8> = private.chars().map(byte_of).collect();
+        let bytes = granted(memory::collect(private.chars().map(byte_of)));
         // SAFETY: used below, in the same context.
-        parts.push(unsafe { bytes::in_memory(&[&bytes]) });
+        granted(memory::push(&mut parts, unsafe { bytes::in_memory(&[&bytes]) }));
         rest = after;
     }
-    parts.push(encode_characters(rest, encoding));
+    granted(memory::push(&mut parts, encode_characters(rest, encoding)));
     // SAFETY: as valid as what PostgreSQL converts, which lies in the same context.
     unsafe { bytes::in_memory(&parts) }
 }

@@ -2,11 +2,12 @@
 //! signatures must be the same in every database.
 
 use std::borrow::Cow;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Datum};
+use sketch::memory;
 
-use crate::error::Result;
+use crate::error::{self, Result};
 use crate::pg::bytes::allocatable;
 pub use crate::pg::lossless::encode;
 use crate::pg::{bytes, lossless};
@@ -37,6 +38,36 @@ pub unsafe fn from_cstring(pointer: *const std::ffi::c_char) -> String {
     }
     // SAFETY: the caller promises a NUL-terminated string.
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+}
+
+/// Bytes as a C string of its own; none of PostgreSQL's texts holds a NUL.
+pub fn c_string(bytes: &[u8]) -> Result<CString> {
+    // With no room left over nothing is allocated again.
+    let mut string = memory::with_capacity(bytes.len() + 1)?;
+    string.extend_from_slice(bytes);
+    string.push(0);
+    Ok(CString::from_vec_with_nul(string).unwrap_or_default())
+}
+
+/// Bytes as a message shows them, with a character for what is not UTF-8: the beginning of more than `most`.
+pub fn beginning(bytes: &[u8], most: usize) -> String {
+    let first = &bytes[..bytes.len().min(most + 1)];
+    error::beginning(&String::from_utf8_lossy(first), most).into_owned()
+}
+
+/// Bytes as UTF-8, with a character for what is not.
+pub fn lossy(bytes: &[u8]) -> Result<Cow<'_, str>> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Ok(text.into());
+    }
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        memory::push_str(&mut text, chunk.valid())?;
+        if !chunk.invalid().is_empty() {
+            memory::push_str(&mut text, "\u{fffd}")?;
+        }
+    }
+    Ok(text.into())
 }
 
 /// A name as a row of a catalog has it, in the database's encoding.

@@ -2,7 +2,7 @@
 
 use crate::config::valid_num_perm;
 use crate::scheme::Scheme;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// Estimates the Jaccard similarity of two sets from their signatures: the fraction of equal slots.
 ///
@@ -85,7 +85,7 @@ pub fn signature_hash(signature: &[i32]) -> u64 {
 /// # Errors
 /// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
 pub fn union(a: &[i32], b: &[i32], scheme: Scheme) -> Result<Vec<i32>> {
-    let mut united = a.to_vec();
+    let mut united = memory::copied(a)?;
     unite(&mut united, b, scheme)?;
     Ok(united)
 }

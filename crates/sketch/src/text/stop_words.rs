@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use crate::{Error, MAX_STOP_WORDS, Result};
+use crate::{Error, MAX_STOP_WORDS, Result, memory};
 
 const ENGLISH_NAME: &str = "english";
 
@@ -27,7 +27,7 @@ impl StopWords {
         if bytes > MAX_STOP_WORDS + 1 {
             return Err(Error::StopWords(bytes - 1));
         }
-        Ok(Self::bounded(words.into_iter().map(Into::into).collect()))
+        Ok(Self::bounded(memory::collect(words.into_iter().map(Into::into))?))
     }
 
     fn bounded(mut words: Vec<Box<str>>) -> Self {

@@ -9,7 +9,7 @@ use super::stop_words::StopWords;
 use super::unit::Unit;
 use super::words;
 use crate::simd::Level;
-use crate::{Check, Result};
+use crate::{Check, Result, memory};
 
 /// The rules by which a normalised text is cut into words, and by which words count.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -117,6 +117,10 @@ type Listed = HashSet<Box<str>, RandomState>;
 
 /// The words of a list, normalised as texts are. A list is short (`MAX_STOP_WORDS`).
 fn listed(list: &StopWords, normalization: &Normalization) -> Result<Listed> {
-    let normalized = |word| Ok(normalization.normalize(word, &mut || ())?.trim().into());
-    list.iter().map(normalized).collect()
+    let mut listed = Listed::default();
+    for word in list.iter() {
+        let normalized = normalization.normalize(word, &mut || ())?;
+        memory::insert(&mut listed, normalized.trim().into())?;
+    }
+    Ok(listed)
 }

@@ -1,9 +1,11 @@
 //! Refused memory, wherever a session happens to ask for some: limits that go up step by step for each kind of work.
 
-use minlsh_integration::{Server, backend, is_thorough, kilobytes, texts};
+use std::time::Duration;
+
+use minlsh_integration::{Client, Database, Server, backend, is_thorough, kilobytes};
 
 /// The kinds of work that a session does, on small tables.
-const WORK: [&str; 30] = [
+const WORK: [&str; 31] = [
     "CREATE INDEX ON docs USING minlsh (body)",
     "CREATE INDEX ON docs USING minlsh (body minlsh_passage_ops)",
     "CREATE INDEX ON docs USING minlsh (id, (minlsh_document(body, 0.8)))",
@@ -34,6 +36,8 @@ const WORK: [&str; 30] = [
     "SELECT minlsh_check()",
     "SELECT minhash_agg(body) FROM docs GROUP BY id % 50",
     "SELECT minlsh_reindex('docs'); TRUNCATE docs",
+    "SELECT count(minlsh_document(body, unit => 'anchored', stop_words => list)) FROM docs, \
+     (SELECT string_agg(to_hex(i), ' ') AS list FROM generate_series(1, 13000) i) AS l",
 ];
 
 /// The number of limits of memory under which each is done; `MINLSH_REFUSALS` has more tried.
@@ -41,6 +45,88 @@ fn limits() -> u64 {
     let more = std::env::var("MINLSH_REFUSALS").ok();
     more.and_then(|count| count.parse().ok()).unwrap_or(if is_thorough() { 8 } else { 4 })
 }
+
+/// Statements over the columns of the table `long`, each of which is of [`BYTES`]: one for each way in which such a
+/// text is copied.
+const LONG: [&str; 13] = [
+    "SELECT near_duplicate_pairs(query, 0.9) FROM long",
+    "SELECT near_duplicate_pairs(mistake, 0.9) FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, body => letters) FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, key_column => quoted) FROM long",
+    "SELECT near_duplicate_plan('docs', 0.9, keep => 'id' || blanks) FROM long",
+    "SELECT near_duplicate_plan('docs', 0.9, keep => letters || '(') FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, normalization => letters) FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, stop_words => words) FROM long",
+    "SELECT near_duplicates(letters, 0.9, 'docs') FROM long",
+    "SELECT near_duplicate_pairs('SELECT id, fail(letters) FROM docs, long', 0.9)",
+    "CREATE INDEX ON long USING minlsh (fail(letters))",
+    "SELECT minhash_union(numbers, numbers) FROM long",
+    "SELECT numbers ~= minlsh_signature(minhash('a text')) FROM long",
+];
+
+/// More of them, which end in the same ways.
+const MORE_LONG: [&str; 46] = [
+    "SELECT near_duplicate_pairs(letters, 0.9) FROM long",
+    "SELECT near_duplicate_pairs(condition, 0.9) FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, letters) FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, scope => mistake) FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, boilerplate => letters) FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, apart => letters) FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, apart => query) FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, apart => mistake) FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, unit => letters) FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, normalization => steps) FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, scheme => letters) FROM long",
+    "SELECT near_duplicate_clusters('docs', 0.9, linkage => letters) FROM long",
+    "SELECT near_duplicate_plan('docs', 0.9, keep => letters) FROM long",
+    "SELECT near_duplicates_between('docs', letters, 0.9) FROM long",
+    "SELECT minlsh_recall(letters) FROM long",
+    "SELECT minlsh_suggest(mistake) FROM long",
+    "SELECT minlsh_suggest('docs', letters) FROM long",
+    "SELECT common_passages(letters) FROM long",
+    "SELECT passages_between('docs', 'docs', normalization => letters) FROM long",
+    "SELECT near_duplicates(letters, 0.9, 'texts') FROM long",
+    "SELECT nearest_documents(letters, 3, 'docs') FROM long",
+    "SELECT near_duplicate_cluster_of(letters, 0.9, 'docs') FROM long",
+    "SELECT near_duplicate_cluster_of(letters, 0.9, 'texts') FROM long",
+    "SELECT minlsh_explain('docs', letters, letters) FROM long",
+    "SELECT minlsh_explain('texts', letters, letters) FROM long",
+    "SELECT near_duplicates_of(body, 0.9, 'docs') FROM long",
+    "SELECT near_duplicates_of(body, 0.9, 'docs', letters) FROM long",
+    "SELECT near_duplicates_of(numbers, 0.9, 'docs') FROM long",
+    "SELECT minlsh_create_index('docs', 'body', normalization => letters, threshold => 0.9) FROM long",
+    "SELECT minlsh_create_index('docs', 'body', stop_words => words, threshold => 0.9) FROM long",
+    "DO $$ BEGIN EXECUTE 'CREATE INDEX ON docs USING minlsh (body) WITH (normalization = ' \
+     || (SELECT letters FROM long) || ')'; END $$",
+    "SELECT near_duplicate_plan('SELECT id, docs.body, letters FROM docs, long', keep => 'fail(letters)')",
+    "SELECT near_duplicate_cluster(letters, 0.9, stop_words => words) OVER () FROM long",
+    "SELECT letters::minlsh_document, body::minlsh_document FROM long",
+    "SELECT quoted::minlsh_document, ('{' || quoted)::minlsh_document FROM long",
+    "SELECT body::minlsh_passage, letters::minlsh_passage FROM long",
+    "SELECT minlsh_document(body, stop_words => words) FROM long",
+    "SELECT minlsh_passage(letters, normalization => letters) FROM long",
+    "SELECT cardinality(tokens(body, letters)), cardinality(tokens(body, 'word', steps, words)) FROM long",
+    "SELECT minhash_jaccard(numbers, numbers), minhash_jaccard(numbers, numbers, 8) FROM long",
+    "SELECT minhash_pack(numbers, 8), minhash_cardinality(numbers) FROM long",
+    "SELECT jaccard(numbers, minlsh_signature(minhash('a text'))) FROM long",
+    "SELECT minlsh_signature(numbers), minhash_to_lean(numbers) FROM long",
+    "SELECT minhash_from_lean(convert_to(letters, 'UTF8')) FROM long",
+    "SELECT minhash_to_lean(minhash('a text'), letters) FROM long",
+    "SELECT jaccard(body, body), letters::minlsh_key = letters FROM long",
+];
+
+/// The kinds of work that a session does where its database is of another encoding.
+const LATIN: [&str; 6] = [
+    "SELECT normalize_text(body), count(*) FROM long, minlsh_diff(body, body) GROUP BY 1",
+    "SELECT near_duplicate_pairs(query, 0.9) FROM long",
+    "SELECT near_duplicate_pairs('docs', 0.9, body => body) FROM long",
+    "SELECT near_duplicates(body, 0.9, 'docs') FROM long",
+    "SELECT near_duplicates(body, 0.9, 'texts') FROM long",
+    "SELECT near_duplicate_pairs('SELECT docs.id, fail(long.body) FROM docs, long', 0.9)",
+];
+
+/// Bytes of a long text: many times what is kept in reserve, so that a limit is between two copies of it.
+const BYTES: u64 = 4 << 20;
 
 #[test]
 fn memory_refused_anywhere_is_an_error_and_no_crash() {
@@ -60,36 +146,114 @@ fn memory_refused_anywhere_is_an_error_and_no_crash() {
              SELECT minlsh_refresh_clusters('live_clusters'); ANALYZE",
         )
         .expect("tables");
-    let start = "SELECT pg_postmaster_start_time()::text || pg_backend_pid()";
-    let mut observer = database.connect();
-    let before = texts(&mut observer, start);
+    assert_eq!(refused(&database, &WORK, |needs| needs * 1024 / limits()), [""; 0]);
+}
+
+/// Makes the table `long`, and what it is used with.
+fn make_long(database: &Database) {
+    let mut client = database.connect();
+    client
+        .batch_execute(&format!(
+            "SET client_min_messages = error; \
+             CREATE TABLE docs (id int PRIMARY KEY, body text); \
+             INSERT INTO docs SELECT i, repeat(md5((i / 4)::text) || ' ', 4) || i % 4 FROM generate_series(1, 40) i; \
+             CREATE TABLE texts (id text PRIMARY KEY, body text); \
+             INSERT INTO texts SELECT * FROM docs; \
+             SELECT minlsh_create_index('docs', 'body'), minlsh_create_index('texts', 'body'); \
+             CREATE TABLE long (letters text, quoted text, query text, condition text, mistake text, blanks text, \
+               steps text, words text, body text, numbers int[]); \
+             ALTER TABLE long ALTER letters SET STORAGE external, ALTER quoted SET STORAGE external, \
+               ALTER query SET STORAGE external, ALTER condition SET STORAGE external, \
+               ALTER mistake SET STORAGE external, ALTER blanks SET STORAGE external, \
+               ALTER steps SET STORAGE external, ALTER words SET STORAGE external, ALTER body SET STORAGE external, \
+               ALTER numbers SET STORAGE external; \
+             INSERT INTO long SELECT letters, '\"' || letters || '\"', 'SELECT id, id FROM docs' || blanks, \
+               'SELECT id, body FROM docs WHERE body <> ''' || letters || '''', 'SELECT ' || letters || ' FROM docs', \
+               blanks, repeat('nfc,', {BYTES} / 4), repeat('word+', {BYTES} / 5), \
+               repeat(chr(252) || 'bung ', {BYTES} / 7), array_fill(1, ARRAY[{BYTES} / 4]) \
+               FROM (SELECT repeat('x', {BYTES}) AS letters, repeat(' ', {BYTES}) AS blanks) AS made; \
+             CREATE FUNCTION fail(words text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ \
+               BEGIN RAISE USING MESSAGE = words, DETAIL = words, HINT = words; END $$"
+        ))
+        .expect("long texts");
+}
+
+/// A step after which the next limit has room for one more copy at most.
+fn a_copy(_: u64) -> u64 {
+    if is_thorough() { BYTES / 4 } else { BYTES }
+}
+
+#[test]
+fn a_copy_of_a_long_text_that_is_refused_is_an_error_and_no_crash() {
+    let server = Server::start();
+    let database = server.create_database();
+    make_long(&database);
+    assert_eq!(refused(&database, &LONG, a_copy), [""; 0]);
+    if is_thorough() {
+        assert_eq!(refused(&database, &MORE_LONG, a_copy), [""; 0]);
+    }
+}
+
+#[test]
+fn a_copy_in_another_encoding_that_is_refused_is_an_error_and_no_crash() {
+    let server = Server::start();
+    let create = "CREATE DATABASE latin TEMPLATE template0 ENCODING LATIN1 LOCALE 'C'";
+    server.connect("postgres").batch_execute(create).expect("a database");
+    let database = Database { server: &server, name: "latin".into() };
+    database.connect().batch_execute("CREATE EXTENSION minlsh").expect("the extension");
+    make_long(&database);
+    assert_eq!(refused(&database, &LATIN, a_copy), [""; 0]);
+}
+
+/// Does each work without a limit of memory, and then under limits that go up by steps. The failures that are no
+/// errors for want of memory, and no errors that there are without a limit.
+fn refused(database: &Database, all: &[&str], step: impl Fn(u64) -> u64) -> Vec<String> {
+    let only = std::env::var("MINLSH_ATTACK").unwrap_or_default();
+    let mut failures = Vec::new();
     let session = || {
         let mut client = database.connect();
         // Threads and a compiler would take far more memory than the rest.
-        let settings = "SET client_min_messages = error; SET jit = off; \
-                        SET max_parallel_workers = 0; SELECT minhash('x')";
+        let settings = "SET client_min_messages = error; SET log_min_messages = panic; SET jit = off; \
+                        SET max_parallel_workers = 0; LOAD 'plpgsql'; SELECT minhash('x')";
         client.batch_execute(settings).expect("a session");
         let pid = backend(&mut client);
         (client, pid, kilobytes(pid, "VmSize:"))
     };
-    for work in WORK {
+    for work in all.iter().filter(|work| work.contains(&*only)) {
+        let work = format!("BEGIN; {work}; ROLLBACK");
+        let code = |client: &mut Client| {
+            let error = client.batch_execute(&work).err()?;
+            Some(error.code().map_or_else(|| error.to_string(), |code| code.code().to_owned()))
+        };
         let (mut client, pid, has) = session();
-        client.batch_execute(&format!("BEGIN; {work}; ROLLBACK")).expect(work);
+        let unlimited = code(&mut client);
         let needs = kilobytes(pid, "VmPeak:").saturating_sub(has) + 200;
-        let mut refused = 0;
-        for limit in 0..limits() {
+        let (mut refused, mut more) = (0, 0);
+        while more < needs * 1024 {
             let (mut client, pid, has) = session();
-            let bytes = (has + needs * limit / limits()) * 1024;
-            server.limit(pid, &format!("--as={bytes}"));
-            let Err(error) = client.batch_execute(&format!("BEGIN; {work}; ROLLBACK")) else {
-                continue;
-            };
-            refused += 1;
-            let code = error.code().map_or("", |code| code.code());
-            let log = || server.log().lines().rev().take(5).collect::<Vec<_>>().join("\n");
-            assert!(["53200", "53000"].contains(&code), "{work}: {code:?} {error}\n{}", log());
+            database.server.limit(pid, &format!("--as={}", has * 1024 + more));
+            more = more.saturating_add(step(needs));
+            // Once more in the same session, whose reserve may be gone.
+            for _ in 0..2 {
+                let limited = code(&mut client);
+                if limited == unlimited {
+                    break;
+                }
+                refused += 1;
+                if limited.as_deref().is_none_or(|code| !["53200", "53000"].contains(&code)) {
+                    let log =
+                        database.server.log().lines().rev().take(5).collect::<Vec<_>>().join("\n");
+                    failures.push(format!("{work} at {more}: {limited:?}\n{log}"));
+                    // The server may be about to notice that a backend died.
+                    std::thread::sleep(Duration::from_secs(1));
+                    database.server.wait_ready();
+                    more = u64::MAX;
+                }
+                // Without memory this fails as well.
+                let _ = client.batch_execute("ROLLBACK");
+            }
         }
-        println!("refused {refused} times within {needs} kB: {work}");
+        println!("refused {refused} times within {needs} kB: {unlimited:?} of {work}");
     }
-    assert_eq!(texts(&mut observer, start), before);
+    failures
 }

@@ -1,6 +1,6 @@
 //! The steps of normalisation, the presets that name several of them, and both as a user writes them.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -247,21 +247,33 @@ impl fmt::Display for Normalization {
             with == self.characters
         };
         let steps = CHARACTER_STEPS.iter().filter(|(.., set)| is_done(*set));
-        let mut steps: Vec<String> = steps.map(|(name, ..)| (*name).to_owned()).collect();
+        // Written one by one: a list of stop words is long.
+        let mut between = "";
+        for (name, ..) in steps {
+            write!(f, "{between}{name}")?;
+            between = " ";
+        }
         if self.split_whitespace {
-            steps.push("split_whitespace".to_owned());
+            write!(f, "{between}split_whitespace")?;
+            between = " ";
         }
         if self.min_length > 1 {
-            steps.push(format!("min_length={}", self.min_length));
+            write!(f, "{between}min_length={}", self.min_length)?;
+            between = " ";
         }
         match &self.stop_words {
-            Dropped::Nothing => (),
-            Dropped::Configured => steps.push("stop_words".to_owned()),
+            Dropped::Nothing if between.is_empty() => f.write_str("none"),
+            Dropped::Nothing => Ok(()),
+            Dropped::Configured => write!(f, "{between}stop_words"),
             Dropped::These(list) => {
-                let words: Vec<&str> = list.iter().collect();
-                steps.push(format!("stop_words={}", words.join(&BETWEEN_WORDS.to_string())));
+                write!(f, "{between}stop_words=")?;
+                list.iter().enumerate().try_for_each(|(place, word)| {
+                    if place > 0 {
+                        f.write_char(BETWEEN_WORDS)?;
+                    }
+                    f.write_str(word)
+                })
             }
         }
-        if steps.is_empty() { f.write_str("none") } else { f.write_str(&steps.join(" ")) }
     }
 }
