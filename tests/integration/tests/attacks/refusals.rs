@@ -195,6 +195,28 @@ fn a_copy_of_a_long_text_that_is_refused_is_an_error_and_no_crash() {
 }
 
 #[test]
+fn the_order_of_many_keys_that_is_refused_is_an_error_and_no_crash() {
+    let server = Server::start();
+    let database = server.create_database();
+    let pairs = if is_thorough() { 300_000 } else { 60_000 };
+    database
+        .connect()
+        .batch_execute(&format!(
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+             INSERT INTO docs SELECT i, 'one text for all of them' FROM generate_series(1, 10) i; \
+             CREATE INDEX docs_near ON docs USING minlsh (body); \
+             SELECT minlsh_track_clusters('docs_near'); \
+             INSERT INTO docs_clusters_apart SELECT 2 * i, 2 * i + 1 FROM generate_series(1, {pairs}) i; \
+             ANALYZE"
+        ))
+        .expect("tracked clusters");
+    // Less than the order of all keys takes, four bytes each.
+    let step = |_| 2 * 4 * pairs / 2;
+    let refresh = ["SELECT minlsh_refresh_clusters('docs_clusters')"];
+    assert_eq!(refused(&database, &refresh, step), [""; 0]);
+}
+
+#[test]
 fn a_copy_in_another_encoding_that_is_refused_is_an_error_and_no_crash() {
     let server = Server::start();
     let create = "CREATE DATABASE latin TEMPLATE template0 ENCODING LATIN1 LOCALE 'C'";
