@@ -230,23 +230,22 @@ fn serialize(call: &Call) -> Result<Option<Datum>> {
 fn deserialize(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?.short_lived();
     let Some(state) = call.bytes(0) else { return Ok(None) };
-    let set = read_state(state, aggregate);
+    let (numbers, rest) = state.as_chunks();
+    let numbers = memory::collect(numbers.iter().map(|number| u64::from_ne_bytes(*number)))?;
+    let set = read_state(&numbers, aggregate).filter(|_| rest.is_empty());
     let set = set.ok_or_else(|| internal("invalid state of a minlsh aggregate"))?;
     Ok(Some(aggregate.put(set)))
 }
 
-fn read_state(bytes: &[u8], aggregate: Aggregate) -> Option<SetState> {
-    let (numbers, rest) = bytes.as_chunks();
-    let numbers: Vec<u64> = numbers.iter().map(|number| u64::from_ne_bytes(*number)).collect();
-    let [scheme, num_perm, seed, slots, values @ ..] = &numbers[..] else { return None };
+fn read_state(numbers: &[u64], aggregate: Aggregate) -> Option<SetState> {
+    let [scheme, num_perm, seed, slots, values @ ..] = numbers else { return None };
     let (slots, pending) = values.split_at_checked(*slots as usize)?;
     let (scheme, num_perm) = (*Scheme::ALL.get(*scheme as usize)?, *num_perm as usize);
-    if !rest.is_empty() || ![0, num_perm].contains(&slots.len()) {
+    if ![0, num_perm].contains(&slots.len()) {
         return None;
     }
-    let slots: Vec<i32> = slots.iter().map(|slot| *slot as i32).collect();
     let mut set = SetState::new(SetOptions { scheme, num_perm, seed: *seed as i64 });
-    set.signature.extend(&slots, aggregate);
+    slots.iter().for_each(|slot| set.signature.extend(&[*slot as i32], aggregate));
     set.pending.extend(pending, aggregate);
     Some(set)
 }

@@ -211,7 +211,10 @@ impl<'a> PlannedSearch<'a> {
     fn each(&self, array: Node<'a>, of_document: bool) -> (f64, Serves) {
         let array = self.estimated(array);
         let element = catalog::base_element_type(array.type_oid());
-        let served: Vec<Serves> = if let Some(constant) = array.constant() {
+        let counted = |values: &mut dyn Iterator<Item = Serves>| {
+            values.fold((0_u32, Serves::Yes), |(count, all), served| (count + 1, all.and(served)))
+        };
+        let (count, served) = if let Some(constant) = array.constant() {
             if constant.constisnull {
                 return (1.0, Serves::Yes);
             }
@@ -221,16 +224,16 @@ impl<'a> PlannedSearch<'a> {
                 let values = array::each_element(constant.constvalue).flatten();
                 let served =
                     |value| self.kind.serves(TypedValue::new(value, element), self.options);
-                values.map(|value| Serves::of(!of_document || served(value))).collect()
+                counted(&mut values.map(|value| Serves::of(!of_document || served(value))))
             }
         } else if let Some(values) = array.elements() {
             let served = |value| if of_document { self.value(value) } else { Serves::Yes };
-            values.map(served).collect()
+            counted(&mut values.map(served))
         } else {
             let served = if of_document { self.unknown(element) } else { Serves::Yes };
             return (UNKNOWN_ELEMENTS, served);
         };
-        (f64::max(served.len() as f64, 1.0), served.into_iter().fold(Serves::Yes, Serves::and))
+        (f64::from(count.max(1)), served)
     }
 
     /// True if the index serves a search for the value of `expression`.

@@ -155,7 +155,7 @@ impl<'a> Asked<'a> {
         let Some(side) = &self.side else { return Ok(Way::Query(wanted)) };
         let memory = Memory::scratch(c"minlsh candidates");
         let found = side.candidates(probe, self.threshold, Verify::Exact, &memory)?;
-        let keys: Vec<KeyValue> = found.into_iter().map(|(key, _)| key).collect();
+        let keys = memory::collect(found.into_iter().map(|(key, _)| key))?;
         Ok(Way::Query(wanted.among(self.index.key()?.array(&keys))))
     }
 

@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use sketch::{estimate_gate, estimate_jaccard};
+use sketch::{estimate_gate, estimate_jaccard, sort_by};
 
 use crate::indexed::Indexed;
 use crate::options::{Threshold, Verify};
@@ -104,9 +104,10 @@ impl<'a> Side<'a> {
         let keys = Memory::scratch(c"minlsh candidates");
         let mut found = self.candidates(probe, threshold, Verify::Signature, &keys)?;
         let order = self.order()?;
-        found.sort_by(|(a, similar_a), (b, similar_b)| {
+        let nearer = |(a, similar_a): &(KeyValue, f64), (b, similar_b): &(KeyValue, f64)| {
             similar_b.total_cmp(similar_a).then_with(|| order(*a, *b))
-        });
+        };
+        sort_by(&mut found, nearer, &mut check_interrupts);
         let mut left = limit.unwrap_or(i64::MAX);
         let mut scratch = Memory::scratch(c"minlsh candidate");
         for (key, similarity) in found {

@@ -122,6 +122,8 @@ impl WithinOrigin {
     /// # Errors
     /// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
     pub fn of(mut sample: Vec<(u32, &[i32])>, documents: u64) -> Result<Option<Self>> {
+        // A sort that keeps the order of equals takes as much again.
+        memory::spare(size_of_val(&*sample))?;
         sample.sort_by_key(|(origin, _)| *origin);
         let (count, mut same, mut similarities) = (sample.len(), 0, Vec::new());
         for of_one in sample.chunk_by(|(a, _), (b, _)| a == b) {

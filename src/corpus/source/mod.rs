@@ -238,15 +238,15 @@ impl Source {
         let names = relation.columns.iter().map(|column| column.name.as_str());
         let fresh = |name: String| new_name(names.clone(), &name);
         let mut added = Vec::new();
-        let mut place = |part: &Part, name: &str| match part {
-            Part::Column(number) => place(relation, *number),
+        let mut place = |part: Part, name: &str| match part {
+            Part::Column(number) => place(relation, number),
             Part::Expression(sql) => {
-                added.push((sql.clone(), fresh(name.to_owned())));
+                added.push((sql, fresh(name.to_owned())));
                 relation.columns.len() + added.len() - 1
             }
         };
-        let body = place(&document, "minlsh_document");
-        let scopes = scopes.iter().enumerate();
+        let body = place(document, "minlsh_document");
+        let scopes = scopes.into_iter().enumerate();
         let scopes: Vec<usize> =
             scopes.map(|(number, part)| place(part, &format!("minlsh_scope_{number}"))).collect();
         let predicate = predicate.as_deref();

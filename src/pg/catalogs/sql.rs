@@ -10,8 +10,14 @@ use crate::error::{Result, granted, internal};
 use crate::pg::catalog::{AttributeRow, CatalogRow, relation_schema};
 use crate::pg::text;
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Sql(Vec<u8>);
+
+impl Clone for Sql {
+    fn clone(&self) -> Self {
+        Self::new(self)
+    }
+}
 
 impl Sql {
     /// Begins with that text.
