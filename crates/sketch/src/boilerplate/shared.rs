@@ -4,6 +4,8 @@
 //! would take most of the time of a job. So they are counted roughly first: one byte counts all shingles whose hashes
 //! begin alike. Only shingles with a high count are then counted by themselves.
 
+use hashbrown::HashTable;
+
 use crate::hash::sort_by_key;
 use crate::{Check, Result, memory};
 
@@ -81,7 +83,7 @@ pub fn shared_by_many(
             if !counting.count(counters, room, &mut each)? {
                 return Ok(None);
             }
-            memory::reserve(&mut shared, counting.entries.count)?;
+            memory::reserve(&mut shared, counting.entries.len())?;
             shared.extend(counting.found());
         }
         sort_by_key(&mut shared, check);
@@ -141,7 +143,7 @@ struct PartCounts {
     least: u8,
     /// Counters of shingles whose hashes have the same highest bits.
     counters: Vec<u8>,
-    entries: ShingleTable,
+    entries: HashTable<CountedShingle>,
     /// Room for the hashes of a document that are counted by themselves.
     many: Vec<u64>,
 }
@@ -166,7 +168,7 @@ impl PartCounts {
             }
             Ok(())
         })?;
-        entries.clear()?;
+        entries.clear();
         let mut fits = true;
         each(&mut |document, hashes| {
             if many.len() < hashes.len() {
@@ -179,7 +181,7 @@ impl PartCounts {
                 count += usize::from(counts[(hash >> shift) as usize] >= *least);
             }
             for &hash in &many[..count] {
-                fits = fits && (!entries.add(hash, document) || entries.grow(room)?);
+                fits = fits && add(entries, hash, document, room)?;
             }
             Ok(())
         })?;
@@ -189,68 +191,45 @@ impl PartCounts {
     /// The hashes that as many documents have as wanted.
     fn found(&self) -> impl Iterator<Item = u64> {
         let least = u32::from(self.least);
-        let entries = self.entries.table.iter();
+        let entries = self.entries.iter();
         entries.filter(move |entry| entry.documents >= least).map(|entry| entry.hash)
     }
 }
 
-/// A shingle, the number of documents that have it, and the last of them; none if no document has it.
-#[derive(Clone, Copy, Default)]
+/// A shingle, the number of documents that have it, and the last of them.
 struct CountedShingle {
     hash: u64,
     documents: u32,
     last: u32,
 }
 
-/// A table of shingles, at places found by their hashes.
-#[derive(Default)]
-struct ShingleTable {
-    table: Vec<CountedShingle>,
-    count: usize,
+/// The hash by which a table finds a shingle. The lowest bits select the part, and the highest the counter.
+fn place(hash: u64) -> u64 {
+    hash.rotate_right(16)
 }
 
-impl ShingleTable {
-    fn clear(&mut self) -> Result<()> {
-        self.table.clear();
-        self.count = 0;
-        memory::resize(&mut self.table, FEWEST, CountedShingle::default())
+/// Counts a document of a shingle, whose documents come one after the other; false if the table would take more than
+/// `room` bytes.
+fn add(
+    entries: &mut HashTable<CountedShingle>,
+    hash: u64,
+    document: u32,
+    room: usize,
+) -> Result<bool> {
+    if let Some(entry) = entries.find_mut(place(hash), |entry| entry.hash == hash) {
+        entry.documents += u32::from(entry.last != document);
+        entry.last = document;
+        return Ok(true);
     }
-
-    /// Counts a document of a shingle, whose documents come one after the other; true if the table should grow.
-    #[inline(always)]
-    fn add(&mut self, hash: u64, document: u32) -> bool {
-        let entry = self.entry(hash);
-        let is_new = entry.documents == 0;
-        // Without a branch, for whether a document repeats a shingle is as good as random.
-        let documents = entry.documents + u32::from(is_new | (entry.last != document));
-        *entry = CountedShingle { hash, documents, last: document };
-        self.count += usize::from(is_new);
-        2 * self.count > self.table.len()
-    }
-
-    /// Doubles the table, if `room` bytes suffice.
-    fn grow(&mut self, room: usize) -> Result<bool> {
-        let size = 2 * self.table.len();
-        if size * size_of::<CountedShingle>() > room {
+    if entries.len() == entries.capacity() {
+        let count = (2 * entries.len()).max(FEWEST);
+        if count * size_of::<CountedShingle>() > room {
             return Ok(false);
         }
-        let old =
-            std::mem::replace(&mut self.table, memory::filled(CountedShingle::default(), size)?);
-        for entry in old.into_iter().filter(|entry| entry.documents > 0) {
-            *self.entry(entry.hash) = entry;
-        }
-        Ok(true)
+        let refused = |_| memory::refused::<CountedShingle>(count);
+        entries.try_reserve(count - entries.len(), |entry| place(entry.hash)).map_err(refused)?;
     }
-
-    /// The entry of a hash, or the free one where it belongs: one of two is free.
-    #[inline]
-    fn entry(&mut self, hash: u64) -> &mut CountedShingle {
-        let last = self.table.len() - 1;
-        // The lowest bits select the part, and the highest the counter.
-        let mut at = (hash >> 16) as usize & last;
-        while self.table[at].documents > 0 && self.table[at].hash != hash {
-            at = (at + 1) & last;
-        }
-        &mut self.table[at]
-    }
+    let entry = CountedShingle { hash, documents: 1, last: document };
+    entries.insert_unique(place(hash), entry, |entry| place(entry.hash));
+    Ok(true)
 }
