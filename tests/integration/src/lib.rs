@@ -53,14 +53,12 @@ pub fn wait_until_blocked(observer: &mut Client, pid: i32) {
 
 /// Subscribes to the publication `p` of a database of another server.
 pub fn subscribe(subscriber: &mut Client, source: &Database) {
-    subscriber
-        .batch_execute(&format!(
-            "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 dbname={} user={}' PUBLICATION p",
-            source.server.socket().display(),
-            source.name,
-            superuser()
-        ))
-        .expect("a subscription");
+    subscriber.run(&format!(
+        "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 dbname={} user={}' PUBLICATION p",
+        source.server.socket().display(),
+        source.name,
+        superuser()
+    ));
 }
 
 /// Cancels what a backend does. The signal is there when this returns: unlike a cancel request of the protocol, it
@@ -120,6 +118,22 @@ pub fn kilobytes(process: i32, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("a process");
     let line = status.lines().find(|line| line.starts_with(name)).expect("a line");
     line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number")
+}
+
+/// A session in which statements must succeed.
+pub trait Run {
+    /// Runs statements.
+    ///
+    /// # Panics
+    /// If one fails.
+    fn run(&mut self, statements: &str);
+}
+
+impl Run for Client {
+    #[track_caller]
+    fn run(&mut self, statements: &str) {
+        self.batch_execute(statements).unwrap_or_else(|cause| panic!("{statements}: {cause:?}"));
+    }
 }
 
 /// The first column of all rows, as text.

@@ -1,6 +1,6 @@
 //! Tables of near-duplicates, for tests of the native index.
 
-use crate::{Client, Database, texts};
+use crate::{Client, Database, Run, texts};
 
 /// Makes the function `near(template, edits)`: a text of 30 words of 6 letters, of which that many are its own. Two
 /// texts of
@@ -12,22 +12,20 @@ pub const NEAR: &str = "CREATE FUNCTION near(template int, edits int) RETURNS te
 /// Makes a table `docs` of `rows` texts: some 5 to a template, with none to 4 words of their own, so that pairs are
 /// similar by 0.6 to 1; each 20th text NULL, each 21st empty; and exact copies.
 pub fn docs(client: &mut Client, rows: u32) {
-    client
-        .batch_execute(&format!(
-            "{NEAR}; CREATE TABLE docs (id int PRIMARY KEY, tenant int, extra int NOT NULL DEFAULT 0, body text); \
-             INSERT INTO docs (id, tenant, body) SELECT i, i % 3, \
-             CASE WHEN i % 20 = 0 THEN NULL WHEN i % 21 = 0 THEN '' ELSE near(i / 5, i % 5) END \
-             FROM generate_series(1, {rows}) AS i; \
-             INSERT INTO docs (id, tenant, body) SELECT id + 1000000, tenant, body FROM docs WHERE id % 10 = 3; \
-             ANALYZE docs"
-        ))
-        .expect("a table");
+    client.run(&format!(
+        "{NEAR}; CREATE TABLE docs (id int PRIMARY KEY, tenant int, extra int NOT NULL DEFAULT 0, body text); \
+         INSERT INTO docs (id, tenant, body) SELECT i, i % 3, \
+         CASE WHEN i % 20 = 0 THEN NULL WHEN i % 21 = 0 THEN '' ELSE near(i / 5, i % 5) END \
+         FROM generate_series(1, {rows}) AS i; \
+         INSERT INTO docs (id, tenant, body) SELECT id + 1000000, tenant, body FROM docs WHERE id % 10 = 3; \
+         ANALYZE docs"
+    ));
 }
 
 /// Runs statements that "; " separates one by one, as VACUUM and its like must be.
 pub fn each(client: &mut Client, statements: &str) {
     for statement in statements.split("; ") {
-        client.batch_execute(statement).unwrap_or_else(|cause| panic!("{statement}: {cause:?}"));
+        client.run(statement);
     }
 }
 
@@ -40,7 +38,7 @@ pub fn only(client: &mut Client, plan: &str) {
         .iter()
         .map(|other| format!("SET enable_{other} = {}", if *other == plan { "on" } else { "off" }))
         .collect();
-    client.batch_execute(&settings.join("; ")).expect("settings");
+    client.run(&settings.join("; "));
 }
 
 /// The answers of the query by each plan; the plan of the index must be one.
@@ -68,7 +66,7 @@ pub fn assert_sound(client: &mut Client, index: &str) {
                 found AS MATERIALIZED (SELECT a.id AS a, b.id AS b FROM texts AS a JOIN docs AS b \
                 ON b.body ~= minlsh_document(a.body, 1)) SELECT * FROM copies EXCEPT SELECT * FROM found";
     assert_eq!(texts(client, lost), Vec::<String>::new(), "copies that {index} does not find");
-    client.batch_execute("RESET ALL").expect("settings");
+    client.run("RESET ALL");
 }
 
 /// Asserts by amcheck that the pages of an index are a tree as PostgreSQL's own are, in which each entry is found from
@@ -100,7 +98,7 @@ pub fn pairs(client: &mut Client) -> Vec<String> {
         "SELECT a.id || ' ' || b.id FROM docs AS a JOIN docs AS b ON b.body ~= minlsh_document(a.body, 0.8) \
          WHERE a.id < b.id ORDER BY a.id, b.id",
     );
-    client.batch_execute("RESET ALL").expect("settings");
+    client.run("RESET ALL");
     found
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use minlsh_integration::{
-    Client, Database, PATIENCE, Stopwatch, backend, cancel, database, is_thorough, texts,
+    Client, Database, PATIENCE, Run, Stopwatch, backend, cancel, database, is_thorough, texts,
 };
 
 /// The time within which a function ends, by a [`Stopwatch`], at the best of [`TRIES`].
@@ -392,7 +392,7 @@ fn every_function_ends_within_a_second_of_a_cancel() {
     let database = database();
     let mut client = database.connect();
     let start = Instant::now();
-    client.batch_execute(SCENE).expect("the scene");
+    client.run(SCENE);
     println!("the scene took {:?}", start.elapsed());
     let mut wrong = missing(&mut client);
     let pid = backend(&mut client);

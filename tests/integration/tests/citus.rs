@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use minlsh_integration::manual::{Shell, run_examples};
-use minlsh_integration::{Client, Database, Server, texts};
+use minlsh_integration::{Client, Database, Run, Server, texts};
 
 /// Says it where `cargo test` does not swallow it.
 fn say(what: &str) {
@@ -57,16 +57,16 @@ fn cluster(settings: &[String]) -> Vec<Server> {
     let nodes: Vec<Server> = (0..3).map(|_| Server::start_with(&settings)).collect();
     for node in &nodes {
         let mut client = node.connect("postgres");
-        client.batch_execute("CREATE EXTENSION citus").expect("Citus");
+        client.run("CREATE EXTENSION citus");
         let own = format!("ALTER SYSTEM SET citus.local_hostname = '{}'", node.socket().display());
-        client.batch_execute(&own).expect(&own);
-        client.batch_execute("SELECT pg_reload_conf()").expect("reload");
+        client.run(&own);
+        client.run("SELECT pg_reload_conf()");
     }
     let mut coordinator = nodes[0].connect("postgres");
     for (position, node) in nodes.iter().enumerate() {
         let function = if position == 0 { "citus_set_coordinator_host" } else { "citus_add_node" };
         let add = format!("SELECT {function}('{}', 5432)", node.socket().display());
-        coordinator.batch_execute(&add).expect(&add);
+        coordinator.run(&add);
     }
     nodes
 }
@@ -111,7 +111,7 @@ fn distributed_tables_are_indexed_searched_and_moved() {
     run_examples("docs/citus.md", &database, Shell::Skip);
 
     let mut client = database.connect();
-    client.batch_execute("SET enable_seqscan = off").expect("SET");
+    client.run("SET enable_seqscan = off");
     let routed = "SELECT id FROM docs WHERE tenant = 7 AND body ~= minlsh_document('a text', 0.7)";
     let found = plan(&mut client, routed, &["Task Count", "docs_near"]);
     assert!(found[0] == "Task Count: 1" && found.len() == 2, "{found:?}");
@@ -146,7 +146,7 @@ fn distributed_tables_are_indexed_searched_and_moved() {
 
     // Options of all shards.
     for change in ["ALTER INDEX docs_near SET (threshold = 0.8)", "REINDEX INDEX docs_near"] {
-        client.batch_execute(change).expect(change);
+        client.run(change);
     }
     let options = "SELECT DISTINCT result FROM run_command_on_shards('docs',
                    $$SELECT threshold FROM minlsh_indexes WHERE relation = '%s'::regclass$$)";

@@ -1,7 +1,7 @@
 //! Sessions that work while others do.
 
 use minlsh_integration::{
-    Client, Database, assert_consistent, backend, database, sqlstate, texts, wait_until,
+    Client, Database, Run, assert_consistent, backend, database, sqlstate, texts, wait_until,
     wait_until_blocked,
 };
 
@@ -9,20 +9,18 @@ const TEXT: &str = "a text that many documents of this table have in common, mor
 
 fn docs(database: &Database) -> Client {
     let mut client = database.connect();
-    client
-        .batch_execute(&format!(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); \
-             INSERT INTO docs SELECT i, '{TEXT}' FROM generate_series(1, 5) i; \
-             SELECT minlsh_create_index('docs', 'body')"
-        ))
-        .expect("an index");
+    client.run(&format!(
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+         INSERT INTO docs SELECT i, '{TEXT}' FROM generate_series(1, 5) i; \
+         SELECT minlsh_create_index('docs', 'body')"
+    ));
     client
 }
 
 fn copies_of_1(client: &mut Client) -> Vec<String> {
     let sharing = "SELECT b.doc_id FROM docs_minlsh a JOIN docs_minlsh b ON b.bands && a.bands \
                    WHERE a.doc_id = 1 AND b.doc_id <> 1 ORDER BY 1";
-    client.batch_execute("SET enable_seqscan = off").expect("a setting");
+    client.run("SET enable_seqscan = off");
     texts(client, sharing)
 }
 
@@ -31,10 +29,10 @@ fn uncommitted_documents_are_seen_by_their_writer_alone() {
     let database = database();
     let mut writer = docs(&database);
     let mut reader = database.connect();
-    writer.batch_execute(&format!("BEGIN; INSERT INTO docs VALUES (6, '{TEXT}')")).expect("row");
+    writer.run(&format!("BEGIN; INSERT INTO docs VALUES (6, '{TEXT}')"));
     assert_eq!(copies_of_1(&mut writer), ["2", "3", "4", "5", "6"]);
     assert_eq!(copies_of_1(&mut reader), ["2", "3", "4", "5"]);
-    writer.batch_execute("COMMIT").expect("commit");
+    writer.run("COMMIT");
     assert_eq!(copies_of_1(&mut reader), ["2", "3", "4", "5", "6"]);
 }
 
@@ -44,13 +42,13 @@ fn two_writers_of_one_row_end_with_the_text_of_the_last() {
     let mut first = docs(&database);
     let mut second = database.connect();
     let pid = backend(&mut second);
-    first.batch_execute("BEGIN; UPDATE docs SET body = 'the first' WHERE id = 2").expect("update");
+    first.run("BEGIN; UPDATE docs SET body = 'the first' WHERE id = 2");
     let waiting = std::thread::spawn(move || {
         second.batch_execute("UPDATE docs SET body = body || ' and the second' WHERE id = 2")
     });
     let mut observer = database.connect();
     wait_until_blocked(&mut observer, pid);
-    first.batch_execute("COMMIT").expect("commit");
+    first.run("COMMIT");
     waiting.join().expect("thread").expect("update");
     assert_eq!(
         texts(&mut first, "SELECT body FROM docs WHERE id = 2"),
@@ -66,12 +64,12 @@ fn a_key_inserted_twice_is_indexed_once_whoever_wins() {
         let mut first = docs(&database);
         let mut second = database.connect();
         let pid = backend(&mut second);
-        first.batch_execute("BEGIN; INSERT INTO docs VALUES (9, 'by the first')").expect("row");
+        first.run("BEGIN; INSERT INTO docs VALUES (9, 'by the first')");
         let waiting = std::thread::spawn(move || {
             second.batch_execute("INSERT INTO docs VALUES (9, 'by the second')")
         });
         wait_until_blocked(&mut database.connect(), pid);
-        first.batch_execute(end).expect(end);
+        first.run(end);
         let outcome = waiting.join().expect("thread");
         assert_eq!(outcome.is_err(), end == "COMMIT");
         assert_consistent(&mut first, "docs");
@@ -99,7 +97,7 @@ fn many_writers_leave_table_and_index_equal() {
                              ON CONFLICT (id) DO UPDATE SET body = excluded.body"
                         ),
                     };
-                    session.batch_execute(&statement).expect("a write");
+                    session.run(&statement);
                 }
             });
         }
@@ -111,8 +109,8 @@ fn many_writers_leave_table_and_index_equal() {
 fn a_writer_waits_for_the_build_and_is_indexed_after_it() {
     let database = database();
     let mut builder = database.connect();
-    builder.batch_execute("CREATE TABLE docs (id int PRIMARY KEY, body text)").expect("a table");
-    builder.batch_execute("BEGIN; SELECT minlsh_create_index('docs', 'body')").expect("an index");
+    builder.run("CREATE TABLE docs (id int PRIMARY KEY, body text)");
+    builder.run("BEGIN; SELECT minlsh_create_index('docs', 'body')");
     let mut reader = database.connect();
     assert_eq!(texts(&mut reader, "SELECT count(*) FROM docs"), ["0"]);
     let mut writer = database.connect();
@@ -120,7 +118,7 @@ fn a_writer_waits_for_the_build_and_is_indexed_after_it() {
     let waiting =
         std::thread::spawn(move || writer.batch_execute("INSERT INTO docs VALUES (1, 'late')"));
     wait_until_blocked(&mut reader, pid);
-    builder.batch_execute("COMMIT").expect("commit");
+    builder.run("COMMIT");
     waiting.join().expect("thread").expect("insert");
     assert_consistent(&mut reader, "docs");
     assert_eq!(texts(&mut reader, "SELECT count(*) FROM docs_minlsh"), ["1"]);
@@ -132,33 +130,25 @@ fn a_session_follows_what_another_does_to_the_index() {
     let mut writer = docs(&database);
     let mut other = database.connect();
     let mut write = |table: &str, id: i32| {
-        writer
-            .batch_execute(&format!("INSERT INTO {table} VALUES ({id}, '{TEXT}')"))
-            .expect("a write");
+        writer.run(&format!("INSERT INTO {table} VALUES ({id}, '{TEXT}')"));
     };
     write("docs", 10);
-    other.batch_execute("ALTER TABLE docs RENAME TO papers").expect("rename");
+    other.run("ALTER TABLE docs RENAME TO papers");
     write("papers", 11);
-    other.batch_execute("CREATE SCHEMA s; ALTER TABLE papers SET SCHEMA s").expect("move");
+    other.run("CREATE SCHEMA s; ALTER TABLE papers SET SCHEMA s");
     write("s.papers", 12);
-    other.batch_execute("ALTER TABLE docs_minlsh RENAME TO side").expect("rename");
+    other.run("ALTER TABLE docs_minlsh RENAME TO side");
     write("s.papers", 13);
-    other.batch_execute("SELECT minlsh_reindex('side')").expect("reindex");
+    other.run("SELECT minlsh_reindex('side')");
     write("s.papers", 14);
-    other
-        .batch_execute(
-            "SELECT minlsh_create_index('s.papers', 'body', name => 'second', num_perm => 64)",
-        )
-        .expect("a second index");
+    other.run("SELECT minlsh_create_index('s.papers', 'body', name => 'second', num_perm => 64)");
     write("s.papers", 15);
     assert_consistent(&mut other, "s.papers");
     assert_eq!(
         texts(&mut other, "SELECT count(*) FROM side UNION ALL SELECT count(*) FROM s.second"),
         ["11", "11"]
     );
-    other
-        .batch_execute("SELECT minlsh_drop_index('s.second'), minlsh_drop_index('s.papers')")
-        .expect("drop");
+    other.run("SELECT minlsh_drop_index('s.second'), minlsh_drop_index('s.papers')");
     write("s.papers", 16);
 }
 
@@ -166,7 +156,7 @@ fn a_session_follows_what_another_does_to_the_index() {
 fn a_dropped_index_waits_for_its_readers() {
     let database = database();
     let mut reader = docs(&database);
-    reader.batch_execute("BEGIN").expect("begin");
+    reader.run("BEGIN");
     assert_eq!(copies_of_1(&mut reader).len(), 4);
     let mut dropper = database.connect();
     let pid = backend(&mut dropper);
@@ -174,7 +164,7 @@ fn a_dropped_index_waits_for_its_readers() {
         std::thread::spawn(move || dropper.batch_execute("SELECT minlsh_drop_index('docs')"));
     wait_until_blocked(&mut database.connect(), pid);
     assert_eq!(copies_of_1(&mut reader).len(), 4);
-    reader.batch_execute("COMMIT").expect("commit");
+    reader.run("COMMIT");
     waiting.join().expect("thread").expect("drop");
     let mut observer = database.connect();
     wait_until("the index is gone", || {
@@ -187,17 +177,10 @@ fn a_build_in_a_repeatable_read_transaction_sees_rows_committed_after_its_snapsh
     for level in ["REPEATABLE READ", "SERIALIZABLE"] {
         let database = database();
         let mut builder = database.connect();
-        builder.batch_execute("CREATE TABLE docs (id int PRIMARY KEY, body text)").expect("table");
-        builder
-            .batch_execute(&format!("BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM docs"))
-            .expect("a snapshot");
-        database
-            .connect()
-            .batch_execute("INSERT INTO docs VALUES (1, 'committed later')")
-            .expect("row");
-        builder
-            .batch_execute("SELECT minlsh_create_index('docs', 'body'); COMMIT")
-            .expect("an index");
+        builder.run("CREATE TABLE docs (id int PRIMARY KEY, body text)");
+        builder.run(&format!("BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM docs"));
+        database.connect().run("INSERT INTO docs VALUES (1, 'committed later')");
+        builder.run("SELECT minlsh_create_index('docs', 'body'); COMMIT");
         assert_consistent(&mut builder, "docs");
         assert_eq!(texts(&mut builder, "SELECT count(*) FROM docs_minlsh"), ["1"]);
     }
@@ -207,18 +190,14 @@ fn a_build_in_a_repeatable_read_transaction_sees_rows_committed_after_its_snapsh
 fn a_transaction_older_than_the_index_is_told_that_it_cannot_read_it() {
     let database = database();
     let mut reader = database.connect();
-    reader
-        .batch_execute(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs VALUES (1, 'one text')",
-        )
-        .expect("a table");
-    reader
-        .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs")
-        .expect("a snapshot");
+    reader.run(
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs VALUES (1, 'one text')",
+    );
+    reader.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs");
     let mut builder = database.connect();
-    builder.batch_execute("SELECT minlsh_create_index('docs', 'body')").expect("an index");
+    builder.run("SELECT minlsh_create_index('docs', 'body')");
     assert_eq!(sqlstate(&mut reader, "SELECT * FROM minlsh_check('docs')"), "40001");
-    reader.batch_execute("ROLLBACK").expect("rollback");
+    reader.run("ROLLBACK");
     assert_consistent(&mut reader, "docs");
 }
 
@@ -227,23 +206,17 @@ fn a_transaction_older_than_the_index_keeps_it_right() {
     for level in ["REPEATABLE READ", "SERIALIZABLE"] {
         let database = database();
         let mut writer = database.connect();
-        writer
-            .batch_execute(
-                "CREATE TABLE docs (id int PRIMARY KEY, body text); \
-                 INSERT INTO docs SELECT i, 'the text of document ' || i FROM generate_series(1, 5) i",
-            )
-            .expect("a table");
-        writer
-            .batch_execute(&format!("BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM pg_class"))
-            .expect("a snapshot");
+        writer.run(
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+             INSERT INTO docs SELECT i, 'the text of document ' || i FROM generate_series(1, 5) i",
+        );
+        writer.run(&format!("BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM pg_class"));
         let mut builder = database.connect();
-        builder.batch_execute("SELECT minlsh_create_index('docs', 'body')").expect("an index");
-        writer
-            .batch_execute(
-                "DELETE FROM docs WHERE id = 1; UPDATE docs SET body = 'new' WHERE id = 2; \
-                 UPDATE docs SET body = '' WHERE id = 3; INSERT INTO docs VALUES (6, 'six'); COMMIT",
-            )
-            .expect("writes");
+        builder.run("SELECT minlsh_create_index('docs', 'body')");
+        writer.run(
+            "DELETE FROM docs WHERE id = 1; UPDATE docs SET body = 'new' WHERE id = 2; \
+             UPDATE docs SET body = '' WHERE id = 3; INSERT INTO docs VALUES (6, 'six'); COMMIT",
+        );
         assert_consistent(&mut builder, "docs");
         assert_eq!(texts(&mut builder, "SELECT count(*) FROM docs_minlsh"), ["4"]);
     }

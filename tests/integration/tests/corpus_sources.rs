@@ -2,7 +2,7 @@
 //! left behind.
 
 use minlsh_integration::near::assert_same;
-use minlsh_integration::{Client, Database, database, texts};
+use minlsh_integration::{Client, Database, Run, database, texts};
 
 /// Options by which every pair above 0.5 is found, but for one in a million.
 const OPTIONS: &str = "num_perm => 256, recall => 0.999999";
@@ -25,24 +25,22 @@ fn sources(database: &Database, rows: &str) -> (Client, Vec<String>) {
     let examples = std::env::var("MINLSH_RUN_DIR").expect("MINLSH_RUN_DIR") + "/examples";
     let file = database.server.socket().join(format!("{}.csv", database.name));
     let file = file.display();
-    client
-        .batch_execute(&format!(
-            "CREATE TABLE all_licenses (id text, name text, body text); \
-             COPY all_licenses FROM '{examples}/licenses/licenses.csv' WITH (FORMAT csv, HEADER); \
-             CREATE TABLE docs AS {rows}; ALTER TABLE docs ADD PRIMARY KEY (id); COPY docs TO '{file}'; \
-             CREATE TABLE indexed AS TABLE docs; ALTER TABLE indexed ADD PRIMARY KEY (id); \
-             CREATE INDEX indexed_body ON indexed {INDEX}; \
-             CREATE VIEW a_view AS SELECT * FROM docs; CREATE MATERIALIZED VIEW stored AS TABLE docs; \
-             CREATE TABLE parted (LIKE docs) PARTITION BY HASH (id); \
-             CREATE TABLE part0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0); \
-             CREATE TABLE part1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1); \
-             INSERT INTO parted TABLE docs; \
-             CREATE TABLE measured AS SELECT id, body, cardinality(shingle_hashes(body)) AS size FROM docs; \
-             CREATE TABLE truth AS SELECT a.id AS a, b.id AS b, jaccard(a.body, b.body) AS similarity \
-             FROM measured a JOIN measured b ON a.id < b.id AND least(a.size, b.size) >= 0.6 * greatest(a.size, b.size)
-             ; ANALYZE truth"
-        ))
-        .expect("the corpus");
+    client.run(&format!(
+        "CREATE TABLE all_licenses (id text, name text, body text); \
+         COPY all_licenses FROM '{examples}/licenses/licenses.csv' WITH (FORMAT csv, HEADER); \
+         CREATE TABLE docs AS {rows}; ALTER TABLE docs ADD PRIMARY KEY (id); COPY docs TO '{file}'; \
+         CREATE TABLE indexed AS TABLE docs; ALTER TABLE indexed ADD PRIMARY KEY (id); \
+         CREATE INDEX indexed_body ON indexed {INDEX}; \
+         CREATE VIEW a_view AS SELECT * FROM docs; CREATE MATERIALIZED VIEW stored AS TABLE docs; \
+         CREATE TABLE parted (LIKE docs) PARTITION BY HASH (id); \
+         CREATE TABLE part0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0); \
+         CREATE TABLE part1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1); \
+         INSERT INTO parted TABLE docs; \
+         CREATE TABLE measured AS SELECT id, body, cardinality(shingle_hashes(body)) AS size FROM docs; \
+         CREATE TABLE truth AS SELECT a.id AS a, b.id AS b, jaccard(a.body, b.body) AS similarity \
+         FROM measured a JOIN measured b ON a.id < b.id AND least(a.size, b.size) >= 0.6 * greatest(a.size, b.size)
+         ; ANALYZE truth"
+    ));
     let mut sources: Vec<String> =
         ["'indexed'", "'indexed_body'"].map(|name| format!("{name}, 0.7")).into();
     let named =
@@ -54,12 +52,10 @@ fn sources(database: &Database, rows: &str) -> (Client, Vec<String>) {
     sources.extend(read.map(|source| format!("{source}, {OPTIONS}")));
     let has_files = "SELECT count(*) FROM pg_available_extensions WHERE name = 'file_fdw'";
     if texts(&mut client, has_files) == ["1"] {
-        client
-            .batch_execute(&format!(
-                "CREATE EXTENSION file_fdw; CREATE SERVER files FOREIGN DATA WRAPPER file_fdw; \
-                 CREATE FOREIGN TABLE elsewhere (id int, body text) SERVER files OPTIONS (filename '{file}')"
-            ))
-            .expect("a foreign table");
+        client.run(&format!(
+            "CREATE EXTENSION file_fdw; CREATE SERVER files FOREIGN DATA WRAPPER file_fdw; \
+             CREATE FOREIGN TABLE elsewhere (id int, body text) SERVER files OPTIONS (filename '{file}')"
+        ));
         sources.push(format!("'elsewhere', 0.7, key_column => 'id', {OPTIONS}"));
     }
     (client, sources)
@@ -121,20 +117,16 @@ fn all_sources_agree_on_pages_of_templates() {
 fn a_scope_is_a_column_of_a_table_or_a_query() {
     let database = database();
     let (mut client, _) = sources(&database, PAGES);
-    client
-        .batch_execute("ALTER TABLE docs ADD tenant int; UPDATE docs SET tenant = id % 2")
-        .expect("tenants");
+    client.run("ALTER TABLE docs ADD tenant int; UPDATE docs SET tenant = id % 2");
     let truth = "SELECT a, b, similarity FROM truth WHERE similarity >= 0.7 AND a % 2 = b % 2";
     for source in ["docs", "SELECT id, body, tenant FROM docs"] {
         let source = format!("'{source}', 0.7, scope => 'tenant', {OPTIONS}");
         assert_same(&mut client, truth, &format!("SELECT * FROM near_duplicate_pairs({source})"));
     }
-    client
-        .batch_execute(
-            "CREATE INDEX docs_scoped ON docs USING minlsh (tenant, body) \
-             WITH (threshold = 0.5, recall = 0.999999, num_perm = 256)",
-        )
-        .expect("an index");
+    client.run(
+        "CREATE INDEX docs_scoped ON docs USING minlsh (tenant, body) \
+         WITH (threshold = 0.5, recall = 0.999999, num_perm = 256)",
+    );
     let by_index = "SELECT * FROM near_duplicate_pairs('docs_scoped', 0.7)";
     assert_same(&mut client, truth, by_index);
 }
@@ -143,14 +135,12 @@ fn a_scope_is_a_column_of_a_table_or_a_query() {
 fn a_job_runs_where_nothing_can_be_written() {
     let database = database();
     let (mut client, sources) = sources(&database, PAGES);
-    client
-        .batch_execute(
-            "CREATE FUNCTION pairs(source text) RETURNS bigint STABLE LANGUAGE plpgsql AS $$ BEGIN \
-             RETURN (SELECT count(*) FROM near_duplicate_pairs(source, 0.7)); END $$; \
-             CREATE TABLE kept AS SELECT * FROM near_duplicate_pairs('docs', 0.7); \
-             BEGIN READ ONLY",
-        )
-        .expect("a function");
+    client.run(
+        "CREATE FUNCTION pairs(source text) RETURNS bigint STABLE LANGUAGE plpgsql AS $$ BEGIN \
+         RETURN (SELECT count(*) FROM near_duplicate_pairs(source, 0.7)); END $$; \
+         CREATE TABLE kept AS SELECT * FROM near_duplicate_pairs('docs', 0.7); \
+         BEGIN READ ONLY",
+    );
     let expected = texts(&mut client, "SELECT count(*) FROM near_duplicate_pairs('docs', 0.7)");
     assert_ne!(expected, ["0"]);
     assert_eq!(texts(&mut client, "SELECT pairs('SELECT id, body FROM docs')"), expected);

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use minlsh_integration::{Client, Stopwatch, backend, database, sqlstate, texts};
+use minlsh_integration::{Client, Run, Stopwatch, backend, database, sqlstate, texts};
 
 /// A session in a database of its own, of another encoding.
 fn database_of(encoding: &str) -> Client {
@@ -11,22 +11,20 @@ fn database_of(encoding: &str) -> Client {
     let name = format!("{}_{}", utf8.name, encoding.to_lowercase());
     let create =
         format!("CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0");
-    utf8.connect().batch_execute(&create).expect("a database");
+    utf8.connect().run(&create);
     let mut client = utf8.server.connect(&name);
-    client.batch_execute("CREATE EXTENSION minlsh").expect("CREATE EXTENSION");
+    client.run("CREATE EXTENSION minlsh");
     client
 }
 
 /// Fills a table `docs` with `sets` of texts: all of a set are the same, none of two sets are.
 /// Then asks each pair, without an index and with one.
 fn assert_told_apart(client: &mut Client, sets: &[&[&str]]) {
-    client
-        .batch_execute("CREATE TABLE docs (id serial PRIMARY KEY, set int, body text)")
-        .expect("a table");
+    client.run("CREATE TABLE docs (id serial PRIMARY KEY, set int, body text)");
     for (set, bodies) in sets.iter().enumerate() {
         for body in *bodies {
             let insert = format!("INSERT INTO docs (set, body) VALUES ({set}, {body})");
-            client.batch_execute(&insert).unwrap_or_else(|cause| panic!("{insert}: {cause}"));
+            client.run(&insert);
         }
     }
     let pairs: usize = sets.iter().map(|set| set.len() * set.len()).sum();
@@ -45,9 +43,7 @@ fn assert_told_apart(client: &mut Client, sets: &[&[&str]]) {
         );
         assert_eq!(texts(client, &wrong), Vec::<String>::new(), "{left} ~= {right}");
     }
-    client
-        .batch_execute("CREATE INDEX ON docs USING minlsh (body); SET enable_seqscan = off")
-        .expect("an index");
+    client.run("CREATE INDEX ON docs USING minlsh (body); SET enable_seqscan = off");
     let found = "SELECT count(*) FROM docs a JOIN docs b ON b.body ~= minlsh_document(a.body, 1)";
     let plan = texts(client, &format!("EXPLAIN {found}")).join("\n");
     assert!(plan.contains("docs_body_idx"), "{plan}");
@@ -70,7 +66,7 @@ fn assert_read_alike(client: &mut Client, sets: &[&[&str]]) {
         let pairs = format!("SELECT count(*) FROM near_duplicate_pairs('{source}', 1)");
         assert_eq!(texts(client, &pairs), [expected.to_string()], "{source}");
     }
-    client.batch_execute("SELECT minlsh_create_index('docs', 'body')").expect("a side table");
+    client.run("SELECT minlsh_create_index('docs', 'body')");
     let lookups = "SELECT count(*) FROM docs, near_duplicates(id, 1, 'docs_minlsh')";
     assert_eq!(texts(client, lookups), [(2 * expected).to_string()]);
 }
@@ -122,11 +118,9 @@ fn an_encoding_without_a_way_to_unicode_is_read_as_bytes() {
         return;
     }
     let name = format!("{}_mule_internal", utf8.name);
-    utf8.connect()
-        .batch_execute(&format!(
-            "CREATE DATABASE {name} ENCODING 'MULE_INTERNAL' LOCALE 'C' TEMPLATE template0"
-        ))
-        .expect("a database");
+    utf8.connect().run(&format!(
+        "CREATE DATABASE {name} ENCODING 'MULE_INTERNAL' LOCALE 'C' TEMPLATE template0"
+    ));
     // PostgreSQL cannot convert it to the UTF-8 of our client.
     let sql = r"
         CREATE EXTENSION minlsh;
@@ -160,12 +154,10 @@ fn every_byte_of_a_small_encoding_is_a_character() {
         &mut client,
         &[&["'naïve café ÿ'", r"E'na\xefve caf\xe9 \xff'"], &["'naive cafe y'"], &["'½'"]],
     );
-    client
-        .batch_execute(
-            "CREATE TABLE bytes AS SELECT i, convert_from(decode(lpad(to_hex(i), 2, '0'), 'hex'), 'LATIN1') AS body \
-             FROM generate_series(128, 255) i",
-        )
-        .expect("128 characters");
+    client.run(
+        "CREATE TABLE bytes AS SELECT i, convert_from(decode(lpad(to_hex(i), 2, '0'), 'hex'), 'LATIN1') AS body \
+         FROM generate_series(128, 255) i",
+    );
     let wrong = "SELECT a.i, b.i FROM bytes a, bytes b \
                  WHERE ('a' || a.body ~= minlsh_document('a' || b.body, 1, normalization => 'none')) <> (a.i = b.i)";
     assert_eq!(texts(&mut client, wrong), Vec::<String>::new());
@@ -207,7 +199,7 @@ fn copy_in(client: &mut Client, bytes: &[u8]) -> Result<u64, String> {
 fn hostile_values_through_binary_copy_are_refused() {
     let database = database();
     let mut client = database.connect();
-    client.batch_execute("CREATE TABLE docs (d minlsh_document)").expect("a table");
+    client.run("CREATE TABLE docs (d minlsh_document)");
     let good = b"\x01{\"threshold\": 0.8, \"set\": [1, 2]}";
     assert_eq!(copy_in(&mut client, &binary_copy(good)), Ok(1));
     // What is no JSON is a plain text, as in the type's text form.
@@ -253,21 +245,19 @@ fn damaged_values_are_refused() {
     let database = database();
     let mut client = database.connect();
     // What no user can do: bytes as they are. A damaged page gives such values.
-    client
-        .batch_execute(
-            "CREATE CAST (bytea AS minlsh_document) WITHOUT FUNCTION; \
-             CREATE CAST (minlsh_document AS bytea) WITHOUT FUNCTION; \
-             CREATE TABLE docs AS SELECT * FROM (VALUES (minlsh_document('a text', 0.9)), \
-             (minlsh_document(ARRAY[1, 2])), (minlsh_signature(ARRAY[1, 2]))) AS v (d); \
-             CREATE FUNCTION outcome(bytea) RETURNS text LANGUAGE plpgsql AS $$ \
-             BEGIN \
-                PERFORM $1::minlsh_document::text, 'a text'::text ~= $1::minlsh_document, \
-                        ARRAY[1] ~= $1::minlsh_document, $1::minlsh_document ~= $1::minlsh_document; \
-                RETURN 'taken'; \
-             EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE; \
-             END $$",
-        )
-        .expect("values and casts");
+    client.run(
+        "CREATE CAST (bytea AS minlsh_document) WITHOUT FUNCTION; \
+         CREATE CAST (minlsh_document AS bytea) WITHOUT FUNCTION; \
+         CREATE TABLE docs AS SELECT * FROM (VALUES (minlsh_document('a text', 0.9)), \
+         (minlsh_document(ARRAY[1, 2])), (minlsh_signature(ARRAY[1, 2]))) AS v (d); \
+         CREATE FUNCTION outcome(bytea) RETURNS text LANGUAGE plpgsql AS $$ \
+         BEGIN \
+            PERFORM $1::minlsh_document::text, 'a text'::text ~= $1::minlsh_document, \
+                    ARRAY[1] ~= $1::minlsh_document, $1::minlsh_document ~= $1::minlsh_document; \
+            RETURN 'taken'; \
+         EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE; \
+         END $$",
+    );
     let damaged = "SELECT DISTINCT outcome(damaged) FROM docs, \
          LATERAL (SELECT substring(d::bytea FOR n) FROM generate_series(0, length(d::bytea)) n \
                   UNION ALL SELECT set_byte(d::bytea, n, byte) FROM generate_series(0, length(d::bytea) - 1) n, \
@@ -280,20 +270,18 @@ fn damaged_values_are_refused() {
 fn documents_pass_through_copy_unchanged() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            r#"CREATE TABLE docs AS SELECT * FROM (VALUES (minlsh_document(E'a \\ "quoted" \t text\n漢字', 0.9)),
-             (minlsh_document('')), (minlsh_document(ARRAY['a', 'b'])), (minlsh_signature(ARRAY[-1, 2])),
-             (minlsh_document(repeat('a long text ', 100000), 0.123456789, 3, 'word')), (NULL)) AS v (d)"#,
-        )
-        .expect("documents");
+    client.run(
+        r#"CREATE TABLE docs AS SELECT * FROM (VALUES (minlsh_document(E'a \\ "quoted" \t text\n漢字', 0.9)),
+         (minlsh_document('')), (minlsh_document(ARRAY['a', 'b'])), (minlsh_signature(ARRAY[-1, 2])),
+         (minlsh_document(repeat('a long text ', 100000), 0.123456789, 3, 'word')), (NULL)) AS v (d)"#,
+    );
     for format in ["text", "binary"] {
         let mut bytes = Vec::new();
         client
             .copy_out(&format!("COPY docs TO STDOUT (FORMAT {format})"))
             .map(|mut reader| reader.read_to_end(&mut bytes).expect("bytes"))
             .expect("COPY TO");
-        client.batch_execute("CREATE TABLE copied (LIKE docs)").expect("a table");
+        client.run("CREATE TABLE copied (LIKE docs)");
         let mut writer = client
             .copy_in(&format!("COPY copied FROM STDIN (FORMAT {format})"))
             .expect("COPY FROM");
@@ -301,7 +289,7 @@ fn documents_pass_through_copy_unchanged() {
         assert_eq!(writer.finish().expect("COPY FROM"), 6);
         let differing = "SELECT count(*) FROM (SELECT d::text FROM docs EXCEPT ALL SELECT d::text FROM copied) AS x";
         assert_eq!(texts(&mut client, differing), ["0"], "{format}");
-        client.batch_execute("DROP TABLE copied").expect("DROP");
+        client.run("DROP TABLE copied");
     }
 }
 
@@ -329,12 +317,10 @@ fn comparing_long_texts_can_be_cancelled() {
     let database = database();
     let mut client = database.connect();
     let pid = backend(&mut client);
-    client
-        .batch_execute(
-            "CREATE TABLE docs AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 1000000) i; \
-             INSERT INTO docs SELECT body || body || body FROM docs; SET statement_timeout = '50ms'",
-        )
-        .expect("long texts");
+    client.run(
+        "CREATE TABLE docs AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 1000000) i; \
+         INSERT INTO docs SELECT body || body || body FROM docs; SET statement_timeout = '50ms'",
+    );
     for condition in [
         "body ~= minlsh_document('a text')",
         "minlsh_document(body) ~= 'a text'",

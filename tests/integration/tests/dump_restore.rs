@@ -1,13 +1,12 @@
 //! pg_dump and pg_restore carry side tables: options and columns are in what PostgreSQL dumps.
 
-use minlsh_integration::{Client, Database, assert_consistent, database, sqlstate, texts};
+use minlsh_integration::{Client, Database, Run, assert_consistent, database, sqlstate, texts};
 
 /// Two indexed tables, one with a side table in another schema. Dropped columns give the restored ones other numbers.
 fn source() -> Database<'static> {
     let database = database();
     database
-        .connect()
-        .batch_execute(
+        .connect().run(
             "CREATE SCHEMA \"My Schema\"; CREATE SCHEMA aside; \
              CREATE TABLE \"My Schema\".docs (junk int, body text, more_junk int, id bigint PRIMARY KEY); \
              ALTER TABLE \"My Schema\".docs DROP junk, DROP more_junk; \
@@ -25,8 +24,7 @@ fn source() -> Database<'static> {
                stop_words => 'the \"a\" it''s', bag => true, schema => 'aside'); \
              CREATE TABLE gone (id int PRIMARY KEY, body text); SELECT minlsh_create_index('gone', 'body'); \
              DROP TABLE gone",
-        )
-        .expect("indexed tables");
+        );
     database
 }
 
@@ -49,23 +47,19 @@ fn assert_alive(client: &mut Client, expected: &[String]) {
     }
     assert_eq!(contents(client), expected);
     // The triggers work, and a rebuild tells the catalog what belongs together.
-    client
-        .batch_execute(
-            "INSERT INTO \"My Schema\".docs (id, body) VALUES (1000, 'new'); \
-             UPDATE \"My Schema\".docs SET body = body || '.' WHERE id < 10; \
-             ALTER TABLE \"My Schema\".docs RENAME body TO \"Body\"; \
-             DELETE FROM \"My Schema\".docs WHERE id = 5; INSERT INTO parts VALUES (md5('x')::uuid, 'x', 'x')",
-        )
-        .expect("writes");
+    client.run(
+        "INSERT INTO \"My Schema\".docs (id, body) VALUES (1000, 'new'); \
+         UPDATE \"My Schema\".docs SET body = body || '.' WHERE id < 10; \
+         ALTER TABLE \"My Schema\".docs RENAME body TO \"Body\"; \
+         DELETE FROM \"My Schema\".docs WHERE id = 5; INSERT INTO parts VALUES (md5('x')::uuid, 'x', 'x')",
+    );
     for index in ["\"My Schema\".docs", "parts_minlsh", "aside.parts_minlsh"] {
         assert_consistent(client, index);
     }
-    client
-        .batch_execute(
-            "SELECT minlsh_reindex('\"My Schema\".docs'), minlsh_reindex('parts_minlsh'), \
-             minlsh_reindex('aside.parts_minlsh'); DROP TABLE \"My Schema\".docs, parts",
-        )
-        .expect("drop");
+    client.run(
+        "SELECT minlsh_reindex('\"My Schema\".docs'), minlsh_reindex('parts_minlsh'), \
+         minlsh_reindex('aside.parts_minlsh'); DROP TABLE \"My Schema\".docs, parts",
+    );
     assert_eq!(
         texts(
             client,
@@ -128,7 +122,7 @@ fn the_owner_of_a_database_restores_without_being_superuser() {
     let expected = contents(&mut source.connect());
     let server = source.server;
     let (target, owner) = (format!("{}_copy", source.name), format!("{}_owner", source.name));
-    source.connect().batch_execute(&format!("CREATE ROLE {owner} LOGIN")).expect("a role");
+    source.connect().run(&format!("CREATE ROLE {owner} LOGIN"));
     let file = server.socket().join(format!("{target}.sql"));
     let file = file.to_str().expect("UTF-8");
     server.run("pg_dump", &["--no-owner", "--no-comments", "-f", file, &source.name]);
@@ -146,7 +140,7 @@ fn the_owner_of_a_database_restores_without_being_superuser() {
 fn restored_part(source: &Database, name: &str, options: &[&str]) -> Client {
     let (target, file) = dumped(source, name, options);
     let mut client = source.server.connect(&target);
-    client.batch_execute("CREATE EXTENSION minlsh").expect("the extension");
+    client.run("CREATE EXTENSION minlsh");
     source.server.run("psql", &["-X", "-q", "-d", &target, "-f", &file]);
     client
 }
@@ -158,32 +152,26 @@ fn a_schema_alone_is_restored_with_its_index() {
     let mut client = restored_part(&source, "schema", &["-n", "\"My Schema\""]);
     assert_eq!(texts(&mut client, &format!("SELECT count(*) FROM {docs}")), ["60"]);
     assert_consistent(&mut client, docs);
-    client
-        .batch_execute(&format!(
-            "DELETE FROM {docs} WHERE id < 9; UPDATE {docs} SET body = 'new' WHERE id = 9"
-        ))
-        .expect("writes");
+    client.run(&format!(
+        "DELETE FROM {docs} WHERE id < 9; UPDATE {docs} SET body = 'new' WHERE id = 9"
+    ));
     assert_consistent(&mut client, docs);
     let again =
         format!("SELECT minlsh_create_index('{docs}', 'body', threshold => 0.7, num_perm => 256)");
     assert_eq!(sqlstate(&mut client, &again), "42710");
-    client
-        .batch_execute(&format!(
-            "SELECT minlsh_drop_index('{docs}'); DROP TABLE {docs}; DROP SCHEMA \"My Schema\""
-        ))
-        .expect("no rest");
+    client.run(&format!(
+        "SELECT minlsh_drop_index('{docs}'); DROP TABLE {docs}; DROP SCHEMA \"My Schema\""
+    ));
 }
 
 #[test]
 fn definitions_alone_are_an_empty_index_that_is_filled() {
     let source = source();
     let mut client = restored_part(&source, "definitions", &["--schema-only"]);
-    client
-        .batch_execute(
-            "INSERT INTO parts SELECT md5(i::text)::uuid, 'title ' || i, 'text ' || i FROM generate_series(1, 9) i; \
-             DELETE FROM parts WHERE title = 'title 1'",
-        )
-        .expect("writes");
+    client.run(
+        "INSERT INTO parts SELECT md5(i::text)::uuid, 'title ' || i, 'text ' || i FROM generate_series(1, 9) i; \
+         DELETE FROM parts WHERE title = 'title 1'",
+    );
     for index in ["parts_minlsh", "aside.parts_minlsh"] {
         assert_consistent(&mut client, index);
         assert_eq!(texts(&mut client, &format!("SELECT count(*) FROM {index}")), ["8"]);
@@ -195,25 +183,17 @@ fn a_table_without_its_side_table_is_a_table_without_index() {
     let source = source();
     let docs = "\"My Schema\".docs";
     let mut client = restored_part(&source, "nothing", &["-t", "parts*"]);
-    client.batch_execute("UPDATE parts SET body = 'new'").expect("writes");
+    client.run("UPDATE parts SET body = 'new'");
     assert_consistent(&mut client, "parts");
-    source.connect().batch_execute(&format!("ALTER TABLE {docs} SET SCHEMA public")).expect("move");
+    source.connect().run(&format!("ALTER TABLE {docs} SET SCHEMA public"));
     let mut client = restored_part(&source, "table", &["-t", "docs"]);
-    client
-        .batch_execute(
-            "UPDATE docs SET body = body || '!'; DELETE FROM docs WHERE id < 9; TRUNCATE docs",
-        )
-        .expect("writes");
+    client.run("UPDATE docs SET body = body || '!'; DELETE FROM docs WHERE id < 9; TRUNCATE docs");
     assert_eq!(sqlstate(&mut client, "SELECT minlsh_check('docs')"), "42704");
-    client
-        .batch_execute("INSERT INTO docs (id, body) VALUES (1, 'new'); SELECT minlsh_create_index('docs', 'body')")
-        .expect("an index");
+    client.run(
+        "INSERT INTO docs (id, body) VALUES (1, 'new'); SELECT minlsh_create_index('docs', 'body')",
+    );
     assert_consistent(&mut client, "docs");
     // Nor is a side table without its table anything else than a table.
     let mut client = restored_part(&source, "side", &["-t", "parts_minlsh"]);
-    client
-        .batch_execute(
-            "DELETE FROM parts_minlsh WHERE doc_id = md5('1')::uuid; TRUNCATE parts_minlsh",
-        )
-        .expect("a table");
+    client.run("DELETE FROM parts_minlsh WHERE doc_id = md5('1')::uuid; TRUNCATE parts_minlsh");
 }

@@ -1,7 +1,7 @@
 //! The experiments of `bench/experiments`, in a small size: they run on every version, and what
 //! docs/experiments.md says about them holds. `make experiments` runs them in full.
 
-use minlsh_integration::{Client, database, texts};
+use minlsh_integration::{Client, Run, database, texts};
 
 const POSTS: &str = include_str!("../../../bench/experiments/posts.sql");
 const ACCURACY: &str = include_str!("../../../bench/experiments/accuracy.sql");
@@ -11,7 +11,7 @@ const BANDS: &str = include_str!("../../../bench/experiments/bands.sql");
 fn run(client: &mut Client, script: &str) {
     // VACUUM cannot be sent together with other statements.
     let script = script.replace("VACUUM (FULL, ANALYZE)", "ANALYZE");
-    client.batch_execute(&script).expect("an experiment");
+    client.run(&script);
 }
 
 fn all_true(client: &mut Client, query: &str) {
@@ -24,12 +24,10 @@ fn all_true(client: &mut Client, query: &str) {
 fn the_experiments_in_a_small_size() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "SET experiment.posts = 60; SET experiment.copies = 7; \
-             SET experiment.seeds = 2; SET experiment.rounds = 1",
-        )
-        .expect("settings");
+    client.run(
+        "SET experiment.posts = 60; SET experiment.copies = 7; \
+         SET experiment.seeds = 2; SET experiment.rounds = 1",
+    );
     run(&mut client, POSTS);
     assert_eq!(texts(&mut client, "SELECT count(*) FROM posts"), ["480"]);
     // The generator does not depend on version or machine.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use minlsh_integration::manual::example;
 use minlsh_integration::{
-    Client, Database, assert_consistent, backend, database, sqlstate, texts, wait_until_blocked,
+    Client, Database, Run, assert_consistent, backend, database, sqlstate, texts,
+    wait_until_blocked,
 };
 
 const PAGE: &str = "docs/how-to/insert-or-get.md";
@@ -19,9 +20,9 @@ const TEXT_OF: &str = "CREATE FUNCTION text_of(i bigint, session bigint) RETURNS
 fn articles() -> (Database<'static>, Client) {
     let database = database();
     let mut client = database.connect();
-    client.batch_execute("DROP EXTENSION minlsh").expect("the page creates it");
-    client.batch_execute(&example(PAGE, "CREATE EXTENSION")).expect("the table and the function");
-    client.batch_execute(TEXT_OF).expect("texts");
+    client.run("DROP EXTENSION minlsh");
+    client.run(&example(PAGE, "CREATE EXTENSION"));
+    client.run(TEXT_OF);
     (database, client)
 }
 
@@ -83,13 +84,11 @@ fn eight_sessions_insert_or_get_the_same_texts() {
 #[test]
 fn eight_sessions_replace_what_is_outdated() {
     let (database, mut client) = articles();
-    client.batch_execute(&example(PAGE, "ADD COLUMN outdated")).expect("the window");
-    client
-        .batch_execute(
-            "INSERT INTO articles (body, added) SELECT text_of(i, 8), now() - interval '40 days' \
-             FROM generate_series(0, 199) AS i",
-        )
-        .expect("old rows");
+    client.run(&example(PAGE, "ADD COLUMN outdated"));
+    client.run(
+        "INSERT INTO articles (body, added) SELECT text_of(i, 8), now() - interval '40 days' \
+         FROM generate_series(0, 199) AS i",
+    );
     let call =
         "SELECT article, is_new FROM insert_or_get(text_of($1, $2), now() - interval '30 days')";
     let answers = race(&database, 200, call);
@@ -107,12 +106,12 @@ fn a_row_that_goes_away_in_between_is_inserted_again() {
     let call = "SELECT article || ' ' || is_new FROM insert_or_get(text_of(1, 1))";
     assert_eq!(texts(&mut client, call), ["1 true"]);
     // Locked, but not changed, it is in the way of an INSERT at once, and of an UPDATE until the end.
-    client.batch_execute("BEGIN; SELECT FROM articles FOR UPDATE").expect("a lock");
+    client.run("BEGIN; SELECT FROM articles FOR UPDATE");
     let mut other = database.connect();
     let pid = backend(&mut other);
     let waiting = std::thread::spawn(move || texts(&mut other, call));
     wait_until_blocked(&mut database.connect(), pid);
-    client.batch_execute("DELETE FROM articles; COMMIT").expect("no row");
+    client.run("DELETE FROM articles; COMMIT");
     let got = waiting.join().expect("a session").remove(0);
     assert!(got.ends_with(" true"), "{got}");
     let there = texts(&mut client, "SELECT id || ' true' FROM articles");
@@ -123,25 +122,19 @@ fn a_row_that_goes_away_in_between_is_inserted_again() {
 fn a_row_that_may_not_be_seen_is_an_error() {
     let (database, mut client) = articles();
     let call = "SELECT insert_or_get(text_of(1, 1))";
-    client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT").expect("BEGIN");
-    client.batch_execute("SELECT FROM articles").expect("a snapshot");
-    database.connect().batch_execute(call).expect("a row that the snapshot does not have");
+    client.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT");
+    client.run("SELECT FROM articles");
+    database.connect().run(call);
     assert_eq!(sqlstate(&mut client, call), "40001");
-    client
-        .batch_execute(&format!(
-            "ROLLBACK; ALTER TABLE articles ENABLE ROW LEVEL SECURITY; \
-             CREATE POLICY mine ON articles USING (id > 1) WITH CHECK (true); \
-             CREATE ROLE {role}; GRANT ALL ON articles TO {role}; SET ROLE {role}",
-            role = database.name
-        ))
-        .expect("a policy");
+    client.run(&format!(
+        "ROLLBACK; ALTER TABLE articles ENABLE ROW LEVEL SECURITY; \
+         CREATE POLICY mine ON articles USING (id > 1) WITH CHECK (true); \
+         CREATE ROLE {role}; GRANT ALL ON articles TO {role}; SET ROLE {role}",
+        role = database.name
+    ));
     assert_eq!(sqlstate(&mut client, call), "23P01");
     client
-        .batch_execute(&format!(
-            "RESET ROLE; DROP OWNED BY {role}; DROP ROLE {role}",
-            role = database.name
-        ))
-        .expect("no role");
+        .run(&format!("RESET ROLE; DROP OWNED BY {role}; DROP ROLE {role}", role = database.name));
 }
 
 /// Chains of six texts, each similar to its neighbours. The ends of a chain, numbers 0 and 5, are not similar.
@@ -154,8 +147,8 @@ const CHAINS: &str = "CREATE TABLE chains AS SELECT chain * 10 + link AS id, cha
 fn inbox() -> (Database<'static>, Client) {
     let database = database();
     let mut client = database.connect();
-    client.batch_execute(&example(GATE, "CREATE FUNCTION mark_copy")).expect("the trigger");
-    client.batch_execute(CHAINS).expect("chains");
+    client.run(&example(GATE, "CREATE FUNCTION mark_copy"));
+    client.run(CHAINS);
     let ends = "SELECT count(*) FROM chains AS a JOIN chains AS b USING (first) \
                 WHERE a.link = 0 AND b.link = 5 AND jaccard(a.body, b.body) < 0.9";
     assert_eq!(texts(&mut client, ends), ["40"]);
@@ -170,23 +163,23 @@ fn copies_of_copies_in_one_batch_are_marked_with_their_original() {
     let wrong = "SELECT id FROM inbox JOIN chains USING (id) WHERE copy_of IS DISTINCT FROM nullif(first, id)";
     assert_eq!(texts(&mut client, wrong), Vec::<String>::new());
     // A row is no copy of itself, also not by way of its own copies.
-    client.batch_execute("UPDATE inbox SET body = body || '!'").expect("changed rows");
+    client.run("UPDATE inbox SET body = body || '!'");
     assert_eq!(texts(&mut client, wrong), Vec::<String>::new());
 }
 
 #[test]
 fn copies_of_copies_are_routed_with_their_original() {
     let (_database, mut client) = inbox();
-    client.batch_execute(&example(GATE, "CREATE TABLE duplicates")).expect("tables");
-    client.batch_execute("TRUNCATE arrivals").expect("no rows");
+    client.run(&example(GATE, "CREATE TABLE duplicates"));
+    client.run("TRUNCATE arrivals");
     let route = example(GATE, "WITH found");
     // The links of the first batch are further from each other, and still a chain; those of the second fit in between.
     for rest in [0, 1] {
         let batch =
             format!("INSERT INTO arrivals SELECT id, body FROM chains WHERE link % 2 = {rest}");
-        client.batch_execute(&batch).expect("a batch");
-        client.batch_execute(&route).expect("the statement");
-        client.batch_execute("TRUNCATE arrivals").expect("the next batch");
+        client.run(&batch);
+        client.run(&route);
+        client.run("TRUNCATE arrivals");
     }
     let wrong = "SELECT id FROM chains LEFT JOIN duplicates AS d USING (id) LEFT JOIN inbox AS i USING (id) \
                  WHERE d.of_id IS DISTINCT FROM nullif(first, id) OR (i.id IS NULL) <> (id <> first)";

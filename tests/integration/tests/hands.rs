@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use minlsh_integration::{
-    Client, Database, PATIENCE, Random, Server, assert_consistent, backend, cancel, database,
+    Client, Database, PATIENCE, Random, Run, Server, assert_consistent, backend, cancel, database,
     is_thorough, kilobytes, sqlstate, texts, wait_until,
 };
 
@@ -28,15 +28,13 @@ const NO_THREADS: &str =
 
 /// A table of 5,000 texts of 2 kB, of which four each are alike.
 fn docs(client: &mut Client) {
-    client
-        .batch_execute(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text) WITH (parallel_workers = 8); \
-             INSERT INTO docs SELECT i, \
-               CASE WHEN i % 1000 = 7 THEN NULL WHEN i % 1000 = 8 THEN '' \
-               ELSE (SELECT string_agg(md5((i / 4 * 1000 + j)::text), ' ') FROM generate_series(1, 60) j) \
-                 || i END FROM generate_series(1, 5000) i",
-        )
-        .expect("a table");
+    client.run(
+        "CREATE TABLE docs (id int PRIMARY KEY, body text) WITH (parallel_workers = 8); \
+         INSERT INTO docs SELECT i, \
+           CASE WHEN i % 1000 = 7 THEN NULL WHEN i % 1000 = 8 THEN '' \
+           ELSE (SELECT string_agg(md5((i / 4 * 1000 + j)::text), ' ') FROM generate_series(1, 60) j) \
+             || i END FROM generate_series(1, 5000) i",
+    );
 }
 
 /// The number of threads of a process.
@@ -51,7 +49,7 @@ fn is_alone(process: i32) {
 
 /// The pages of an index, without what tells when they were written.
 fn pages(client: &mut Client, index: &str) -> Vec<u8> {
-    client.batch_execute("CHECKPOINT").expect("a checkpoint");
+    client.run("CHECKPOINT");
     let read = format!("SELECT pg_read_binary_file(pg_relation_filepath('{index}'))");
     let mut bytes: Vec<u8> = client.query_one(&read, &[]).expect("a file").get(0);
     // The LSN and the checksum.
@@ -62,11 +60,9 @@ fn pages(client: &mut Client, index: &str) -> Vec<u8> {
 /// The pages of an index of these columns that is built with those settings, and is consistent.
 fn built(client: &mut Client, settings: &str, table: &str, columns: &str) -> Vec<u8> {
     let index = format!("{table}_near");
-    client
-        .batch_execute(&format!(
-            "{settings}; DROP INDEX IF EXISTS {index}; CREATE INDEX {index} ON {table} USING minlsh ({columns})"
-        ))
-        .expect(columns);
+    client.run(&format!(
+        "{settings}; DROP INDEX IF EXISTS {index}; CREATE INDEX {index} ON {table} USING minlsh ({columns})"
+    ));
     assert_consistent(client, &index);
     pages(client, &index)
 }
@@ -77,12 +73,10 @@ fn an_index_is_the_same_whoever_makes_it() {
     let mut client = database.connect();
     docs(&mut client);
     // Neither old versions of rows, which a build takes while any session may see them, nor a vacuum in between.
-    client
-        .batch_execute(
-            "CREATE TABLE wide WITH (parallel_workers = 8, autovacuum_enabled = off) AS \
-             SELECT *, id % 5 AS tenant, string_to_array(body, ' ') AS words FROM docs",
-        )
-        .expect("more columns");
+    client.run(
+        "CREATE TABLE wide WITH (parallel_workers = 8, autovacuum_enabled = off) AS \
+         SELECT *, id % 5 AS tenant, string_to_array(body, ' ') AS words FROM docs",
+    );
     let all = [
         "body",
         // So many entries that 1 MB holds a third of them.
@@ -102,13 +96,11 @@ fn an_index_is_the_same_whoever_makes_it() {
         }
     }
     // One key has more entries than there is memory for a copy of them.
-    client
-        .batch_execute(
-            "CREATE TABLE same WITH (parallel_workers = 8, autovacuum_enabled = off) AS \
-             SELECT id, 'a text that all have' AS body FROM generate_series(1, 20000) id; \
-             SET maintenance_work_mem = '2560kB'",
-        )
-        .expect("equal texts");
+    client.run(
+        "CREATE TABLE same WITH (parallel_workers = 8, autovacuum_enabled = off) AS \
+         SELECT id, 'a text that all have' AS body FROM generate_series(1, 20000) id; \
+         SET maintenance_work_mem = '2560kB'",
+    );
     let mut build = |settings: &str| built(&mut client, settings, "same", "body");
     assert!(build(THREADS) == build(NO_THREADS));
 }
@@ -137,7 +129,7 @@ fn most_threads(client: &mut Client, work: &str) -> usize {
             most
         });
         watching.wait();
-        client.batch_execute(work).expect(work);
+        client.run(work);
         done.store(true, std::sync::atomic::Ordering::Release);
         watcher.join().expect("a watcher")
     })
@@ -163,9 +155,7 @@ fn passages_are_the_same_whoever_finds_them() {
     ];
     for (job, number, little) in jobs {
         let mut answer = |settings: &str, memory: &str| {
-            client
-                .batch_execute(&format!("{settings}; SET maintenance_work_mem = '{memory}'"))
-                .expect("settings");
+            client.run(&format!("{settings}; SET maintenance_work_mem = '{memory}'"));
             let ask = format!(
                 "SELECT count(*) || ' ' || coalesce(md5(string_agg(j::text, ',')), '') \
                  FROM {job}({source}, {number}) AS j"
@@ -186,12 +176,12 @@ fn settings_say_how_many_threads_there_are() {
     let database = database();
     let mut client = database.connect();
     docs(&mut client);
-    client.batch_execute(SLOWLY).expect("a function");
+    client.run(SLOWLY);
     let build = "CREATE INDEX docs_near ON docs USING minlsh (slowly(body, id))";
     let mut most = |settings: &str| {
-        client.batch_execute(&format!("{THREADS}; {settings}")).expect(settings);
+        client.run(&format!("{THREADS}; {settings}"));
         let most = most_threads(&mut client, build);
-        client.batch_execute("DROP INDEX docs_near").expect("dropped");
+        client.run("DROP INDEX docs_near");
         most
     };
     assert_eq!(most(""), 9);
@@ -205,7 +195,7 @@ fn settings_say_how_many_threads_there_are() {
     // A batch alone is no work for them.
     let few =
         "ALTER TABLE docs SET (parallel_workers = 8); DELETE FROM docs WHERE id > 40; VACUUM docs";
-    few.split("; ").for_each(|statement| client.batch_execute(statement).expect(statement));
+    few.split("; ").for_each(|statement| client.run(statement));
     assert_eq!(most_threads(&mut client, build), 1);
 }
 
@@ -221,10 +211,10 @@ fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &s
     let start = "SELECT pg_postmaster_start_time()::text";
     let began = texts(&mut observer, start);
     let mut client = database.connect();
-    client.batch_execute(THREADS).expect("settings");
+    client.run(THREADS);
     let pid = backend(&mut client);
     let timer = Instant::now();
-    client.batch_execute(&format!("BEGIN; {work}; ROLLBACK")).expect(work);
+    client.run(&format!("BEGIN; {work}; ROLLBACK"));
     let whole = timer.elapsed();
     let mut random = Random::new(7);
     // A timeout, and a cancel from another session: an error unless it came too late.
@@ -237,7 +227,7 @@ fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &s
         is_alone(pid);
         // A timeout between the last look for it and the end of the work is told to the next statement.
         let _ = client.batch_execute("SELECT");
-        client.batch_execute(undo).expect(undo);
+        client.run(undo);
     }
     for _ in 0..tries() {
         let moment = moment(&mut random, whole);
@@ -253,7 +243,7 @@ fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &s
         let code = ended.err().and_then(|error| error.code().map(|code| code.code().to_owned()));
         assert!(matches!(code.as_deref(), None | Some("57014")), "{work}: {code:?}");
         is_alone(pid);
-        client.batch_execute(undo).expect(undo);
+        client.run(undo);
     }
     // An error of what is read.
     for _ in 0..tries() {
@@ -265,7 +255,7 @@ fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &s
     // The session ends.
     for _ in 0..tries() {
         let mut victim = database.connect();
-        victim.batch_execute(THREADS).expect("settings");
+        victim.run(THREADS);
         let pid = backend(&mut victim);
         let moment = moment(&mut random, whole);
         std::thread::scope(|scope| {
@@ -279,8 +269,8 @@ fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &s
     }
     assert_eq!(texts(&mut observer, start), began);
     assert!(!server.log().contains("was terminated by signal"), "{}", server.log());
-    client.batch_execute(work).expect(work);
-    client.batch_execute(undo).expect(undo);
+    client.run(work);
+    client.run(undo);
 }
 
 #[test]
@@ -323,7 +313,7 @@ fn answers_are_the_same_in_the_same_order() {
             let mut answer = |settings: &str| {
                 let memory =
                     format!("SET maintenance_work_mem = '{memory}'; SET work_mem = '{memory}'");
-                client.batch_execute(&format!("{memory}; {settings}")).expect(settings);
+                client.run(&format!("{memory}; {settings}"));
                 texts(&mut client, job)
             };
             let alone = answer(NO_THREADS);
@@ -332,12 +322,12 @@ fn answers_are_the_same_in_the_same_order() {
         }
     }
     // They do have threads, and with an index the same answers.
-    client.batch_execute(THREADS).expect("settings");
-    client.batch_execute(SLOWLY).expect("a function");
+    client.run(THREADS);
+    client.run(SLOWLY);
     let slow = "SELECT p::text FROM near_duplicate_pairs('SELECT id, slowly(body, id) FROM docs', 0.9) AS p";
     assert_eq!(most_threads(&mut client, slow), cores().min(9));
     let mut without = texts(&mut client, JOBS[0]);
-    client.batch_execute(BUILD).expect(BUILD);
+    client.run(BUILD);
     let mut with = texts(&mut client, JOBS[0]);
     without.sort_unstable();
     with.sort_unstable();
@@ -356,8 +346,8 @@ const PAGES: &str = "CREATE TABLE pages (id int PRIMARY KEY, body text) WITH (pa
 fn large_groups_are_compared_alike() {
     let database = database();
     let mut client = database.connect();
-    client.batch_execute(PAGES).expect("pages");
-    client.batch_execute(THREADS).expect("settings");
+    client.run(PAGES);
+    client.run(THREADS);
     for job in [
         "SELECT p::text FROM near_duplicate_pairs('pages', 0.9) AS p",
         "SELECT p::text FROM near_duplicate_pairs('pages', 0.8, unit => 'word') AS p",
@@ -377,7 +367,7 @@ fn large_groups_are_compared_alike() {
                 let settings = format!(
                     "SET maintenance_work_mem = '{memory}'; SET max_parallel_workers_per_gather = {threads}"
                 );
-                client.batch_execute(&settings).expect("settings");
+                client.run(&settings);
                 let answer = texts(&mut client, job);
                 assert!(answer.len() > 100, "{job}: {}", answer.len());
                 let alone = alone.get_or_insert_with(|| answer.clone());
@@ -396,24 +386,20 @@ fn stored_in_every_way(client: &mut Client) {
     let has_lz4 =
         "SELECT 'lz4' = ANY(enumvals) FROM pg_settings WHERE name = 'default_toast_compression'";
     let lz4 = if texts(client, has_lz4) == ["t"] { "lz4" } else { "pglz" };
-    client
-        .batch_execute(
-            "CREATE TABLE packed (id int PRIMARY KEY, body text) \
-             WITH (parallel_workers = 8, autovacuum_enabled = off)",
-        )
-        .expect("a table");
+    client.run(
+        "CREATE TABLE packed (id int PRIMARY KEY, body text) \
+         WITH (parallel_workers = 8, autovacuum_enabled = off)",
+    );
     let ways = [("MAIN", "pglz"), ("EXTENDED", "pglz"), ("EXTERNAL", "pglz"), ("EXTENDED", lz4)];
     for (way, (storage, compression)) in ways.into_iter().enumerate() {
-        client
-            .batch_execute(&format!(
-                "ALTER TABLE packed ALTER body SET STORAGE {storage}; \
-                 ALTER TABLE packed ALTER body SET COMPRESSION {compression}; \
-                 INSERT INTO packed SELECT i, (SELECT string_agg('the word ' || n || ' of a text', ' ') \
-                   FROM generate_series(1, CASE i % 20 WHEN 9 THEN 900 ELSE 150 END) j, \
-                   LATERAL (SELECT CASE i % 20 WHEN 9 THEN j ELSE (i / 8 * 7919 + j * j) % 10007 END) AS w(n)) \
-                   || ', ' || i FROM generate_series(1, 1200) i WHERE i / 2 % 4 = {way}"
-            ))
-            .expect(storage);
+        client.run(&format!(
+            "ALTER TABLE packed ALTER body SET STORAGE {storage}; \
+             ALTER TABLE packed ALTER body SET COMPRESSION {compression}; \
+             INSERT INTO packed SELECT i, (SELECT string_agg('the word ' || n || ' of a text', ' ') \
+               FROM generate_series(1, CASE i % 20 WHEN 9 THEN 900 ELSE 150 END) j, \
+               LATERAL (SELECT CASE i % 20 WHEN 9 THEN j ELSE (i / 8 * 7919 + j * j) % 10007 END) AS w(n)) \
+               || ', ' || i FROM generate_series(1, 1200) i WHERE i / 2 % 4 = {way}"
+        ));
     }
     // The ways differ, as far as the server knows them.
     let seen = texts(
@@ -422,20 +408,18 @@ fn stored_in_every_way(client: &mut Client) {
            pg_column_size(body) < octet_length(body)) FROM packed ORDER BY 1",
     );
     assert_eq!(seen, ["0 pglz t", "1 pglz t", "2 f", &format!("3 {lz4} t")]);
-    client
-        .batch_execute(
-            "CREATE TABLE plain (id int PRIMARY KEY, body text) WITH (parallel_workers = 8); \
-             ALTER TABLE plain ALTER body SET STORAGE EXTERNAL; \
-             INSERT INTO plain SELECT id, body || '' FROM packed",
-        )
-        .expect("another table");
+    client.run(
+        "CREATE TABLE plain (id int PRIMARY KEY, body text) WITH (parallel_workers = 8); \
+         ALTER TABLE plain ALTER body SET STORAGE EXTERNAL; \
+         INSERT INTO plain SELECT id, body || '' FROM packed",
+    );
 }
 
 #[test]
 fn texts_are_the_same_however_they_are_stored() {
     let database = database();
     let mut client = database.connect();
-    client.batch_execute(NO_THREADS).expect("settings");
+    client.run(NO_THREADS);
     stored_in_every_way(&mut client);
     let all = [
         "SELECT p::text FROM near_duplicate_pairs('TABLE', 0.9) AS p",
@@ -452,7 +436,7 @@ fn texts_are_the_same_however_they_are_stored() {
             {
                 let memory =
                     format!("SET maintenance_work_mem = '{memory}'; SET work_mem = '{memory}'");
-                client.batch_execute(&format!("{memory}; {settings}")).expect(settings);
+                client.run(&format!("{memory}; {settings}"));
                 let mut answer = texts(&mut client, &job.replace("TABLE", table));
                 assert!(answer.len() > 1000, "{job}: {}", answer.len());
                 if table == "packed" {
@@ -484,16 +468,14 @@ fn thousands_of_one_template_are_compared_alike() {
     let database = database();
     let mut client = database.connect();
     // Five are alike, and every hundredth is a copy.
-    client
-        .batch_execute(
-            "CREATE TABLE many (id bigint PRIMARY KEY, body text) WITH (parallel_workers = 8); \
-             INSERT INTO many SELECT i, (SELECT string_agg(md5(j::text), ' ') FROM generate_series(1, 20) j) || \
-               CASE WHEN i % 100 = 9 THEN '' ELSE \
-                 (SELECT string_agg(md5((i / 5 * 10 + j)::text), ' ') FROM generate_series(1, 3) j) || i END \
-             FROM generate_series(1, 2500) i",
-        )
-        .expect("a table");
-    client.batch_execute(THREADS).expect("settings");
+    client.run(
+        "CREATE TABLE many (id bigint PRIMARY KEY, body text) WITH (parallel_workers = 8); \
+         INSERT INTO many SELECT i, (SELECT string_agg(md5(j::text), ' ') FROM generate_series(1, 20) j) || \
+           CASE WHEN i % 100 = 9 THEN '' ELSE \
+             (SELECT string_agg(md5((i / 5 * 10 + j)::text), ' ') FROM generate_series(1, 3) j) || i END \
+         FROM generate_series(1, 2500) i",
+    );
+    client.run(THREADS);
     for job in ["near_duplicate_pairs", "near_duplicate_clusters"] {
         let query = format!(
             "SELECT count(*) || ' ' || md5(string_agg(p::text, ',')), md5(string_agg(p::text, ',' ORDER BY p)) \
@@ -507,7 +489,7 @@ fn thousands_of_one_template_are_compared_alike() {
                 let settings = format!(
                     "SET maintenance_work_mem = '{memory}'; SET max_parallel_workers_per_gather = {threads}"
                 );
-                client.batch_execute(&settings).expect("settings");
+                client.run(&settings);
                 let row = client.query_one(&query, &[]).expect(job);
                 let answer: String = row.get(0);
                 assert!(!answer.starts_with("0 "), "{job}: {answer}");
@@ -537,7 +519,7 @@ fn a_job_is_ended_in_every_way() {
 #[test]
 fn a_comparison_of_large_groups_is_ended_in_every_way() {
     let database = database();
-    database.connect().batch_execute(PAGES).expect("pages");
+    database.connect().run(PAGES);
     is_ended_in_every_way(
         &database,
         "SET maintenance_work_mem = '12MB'; SELECT count(*) FROM near_duplicate_clusters('pages', 0.9)",
@@ -556,7 +538,7 @@ fn a_key_that_is_null_is_refused_if_there_is_a_document() {
         format!("SELECT count(*) FROM near_duplicate_pairs('SELECT {key}, body FROM docs', 0.9)")
     };
     for settings in [THREADS, NO_THREADS] {
-        client.batch_execute(settings).expect(settings);
+        client.run(settings);
         // Rows 7, 1007, ... have no text, and rows 8, 1008, ... an empty one.
         let without = ask("CASE WHEN id % 1000 NOT IN (7, 8) THEN id END");
         assert_eq!(texts(&mut client, &without), texts(&mut client, &ask("id")));
@@ -578,8 +560,8 @@ fn want_of_address_space_is_an_error_or_fewer_threads() {
     // A thread takes 2 MB of stack, and 64 MB for what it allocates, or does without.
     for megabytes in [1, 2, 3, 5, 8, 12, 20, 40, 70, 100, 200, 400] {
         let mut poor = database.connect();
-        poor.batch_execute(THREADS).expect("settings");
-        poor.batch_execute("SELECT minhash('x')").expect("the library");
+        poor.run(THREADS);
+        poor.run("SELECT minhash('x')");
         let pid = backend(&mut poor);
         let bytes = (kilobytes(pid, "VmSize:") + megabytes * 1024) * 1024;
         server.limit(pid, &format!("--as={bytes}"));
@@ -592,7 +574,7 @@ fn want_of_address_space_is_an_error_or_fewer_threads() {
                 assert!(matches!(code.as_deref(), Some("53200" | "53000")), "{megabytes}: {error}");
             }
             assert_eq!(threads(pid), 1, "{megabytes} {work}");
-            client.batch_execute("DROP INDEX IF EXISTS docs_near").expect("dropped");
+            client.run("DROP INDEX IF EXISTS docs_near");
         }
     }
     assert_eq!(texts(&mut client, "SELECT pg_postmaster_start_time()::text"), began);

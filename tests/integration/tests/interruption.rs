@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use minlsh_integration::{
-    Client, PATIENCE, Server, assert_consistent, backend, cancel, database, is_thorough, sqlstate,
-    texts, wait_until,
+    Client, PATIENCE, Run, Server, assert_consistent, backend, cancel, database, is_thorough,
+    sqlstate, texts, wait_until,
 };
 
 /// Traces of an index: side table, triggers.
@@ -20,18 +20,16 @@ fn traces(client: &mut Client) -> Vec<String> {
 fn a_cancelled_build_leaves_no_trace() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); \
-             INSERT INTO docs SELECT i, repeat(md5(i::text), 30) FROM generate_series(1, 30000) i",
-        )
-        .expect("a table");
+    client.run(
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+         INSERT INTO docs SELECT i, repeat(md5(i::text), 30) FROM generate_series(1, 30000) i",
+    );
     // Far too short for the build, whatever the machine.
-    client.batch_execute("SET statement_timeout = '30ms'").expect("timeout");
+    client.run("SET statement_timeout = '30ms'");
     let build =
         "SELECT minlsh_create_index('docs', 'body', num_perm => 4096, scheme => 'permutations')";
     assert_eq!(sqlstate(&mut client, build), "57014");
-    client.batch_execute("RESET statement_timeout").expect("reset");
+    client.run("RESET statement_timeout");
     assert_eq!(traces(&mut client), Vec::<String>::new());
     // Cancelled from another session, in the middle.
     let pid = backend(&mut client);
@@ -47,10 +45,10 @@ fn a_cancelled_build_leaves_no_trace() {
     assert_eq!(sqlstate(&mut client, build), "57014");
     canceller.join().expect("thread");
     assert_eq!(traces(&mut client), Vec::<String>::new());
-    client.batch_execute("SELECT minlsh_create_index('docs', 'body')").expect("another try");
+    client.run("SELECT minlsh_create_index('docs', 'body')");
     assert_consistent(&mut client, "docs");
     // Rolled back with its transaction.
-    client.batch_execute("BEGIN; SELECT minlsh_drop_index('docs'); ROLLBACK").expect("rollback");
+    client.run("BEGIN; SELECT minlsh_drop_index('docs'); ROLLBACK");
     assert_consistent(&mut client, "docs");
 }
 
@@ -58,12 +56,10 @@ fn a_cancelled_build_leaves_no_trace() {
 fn long_computations_can_be_cancelled() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE long (body text); \
-             INSERT INTO long SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, 1000000) i",
-        )
-        .expect("33 MB of text");
+    client.run(
+        "CREATE TABLE long (body text); \
+         INSERT INTO long SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, 1000000) i",
+    );
     for work in [
         "SELECT minhash(body, 4096, scheme => 'permutations') FROM long",
         "SELECT jaccard(body, body || 'x') FROM long, generate_series(1, 1000)",
@@ -74,11 +70,11 @@ fn long_computations_can_be_cancelled() {
         "SELECT count(*) FROM passages_between('SELECT 0, body FROM long', \
          'SELECT i, body || i FROM long, generate_series(1, 100) i')",
     ] {
-        client.batch_execute("SET statement_timeout = '100ms'").expect("timeout");
+        client.run("SET statement_timeout = '100ms'");
         let start = Instant::now();
         assert_eq!(sqlstate(&mut client, work), "57014", "{work}");
         assert!(start.elapsed() < PATIENCE, "{work}");
-        client.batch_execute("RESET statement_timeout").expect("reset");
+        client.run("RESET statement_timeout");
         // The session works on, with the sketcher it had.
         assert_eq!(
             texts(&mut client, "SELECT minhash('abc', 4)"),
@@ -95,12 +91,10 @@ fn long_computations_can_be_cancelled() {
 fn a_comparison_of_very_long_texts_stops_within_a_second() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE long (body text); ALTER TABLE long ALTER body SET STORAGE external; \
-             INSERT INTO long SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, 2000000) i",
-        )
-        .expect("66 MB of text");
+    client.run(
+        "CREATE TABLE long (body text); ALTER TABLE long ALTER body SET STORAGE external; \
+         INSERT INTO long SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, 2000000) i",
+    );
     for work in [
         "SELECT jaccard(body, body || 'x') FROM long",
         "SELECT containment(body, body || 'x') FROM long",
@@ -109,7 +103,7 @@ fn a_comparison_of_very_long_texts_stops_within_a_second() {
         // At times that meet each stage of the work.
         let times: &[u128] = if is_thorough() { &[500, 1500, 3000, 5000] } else { &[500, 2500] };
         for &after in times {
-            client.batch_execute(&format!("SET statement_timeout = {after}")).expect("timeout");
+            client.run(&format!("SET statement_timeout = {after}"));
             let start = Instant::now();
             let stopped = client.batch_execute(work).is_err();
             let late = start.elapsed().as_millis().saturating_sub(after);
@@ -156,14 +150,12 @@ fn after_kill_9_of_a_backend_or_of_the_server_table_and_index_are_equal() {
     let database = server.create_database();
     let name = database.name.clone();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body'); \
-             CREATE UNLOGGED TABLE scratch (id int PRIMARY KEY, body text); \
-             SELECT minlsh_create_index('scratch', 'body'); \
-             INSERT INTO scratch VALUES (1, 'gone after a crash'); INSERT INTO docs VALUES (-100, 'committed before')",
-        )
-        .expect("indexes");
+    client.run(
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body'); \
+         CREATE UNLOGGED TABLE scratch (id int PRIMARY KEY, body text); \
+         SELECT minlsh_create_index('scratch', 'body'); \
+         INSERT INTO scratch VALUES (1, 'gone after a crash'); INSERT INTO docs VALUES (-100, 'committed before')",
+    );
     // One backend dies: PostgreSQL restarts all of them and recovers.
     write_until_killed(&server, &name, |pids| server.kill_9(pids[0]));
     server.wait_ready();
@@ -172,13 +164,13 @@ fn after_kill_9_of_a_backend_or_of_the_server_table_and_index_are_equal() {
     assert_consistent(&mut client, "scratch");
     assert_eq!(texts(&mut client, "SELECT count(*) FROM scratch"), ["0"]);
     assert_eq!(texts(&mut client, "SELECT body FROM docs WHERE id = -100"), ["committed before"]);
-    client.batch_execute("DELETE FROM docs WHERE id >= 0").expect("a clean table");
+    client.run("DELETE FROM docs WHERE id >= 0");
     // The whole server dies.
     write_until_killed(&server, &name, |_| server.crash());
     server.launch();
     server.wait_ready();
     let mut client = database.connect();
     assert_consistent(&mut client, "docs");
-    client.batch_execute("INSERT INTO docs VALUES (-200, 'committed before')").expect("a write");
+    client.run("INSERT INTO docs VALUES (-200, 'committed before')");
     assert_consistent(&mut client, "docs");
 }

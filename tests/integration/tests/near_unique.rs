@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use minlsh_integration::near::{docs, only};
 use minlsh_integration::{
-    Client, SqlState, assert_consistent, backend, database, texts, wait_until, wait_until_blocked,
+    Client, Run, SqlState, assert_consistent, backend, database, texts, wait_until,
+    wait_until_blocked,
 };
 
 #[test]
@@ -12,28 +13,26 @@ fn write_skew_between_near_duplicates_is_found() {
     let database = database();
     let (mut first, mut second) = (database.connect(), database.connect());
     docs(&mut first, 1_000);
-    first
-        .batch_execute("CREATE INDEX near ON docs USING minlsh (body); ANALYZE docs")
-        .expect("an index");
+    first.run("CREATE INDEX near ON docs USING minlsh (body); ANALYZE docs");
     let look = "SELECT count(*) FROM docs WHERE body ~= minlsh_document('a text that two sessions add at once', 0.9)";
     for plan in ["bitmapscan", "indexscan"] {
         for session in [&mut first, &mut second] {
             only(session, plan);
-            session.batch_execute("BEGIN ISOLATION LEVEL SERIALIZABLE").expect("BEGIN");
+            session.run("BEGIN ISOLATION LEVEL SERIALIZABLE");
             assert_eq!(texts(session, look), ["0"]);
             let locks = "SELECT count(*) > 1 FROM pg_locks WHERE mode = 'SIReadLock' AND locktype = 'page' \
                          AND relation = 'near'::regclass AND pid = pg_backend_pid()";
             assert_eq!(texts(session, locks), ["t"], "{plan}");
         }
         let insert = "INSERT INTO docs SELECT 2000000 + pg_backend_pid(), 1, 0, 'a text that two sessions add at once'";
-        first.batch_execute(insert).expect("the first");
+        first.run(insert);
         let refused = second.batch_execute(insert).and_then(|()| second.batch_execute("SELECT 1"));
         let first_end = first.batch_execute("COMMIT");
         let second_end = refused.and_then(|()| second.batch_execute("COMMIT"));
         let failed: Vec<_> = [first_end, second_end].into_iter().filter_map(Result::err).collect();
         assert_eq!(failed.len(), 1, "{plan}");
         assert_eq!(failed[0].code(), Some(&SqlState::T_R_SERIALIZATION_FAILURE), "{plan}");
-        second.batch_execute("ROLLBACK; DELETE FROM docs WHERE id > 2000000").expect("rollback");
+        second.run("ROLLBACK; DELETE FROM docs WHERE id > 2000000");
     }
 }
 
@@ -41,9 +40,9 @@ fn write_skew_between_near_duplicates_is_found() {
 fn two_sessions_never_both_get_a_near_duplicate_in() {
     let database = database();
     let mut first = database.connect();
-    first
-        .batch_execute("CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=))")
-        .expect("a table");
+    first.run(
+        "CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=))",
+    );
     let mut observer = database.connect();
     // How the first ends, how the second goes about it, and what comes of that.
     for (number, (end, conflict, outcome)) in [
@@ -57,7 +56,7 @@ fn two_sessions_never_both_get_a_near_duplicate_in() {
     {
         let text =
             texts(&mut observer, &format!("SELECT repeat(md5('{number}') || ' ', 2)")).remove(0);
-        first.batch_execute("BEGIN").expect("BEGIN");
+        first.run("BEGIN");
         first.execute("INSERT INTO docs VALUES ($1)", &[&text]).expect("the first");
         let mut second = database.connect();
         let pid = backend(&mut second);
@@ -65,7 +64,7 @@ fn two_sessions_never_both_get_a_near_duplicate_in() {
             second.execute(&format!("INSERT INTO docs VALUES ($1 || '!') {conflict}"), &[&text])
         });
         wait_until_blocked(&mut observer, pid);
-        first.batch_execute(end).expect("the end");
+        first.run(end);
         let got = waiting.join().expect("thread");
         let got = got
             .map_err(|error| error.code().map_or_else(String::new, |code| code.code().to_owned()));
@@ -78,9 +77,9 @@ fn two_sessions_never_both_get_a_near_duplicate_in() {
 fn of_many_sessions_one_gets_each_text_in() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute("CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=))")
-        .expect("a table");
+    client.run(
+        "CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=))",
+    );
     std::thread::scope(|scope| {
         for session in 0..8 {
             let mut writer = database.connect();
@@ -108,25 +107,21 @@ fn of_many_sessions_one_gets_each_text_in() {
 fn a_row_in_the_place_of_one_rolled_back_counts() {
     let database = database();
     let (mut first, mut second) = (database.connect(), database.connect());
-    first
-        .batch_execute(
-            "CREATE TABLE docs (id integer, body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=)); \
-             CREATE TABLE letters AS SELECT i AS id, string_agg(md5(i || ' ' || j), ' ') AS body \
-             FROM generate_series(1, 6) AS i, generate_series(1, 20) AS j GROUP BY i",
-        )
-        .expect("tables");
-    first
-        .batch_execute(
-            "BEGIN; INSERT INTO docs SELECT * FROM letters WHERE id = 1; SAVEPOINT s; \
-             INSERT INTO docs SELECT * FROM letters WHERE id IN (2, 3) ORDER BY id; \
-             INSERT INTO docs SELECT * FROM letters WHERE id = 4",
-        )
-        .expect("rows");
+    first.run(
+        "CREATE TABLE docs (id integer, body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=)); \
+         CREATE TABLE letters AS SELECT i AS id, string_agg(md5(i || ' ' || j), ' ') AS body \
+         FROM generate_series(1, 6) AS i, generate_series(1, 20) AS j GROUP BY i",
+    );
+    first.run(
+        "BEGIN; INSERT INTO docs SELECT * FROM letters WHERE id = 1; SAVEPOINT s; \
+         INSERT INTO docs SELECT * FROM letters WHERE id IN (2, 3) ORDER BY id; \
+         INSERT INTO docs SELECT * FROM letters WHERE id = 4",
+    );
     let place = "SELECT ctid FROM docs WHERE id =";
     let place_of_two = texts(&mut first, &format!("{place} 2"));
-    first.batch_execute("ROLLBACK TO s").expect("a rollback");
-    second.batch_execute("VACUUM (INDEX_CLEANUP ON) docs").expect("VACUUM");
-    second.batch_execute("INSERT INTO docs SELECT * FROM letters WHERE id = 5").expect("a row");
+    first.run("ROLLBACK TO s");
+    second.run("VACUUM (INDEX_CLEANUP ON) docs");
+    second.run("INSERT INTO docs SELECT * FROM letters WHERE id = 5");
     assert_eq!(texts(&mut second, &format!("{place} 5")), place_of_two);
     let copy =
         "INSERT INTO docs SELECT 6, body || '!' FROM letters WHERE id = 5 ON CONFLICT DO NOTHING";
@@ -134,7 +129,7 @@ fn a_row_in_the_place_of_one_rolled_back_counts() {
     let refused = first.batch_execute(&copy.replace(" ON CONFLICT DO NOTHING", ""));
     let code = refused.expect_err("a near-duplicate").code().cloned();
     assert_eq!(code, Some(SqlState::EXCLUSION_VIOLATION));
-    first.batch_execute("ROLLBACK").expect("ROLLBACK");
+    first.run("ROLLBACK");
     assert_consistent(&mut first, "docs");
 }
 
@@ -164,16 +159,16 @@ fn insert_slowly(
     second: &mut Client,
     meanwhile: impl FnOnce(&mut Client),
 ) -> (Client, u64) {
-    second.batch_execute("SELECT pg_advisory_lock(1)").expect("a lock");
+    second.run("SELECT pg_advisory_lock(1)");
     let pid = backend(&mut first);
     let waiting = std::thread::spawn(move || {
-        first.batch_execute("SET test.turns = '0'").expect("a setting");
+        first.run("SET test.turns = '0'");
         let inserted = first.execute(&insert, &[]).expect("an insertion");
         (first, inserted)
     });
     wait_until_blocked(second, pid);
     meanwhile(second);
-    second.batch_execute("SELECT pg_advisory_unlock(1)").expect("no lock");
+    second.run("SELECT pg_advisory_unlock(1)");
     waiting.join().expect("a thread")
 }
 
@@ -183,26 +178,24 @@ fn insert_slowly(
 fn a_near_duplicate_that_came_between_the_two_searches_counts() {
     let database = database();
     let (mut first, mut second) = (database.connect(), database.connect());
-    first.batch_execute(SECOND_TIME_SLOW).expect("a function");
-    first
-        .batch_execute(
-            "CREATE TABLE docs (id integer, body text, \
-               EXCLUDE USING minlsh (minlsh_document(second_time_slow(body), 0.8) WITH ~=)); \
-             CREATE TABLE letters AS SELECT i AS id, string_agg(CASE WHEN md5(i || ' ' || j) < '4' \
-               THEN substr(md5(i || 'own' || j), 1, 7) ELSE substr(md5('template' || j), 1, 7) END, ' ' ORDER BY j) \
-               AS body \
-             FROM generate_series(1, 60) AS i, generate_series(1, 60) AS j GROUP BY i",
-        )
-        .expect("tables");
+    first.run(SECOND_TIME_SLOW);
+    first.run(
+        "CREATE TABLE docs (id integer, body text, \
+           EXCLUDE USING minlsh (minlsh_document(second_time_slow(body), 0.8) WITH ~=)); \
+         CREATE TABLE letters AS SELECT i AS id, string_agg(CASE WHEN md5(i || ' ' || j) < '4' \
+           THEN substr(md5(i || 'own' || j), 1, 7) ELSE substr(md5('template' || j), 1, 7) END, ' ' ORDER BY j) \
+           AS body \
+         FROM generate_series(1, 60) AS i, generate_series(1, 60) AS j GROUP BY i",
+    );
     // Whether the other one commits a near-duplicate, and how many rows that leaves for us.
     for (number, (copies, expected)) in [(true, 0), (false, 1)].into_iter().enumerate() {
         let id = 51 + number;
-        first
-            .batch_execute("BEGIN; INSERT INTO docs SELECT * FROM letters WHERE id <= 50 ON CONFLICT DO NOTHING")
-            .expect("letters");
-        first
-            .batch_execute("DELETE FROM docs WHERE id = 7; INSERT INTO docs SELECT * FROM letters WHERE id = 7")
-            .expect("a row that came again");
+        first.run(
+            "BEGIN; INSERT INTO docs SELECT * FROM letters WHERE id <= 50 ON CONFLICT DO NOTHING",
+        );
+        first.run(
+            "DELETE FROM docs WHERE id = 7; INSERT INTO docs SELECT * FROM letters WHERE id = 7",
+        );
         let kept = texts(&mut first, "SELECT count(*) FROM docs");
         let insert = format!(
             "INSERT INTO docs SELECT id, body || ' slow' FROM letters WHERE id = {id} ON CONFLICT DO NOTHING"
@@ -211,31 +204,26 @@ fn a_near_duplicate_that_came_between_the_two_searches_counts() {
         (first, inserted) = insert_slowly(first, insert, &mut second, |second| {
             if copies {
                 second
-                    .batch_execute(&format!(
-                        "INSERT INTO docs SELECT id, body FROM letters WHERE id = {id}"
-                    ))
-                    .expect("a near-duplicate");
+                    .run(&format!("INSERT INTO docs SELECT id, body FROM letters WHERE id = {id}"));
             }
-            second.batch_execute("VACUUM (INDEX_CLEANUP ON) docs").expect("VACUUM");
+            second.run("VACUUM (INDEX_CLEANUP ON) docs");
         });
         assert_eq!(inserted, expected, "copies: {copies}");
         let of_both = texts(&mut first, "SELECT count(*) FROM docs");
         assert_eq!(of_both[0].parse::<i32>(), kept[0].parse::<i32>().map(|kept| kept + 1));
-        first.batch_execute("ROLLBACK; SET test.turns = ''").expect("ROLLBACK");
+        first.run("ROLLBACK; SET test.turns = ''");
         assert_consistent(&mut first, "docs");
     }
 }
 
 /// Creates a table under a constraint that waits between its two searches.
 fn create_docs(client: &mut Client) {
-    client.batch_execute(&[SECOND_TIME_SLOW, TEXT_OF].join("; ")).expect("functions");
-    client
-        .batch_execute(
-            "CREATE TABLE docs (id integer, body text, \
-               EXCLUDE USING minlsh (minlsh_document(second_time_slow(body), 0.8) WITH ~=)) \
-               WITH (autovacuum_enabled = off)",
-        )
-        .expect("a table");
+    client.run(&[SECOND_TIME_SLOW, TEXT_OF].join("; "));
+    client.run(
+        "CREATE TABLE docs (id integer, body text, \
+           EXCLUDE USING minlsh (minlsh_document(second_time_slow(body), 0.8) WITH ~=)) \
+           WITH (autovacuum_enabled = off)",
+    );
 }
 
 /// The second search begins at the pages to which the first one came. Here these are split between the two, or deleted
@@ -259,21 +247,21 @@ fn a_near_duplicate_counts_after_the_pages_were_split_or_deleted() {
         (format!("{}; DELETE FROM docs", fill(10_000)), "VACUUM docs".to_owned(), true, 0),
         (format!("{}; DELETE FROM docs", fill(10_000)), "VACUUM docs".to_owned(), false, 1),
     ] {
-        second.batch_execute(&format!("TRUNCATE docs; {before}")).expect("rows");
+        second.run(&format!("TRUNCATE docs; {before}"));
         let insert = "INSERT INTO docs SELECT 20, text_of(24) || ' slow' ON CONFLICT DO NOTHING";
         let inserted;
         (first, inserted) = insert_slowly(first, insert.to_owned(), &mut second, |second| {
-            second.batch_execute(&meanwhile).expect("what happens meanwhile");
+            second.run(&meanwhile);
             if copies {
-                second.batch_execute("INSERT INTO docs SELECT 21, text_of(24)").expect("a copy");
+                second.run("INSERT INTO docs SELECT 21, text_of(24)");
                 // More pages, none of them one that was deleted.
-                second.batch_execute(&fill(20_000)).expect("more rows");
+                second.run(&fill(20_000));
             }
         });
         assert_eq!(inserted, expected, "{before}, {meanwhile}, {copies}");
         let copies_now = "SELECT count(*) FROM docs WHERE id IN (20, 21)";
         assert_eq!(texts(&mut first, copies_now), ["1"]);
-        first.batch_execute("SET test.turns = ''").expect("a setting");
+        first.run("SET test.turns = ''");
         assert_consistent(&mut first, "docs");
     }
 }
@@ -289,20 +277,18 @@ fn a_near_duplicate_in_the_place_of_one_that_was_found_counts() {
         texts(client, &format!("SELECT ctid FROM docs WHERE id = {id}"))
     };
     // A row that was rolled back is dead, whoever else has a transaction. The other shares no band with ours.
-    second.batch_execute("BEGIN; INSERT INTO docs VALUES (1, text_of(24))").expect("a row");
+    second.run("BEGIN; INSERT INTO docs VALUES (1, text_of(24))");
     let place_of_first = place(&mut second, 1);
-    second
-        .batch_execute("ROLLBACK; INSERT INTO docs VALUES (2, text_of(1))")
-        .expect("a dead row and another");
+    second.run("ROLLBACK; INSERT INTO docs VALUES (2, text_of(1))");
     let insert = "INSERT INTO docs SELECT 20, text_of(24) || ' slow' ON CONFLICT DO NOTHING";
     let inserted;
     (first, inserted) = insert_slowly(first, insert.to_owned(), &mut second, |second| {
-        second.batch_execute("VACUUM (INDEX_CLEANUP ON) docs").expect("VACUUM");
-        second.batch_execute("INSERT INTO docs VALUES (3, text_of(24))").expect("a copy");
+        second.run("VACUUM (INDEX_CLEANUP ON) docs");
+        second.run("INSERT INTO docs VALUES (3, text_of(24))");
         assert_eq!(place(second, 3), place_of_first);
     });
     assert_eq!(inserted, 0);
-    first.batch_execute("SET test.turns = ''").expect("a setting");
+    first.run("SET test.turns = ''");
     assert_eq!(texts(&mut first, "SELECT id FROM docs ORDER BY id"), ["2", "3"]);
     assert_consistent(&mut first, "docs");
 }
@@ -313,7 +299,7 @@ fn a_near_duplicate_in_the_place_of_one_that_was_found_counts() {
 fn a_search_remembers_nothing_of_a_table_that_was_emptied() {
     let database = database();
     let mut client = database.connect();
-    client.batch_execute(TEXT_OF).expect("a function");
+    client.run(TEXT_OF);
     let rows = "INSERT INTO docs SELECT i, text_of(i) FROM generate_series(1, 1000) AS i ON CONFLICT DO NOTHING";
     for (between, expected) in [
         ("TRUNCATE docs", 1000),
@@ -325,27 +311,25 @@ fn a_search_remembers_nothing_of_a_table_that_was_emptied() {
         ("DECLARE c CURSOR FOR SELECT 1; DELETE FROM docs WHERE id = 1000", 1),
     ] {
         // A table of the same transaction is emptied in its file.
-        client
-            .batch_execute(
-                "BEGIN; CREATE TABLE docs (id integer, body text, \
-                   EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=))",
-            )
-            .expect("a table");
+        client.run(
+            "BEGIN; CREATE TABLE docs (id integer, body text, \
+               EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=))",
+        );
         assert_eq!(client.execute(rows, &[]).expect("rows"), 1000);
         // Each search comes to a conflict, so no second one follows.
         assert_eq!(client.execute(rows, &[]).expect("no rows"), 0);
-        client.batch_execute(between).expect("a change");
+        client.run(between);
         let copy = "INSERT INTO docs SELECT 2000, text_of(1000)";
-        client.batch_execute("SAVEPOINT t").expect("a savepoint");
+        client.run("SAVEPOINT t");
         let plain = client.batch_execute(copy).map_err(|error| error.code().cloned());
         let refused = Err(Some(SqlState::EXCLUSION_VIOLATION));
         assert_eq!(plain, if expected == 0 { refused } else { Ok(()) }, "{between}");
-        client.batch_execute("ROLLBACK TO t").expect("a rollback");
+        client.run("ROLLBACK TO t");
         assert_eq!(client.execute(rows, &[]).expect("rows again"), expected, "{between}");
         assert_eq!(texts(&mut client, "SELECT count(*) FROM docs"), ["1000"], "{between}");
-        client.batch_execute("COMMIT").expect("COMMIT");
+        client.run("COMMIT");
         assert_consistent(&mut client, "docs");
-        client.batch_execute("DROP TABLE docs").expect("no table");
+        client.run("DROP TABLE docs");
     }
 }
 
@@ -355,38 +339,36 @@ fn a_search_remembers_nothing_of_a_table_that_was_emptied() {
 fn constraints_accept_the_rows_that_comparing_all_accepts() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE docs (id integer, half integer, title text, body text) PARTITION BY LIST (half); \
-             CREATE TABLE even PARTITION OF docs FOR VALUES IN (0); \
-             CREATE TABLE odd PARTITION OF docs FOR VALUES IN (1); \
-             ALTER TABLE even ADD EXCLUDE USING minlsh (minlsh_document(title, 0.8) WITH ~=), \
-               ADD EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=); \
-             ALTER TABLE odd ADD EXCLUDE USING minlsh (half WITH =, minlsh_document(body, 0.8) WITH ~=); \
-             CREATE FUNCTION text_of(seed text, of integer) RETURNS text LANGUAGE sql RETURN \
-               (SELECT string_agg(CASE WHEN md5(seed || of || ' ' || j) < 'a' \
-                 THEN substr(md5('template' || j), 1, 7) ELSE substr(md5(seed || of || j), 1, 7) END, ' ' ORDER BY j) \
-                FROM generate_series(1, 60) AS j); \
-             CREATE TABLE letters AS \
-               SELECT i AS id, i % 2 AS half, \
-                 text_of('title', CASE WHEN i % 5 = 0 THEN i / 2 ELSE i END) || ' ' || i AS title, \
-                 text_of('body', CASE WHEN i % 7 < 2 THEN i / 3 ELSE i END) || ' ' || i AS body \
-               FROM generate_series(1, 400) AS i; \
-             CREATE TABLE compared (LIKE letters); \
-             DO $$ \
-             DECLARE letter letters; \
-             BEGIN \
-               FOR letter IN SELECT * FROM letters ORDER BY id LOOP \
-                 IF NOT EXISTS (SELECT FROM compared AS c WHERE c.half = letter.half \
-                   AND (minlsh_document(c.body, 0.8) ~= minlsh_document(letter.body, 0.8) \
-                     OR c.half = 0 AND minlsh_document(c.title, 0.8) ~= minlsh_document(letter.title, 0.8))) \
-                 THEN \
-                   INSERT INTO compared SELECT letter.*; \
-                 END IF; \
-               END LOOP; \
-             END $$",
-        )
-        .expect("tables");
+    client.run(
+        "CREATE TABLE docs (id integer, half integer, title text, body text) PARTITION BY LIST (half); \
+         CREATE TABLE even PARTITION OF docs FOR VALUES IN (0); \
+         CREATE TABLE odd PARTITION OF docs FOR VALUES IN (1); \
+         ALTER TABLE even ADD EXCLUDE USING minlsh (minlsh_document(title, 0.8) WITH ~=), \
+           ADD EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=); \
+         ALTER TABLE odd ADD EXCLUDE USING minlsh (half WITH =, minlsh_document(body, 0.8) WITH ~=); \
+         CREATE FUNCTION text_of(seed text, of integer) RETURNS text LANGUAGE sql RETURN \
+           (SELECT string_agg(CASE WHEN md5(seed || of || ' ' || j) < 'a' \
+             THEN substr(md5('template' || j), 1, 7) ELSE substr(md5(seed || of || j), 1, 7) END, ' ' ORDER BY j) \
+            FROM generate_series(1, 60) AS j); \
+         CREATE TABLE letters AS \
+           SELECT i AS id, i % 2 AS half, \
+             text_of('title', CASE WHEN i % 5 = 0 THEN i / 2 ELSE i END) || ' ' || i AS title, \
+             text_of('body', CASE WHEN i % 7 < 2 THEN i / 3 ELSE i END) || ' ' || i AS body \
+           FROM generate_series(1, 400) AS i; \
+         CREATE TABLE compared (LIKE letters); \
+         DO $$ \
+         DECLARE letter letters; \
+         BEGIN \
+           FOR letter IN SELECT * FROM letters ORDER BY id LOOP \
+             IF NOT EXISTS (SELECT FROM compared AS c WHERE c.half = letter.half \
+               AND (minlsh_document(c.body, 0.8) ~= minlsh_document(letter.body, 0.8) \
+                 OR c.half = 0 AND minlsh_document(c.title, 0.8) ~= minlsh_document(letter.title, 0.8))) \
+             THEN \
+               INSERT INTO compared SELECT letter.*; \
+             END IF; \
+           END LOOP; \
+         END $$",
+    );
     let rows = "INSERT INTO docs SELECT * FROM letters ORDER BY id ON CONFLICT DO NOTHING";
     let inserted = client.execute(rows, &[]).expect("rows");
     assert!((100..390).contains(&inserted), "{inserted}");
@@ -394,20 +376,18 @@ fn constraints_accept_the_rows_that_comparing_all_accepts() {
     assert_eq!(texts(&mut client, differences), ["0"]);
     assert_eq!(client.execute(rows, &[]).expect("no rows"), 0);
     // In parts, with some of them rolled back, the same.
-    client
-        .batch_execute(
-            "TRUNCATE docs; DO $$ BEGIN FOR part IN 0..39 LOOP \
-               BEGIN \
-                 INSERT INTO docs SELECT * FROM letters WHERE id BETWEEN part * 10 + 1 AND part * 10 + 10 ORDER BY id \
-                   ON CONFLICT DO NOTHING; \
-                 IF part % 3 = 0 THEN RAISE division_by_zero; END IF; \
-               EXCEPTION WHEN division_by_zero THEN \
-                 INSERT INTO docs SELECT * FROM letters WHERE id BETWEEN part * 10 + 1 AND part * 10 + 10 ORDER BY id \
-                   ON CONFLICT DO NOTHING; \
-               END; \
-             END LOOP; END $$",
-        )
-        .expect("parts");
+    client.run(
+        "TRUNCATE docs; DO $$ BEGIN FOR part IN 0..39 LOOP \
+           BEGIN \
+             INSERT INTO docs SELECT * FROM letters WHERE id BETWEEN part * 10 + 1 AND part * 10 + 10 ORDER BY id \
+               ON CONFLICT DO NOTHING; \
+             IF part % 3 = 0 THEN RAISE division_by_zero; END IF; \
+           EXCEPTION WHEN division_by_zero THEN \
+             INSERT INTO docs SELECT * FROM letters WHERE id BETWEEN part * 10 + 1 AND part * 10 + 10 ORDER BY id \
+               ON CONFLICT DO NOTHING; \
+           END; \
+         END LOOP; END $$",
+    );
     assert_eq!(texts(&mut client, differences), ["0"]);
     for partition in ["even", "odd"] {
         assert_consistent(&mut client, partition);
@@ -418,15 +398,13 @@ fn constraints_accept_the_rows_that_comparing_all_accepts() {
 fn a_backend_that_is_terminated_amid_a_check_leaves_no_lock() {
     let database = database();
     let mut observer = database.connect();
-    observer
-        .batch_execute(
-            "CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=)); \
-             CREATE TABLE long AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 150000) i",
-        )
-        .expect("a table");
+    observer.run(
+        "CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=)); \
+         CREATE TABLE long AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 150000) i",
+    );
     let insert = "INSERT INTO docs SELECT body FROM long";
     let start = Instant::now();
-    database.connect().batch_execute(&format!("BEGIN; {insert}; ROLLBACK")).expect("a long text");
+    database.connect().run(&format!("BEGIN; {insert}; ROLLBACK"));
     let all = start.elapsed();
     for part in 1..=24 {
         let mut client = database.connect();
@@ -443,6 +421,7 @@ fn a_backend_that_is_terminated_amid_a_check_leaves_no_lock() {
         let held = format!("SELECT count(*) FROM pg_locks WHERE pid = {pid}");
         assert_eq!(texts(&mut observer, &held), ["0"], "after {part} of 24 parts");
     }
-    observer.batch_execute("SET lock_timeout = '30s'; TRUNCATE docs").expect("nobody holds a lock");
-    observer.batch_execute(insert).expect("another session goes on");
+    // Nobody holds a lock, and another session goes on.
+    observer.run("SET lock_timeout = '30s'; TRUNCATE docs");
+    observer.run(insert);
 }

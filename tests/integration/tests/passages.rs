@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use minlsh_integration::near::{by_each_plan, each, only};
 use minlsh_integration::{
-    Client, Random, Server, SqlState, assert_consistent, database, texts, wait_until,
+    Client, Random, Run, Server, SqlState, assert_consistent, database, texts, wait_until,
 };
 
 const INDEXES: &str = "CREATE INDEX quoting ON docs USING minlsh (body minlsh_passage_ops); \
@@ -13,25 +13,23 @@ const INDEXES: &str = "CREATE INDEX quoting ON docs USING minlsh (body minlsh_pa
 
 /// Makes `docs` of texts that have a footer in common, and each a passage with some others.
 fn docs(client: &mut Client, rows: u32) {
-    client
-        .batch_execute(&format!(
-            "CREATE FUNCTION quote(theme int) RETURNS text LANGUAGE sql IMMUTABLE AS $$ \
-             SELECT string_agg(left(md5(theme || ' ' || word), 7), ' ') FROM generate_series(1, 12) AS word $$; \
-             CREATE FUNCTION quoting(theme int, own int) RETURNS text LANGUAGE sql IMMUTABLE AS $$ \
-             SELECT md5(own::text) || ' wrote: ' || quote(theme) || '. ' || md5((own || chr(65))::text) \
-             || ' All rights are with those who wrote it, says the foot of each page.' $$; \
-             CREATE TABLE docs (id int PRIMARY KEY, tenant int, body text); \
-             INSERT INTO docs SELECT i, i % 3, CASE WHEN i % 20 = 0 THEN NULL ELSE quoting(i / 4, i) END \
-             FROM generate_series(1, {rows}) AS i; ANALYZE docs"
-        ))
-        .expect("a table");
+    client.run(&format!(
+        "CREATE FUNCTION quote(theme int) RETURNS text LANGUAGE sql IMMUTABLE AS $$ \
+         SELECT string_agg(left(md5(theme || ' ' || word), 7), ' ') FROM generate_series(1, 12) AS word $$; \
+         CREATE FUNCTION quoting(theme int, own int) RETURNS text LANGUAGE sql IMMUTABLE AS $$ \
+         SELECT md5(own::text) || ' wrote: ' || quote(theme) || '. ' || md5((own || chr(65))::text) \
+         || ' All rights are with those who wrote it, says the foot of each page.' $$; \
+         CREATE TABLE docs (id int PRIMARY KEY, tenant int, body text); \
+         INSERT INTO docs SELECT i, i % 3, CASE WHEN i % 20 = 0 THEN NULL ELSE quoting(i / 4, i) END \
+         FROM generate_series(1, {rows}) AS i; ANALYZE docs"
+    ));
 }
 
 /// The rows that quote each of 60 themes, by an index.
 fn found(client: &mut Client) -> Vec<String> {
     only(client, "indexscan");
     let found = texts(client, JOIN);
-    client.batch_execute("RESET ALL").expect("settings");
+    client.run("RESET ALL");
     found
 }
 
@@ -47,7 +45,7 @@ fn assert_sound(client: &mut Client) {
     assert!(!by_index.is_empty());
     only(client, "seqscan");
     assert_eq!(texts(client, JOIN), by_index);
-    client.batch_execute("RESET ALL").expect("settings");
+    client.run("RESET ALL");
 }
 
 fn write(session: &mut Client, random: &mut Random) {
@@ -63,7 +61,7 @@ fn write(session: &mut Client, random: &mut Random) {
         8 => format!("BEGIN; UPDATE docs SET body = quote({theme}) WHERE id = {id}; ROLLBACK"),
         _ => format!("SELECT id FROM docs WHERE body ~> minlsh_passage(quote({theme}), 0.5)"),
     };
-    session.batch_execute(&sql).unwrap_or_else(|cause| panic!("{sql}: {cause:?}"));
+    session.run(&sql);
 }
 
 #[test]
@@ -107,32 +105,24 @@ fn partitions_come_and_go_with_their_passages() {
     let database = database();
     let mut client = database.connect();
     docs(&mut client, 300);
-    client
-        .batch_execute(
-            "ALTER TABLE docs RENAME TO plain; CREATE TABLE docs (LIKE plain) PARTITION BY HASH (id); \
-             CREATE TABLE p0 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 0); \
-             CREATE TABLE p1 (body text, gone int, id int NOT NULL, tenant int); ALTER TABLE p1 DROP gone; \
-             CREATE INDEX quoting ON docs USING minlsh (body minlsh_passage_ops); \
-             CREATE INDEX per_tenant ON docs USING minlsh (tenant, body minlsh_passage_ops) WITH (min_match = 20); \
-             ALTER TABLE docs ATTACH PARTITION p1 FOR VALUES WITH (MODULUS 2, REMAINDER 1); \
-             INSERT INTO docs SELECT id, tenant, body FROM plain; ANALYZE docs",
-        )
-        .expect("partitions");
+    client.run(
+        "ALTER TABLE docs RENAME TO plain; CREATE TABLE docs (LIKE plain) PARTITION BY HASH (id); \
+         CREATE TABLE p0 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 0); \
+         CREATE TABLE p1 (body text, gone int, id int NOT NULL, tenant int); ALTER TABLE p1 DROP gone; \
+         CREATE INDEX quoting ON docs USING minlsh (body minlsh_passage_ops); \
+         CREATE INDEX per_tenant ON docs USING minlsh (tenant, body minlsh_passage_ops) WITH (min_match = 20); \
+         ALTER TABLE docs ATTACH PARTITION p1 FOR VALUES WITH (MODULUS 2, REMAINDER 1); \
+         INSERT INTO docs SELECT id, tenant, body FROM plain; ANALYZE docs",
+    );
     let before = found(&mut client);
-    client
-        .batch_execute(
-            "ALTER TABLE docs DETACH PARTITION p1; UPDATE p1 SET tenant = tenant + 1; \
-             ALTER TABLE docs ATTACH PARTITION p1 FOR VALUES WITH (MODULUS 2, REMAINDER 1)",
-        )
-        .expect("DETACH and ATTACH");
+    client.run(
+        "ALTER TABLE docs DETACH PARTITION p1; UPDATE p1 SET tenant = tenant + 1; \
+         ALTER TABLE docs ATTACH PARTITION p1 FOR VALUES WITH (MODULUS 2, REMAINDER 1)",
+    );
     assert_eq!(found(&mut client), before);
-    client.batch_execute("ALTER TABLE docs DETACH PARTITION p0 CONCURRENTLY").expect("DETACH");
+    client.run("ALTER TABLE docs DETACH PARTITION p0 CONCURRENTLY");
     assert!(found(&mut client).len() < before.len());
-    client
-        .batch_execute(
-            "ALTER TABLE docs ATTACH PARTITION p0 FOR VALUES WITH (MODULUS 2, REMAINDER 0)",
-        )
-        .expect("ATTACH");
+    client.run("ALTER TABLE docs ATTACH PARTITION p0 FOR VALUES WITH (MODULUS 2, REMAINDER 0)");
     assert_eq!(found(&mut client), before);
     assert_sound(&mut client);
 }
@@ -143,7 +133,7 @@ fn a_crash_loses_no_passage_and_a_standby_has_them() {
     let database = server.create_database();
     let mut client = database.connect();
     docs(&mut client, 400);
-    client.batch_execute(INDEXES).expect("indexes");
+    client.run(INDEXES);
     drop(client);
     for round in 0..2 {
         let mut random = Random::by_the_clock();
@@ -191,7 +181,7 @@ fn a_crash_loses_no_passage_and_a_standby_has_them() {
     });
     assert_eq!(found(&mut replica), expected);
     assert_sound(&mut replica);
-    replica.batch_execute("SELECT pg_promote()").expect("a promotion");
+    replica.run("SELECT pg_promote()");
     (0..100).for_each(|_| write(&mut replica, &mut random));
     assert_sound(&mut replica);
 }
@@ -201,25 +191,23 @@ fn write_skew_between_quotes_is_found() {
     let database = database();
     let (mut first, mut second) = (database.connect(), database.connect());
     docs(&mut first, 500);
-    first
-        .batch_execute("CREATE INDEX quoting ON docs USING minlsh (body minlsh_passage_ops)")
-        .expect("an index");
+    first.run("CREATE INDEX quoting ON docs USING minlsh (body minlsh_passage_ops)");
     let look = "SELECT count(*) FROM docs WHERE body ~> minlsh_passage(quote(1000), 0.9)";
     for plan in ["bitmapscan", "indexscan", "seqscan"] {
         for session in [&mut first, &mut second] {
             only(session, plan);
-            session.batch_execute("BEGIN ISOLATION LEVEL SERIALIZABLE").expect("BEGIN");
+            session.run("BEGIN ISOLATION LEVEL SERIALIZABLE");
             assert_eq!(texts(session, look), ["0"]);
         }
         let insert = "INSERT INTO docs SELECT 2000000 + pg_backend_pid(), 1, quoting(1000, 1000)";
-        first.batch_execute(insert).expect("the first");
+        first.run(insert);
         let second_end = second.batch_execute(insert);
         let first_end = first.batch_execute("COMMIT");
         let second_end = second_end.and_then(|()| second.batch_execute("COMMIT"));
         let failed: Vec<_> = [first_end, second_end].into_iter().filter_map(Result::err).collect();
         assert_eq!(failed.len(), 1, "{plan}");
         assert_eq!(failed[0].code(), Some(&SqlState::T_R_SERIALIZATION_FAILURE), "{plan}");
-        second.batch_execute("ROLLBACK; DELETE FROM docs WHERE id > 2000000").expect("rollback");
+        second.run("ROLLBACK; DELETE FROM docs WHERE id > 2000000");
     }
     let one = "SELECT id FROM docs WHERE body ~> minlsh_passage(quote(7), 0.9) ORDER BY id";
     let [seq, bitmap, index] = by_each_plan(&mut first, one);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use minlsh_integration::{Database, database, sqlstate, texts};
+use minlsh_integration::{Database, Run, database, sqlstate, texts};
 
 /// The builds that a second session may need until it has looked at the right moment.
 const TRIES: usize = 20;
@@ -19,7 +19,7 @@ fn is_seen(database: &Database, build: &str, phase: &str, undo: &str) -> bool {
         let done = AtomicBool::new(false);
         let seen = std::thread::scope(|scope| {
             scope.spawn(|| {
-                builder.batch_execute(build).expect(build);
+                builder.run(build);
                 done.store(true, Ordering::Release);
             });
             let mut seen = false;
@@ -28,7 +28,7 @@ fn is_seen(database: &Database, build: &str, phase: &str, undo: &str) -> bool {
             }
             seen
         });
-        builder.batch_execute(undo).expect(undo);
+        builder.run(undo);
         seen
     })
 }
@@ -37,12 +37,10 @@ fn is_seen(database: &Database, build: &str, phase: &str, undo: &str) -> bool {
 fn a_build_shows_how_far_it_is() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); \
-             INSERT INTO docs SELECT i, md5(i::text) FROM generate_series(1, 20000) i; ANALYZE docs",
-        )
-        .expect("a table");
+    client.run(
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+         INSERT INTO docs SELECT i, md5(i::text) FROM generate_series(1, 20000) i; ANALYZE docs",
+    );
     let build = "CREATE INDEX docs_near ON docs USING minlsh (body)";
     assert!(is_seen(&database, build, "building index: writing pages", "DROP INDEX docs_near"));
     let build = "SELECT minlsh_create_index('docs', 'body')";
@@ -56,15 +54,13 @@ fn a_build_shows_how_far_it_is() {
 fn a_job_shows_how_far_it_is_to_those_who_may_see_it() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); \
-             INSERT INTO docs SELECT i, repeat(md5((i / 3)::text), 40) || i FROM generate_series(1, 20000) i; \
-             ANALYZE docs; SET maintenance_work_mem = '1MB'",
-        )
-        .expect("a table");
+    client.run(
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+         INSERT INTO docs SELECT i, repeat(md5((i / 3)::text), 40) || i FROM generate_series(1, 20000) i; \
+         ANALYZE docs; SET maintenance_work_mem = '1MB'",
+    );
     let stranger = format!("stranger_{}", database.name);
-    client.batch_execute(&format!("CREATE ROLE {stranger} LOGIN")).expect("a role");
+    client.run(&format!("CREATE ROLE {stranger} LOGIN"));
     let (mut watcher, mut stranger) = (database.connect(), database.connect_as(&stranger));
     let look = "SELECT phase FROM minlsh_progress \
                 WHERE datname = current_database() AND relid = 'docs'::regclass \
@@ -77,7 +73,7 @@ fn a_job_shows_how_far_it_is_to_those_who_may_see_it() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let job = "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)";
-                client.batch_execute(job).expect(job);
+                client.run(job);
                 done.store(true, Ordering::Release);
             });
             while !done.load(Ordering::Acquire) {
@@ -111,7 +107,7 @@ fn a_job_shows_how_far_it_is_to_those_who_may_see_it() {
             let done = AtomicBool::new(false);
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    client.batch_execute(job).expect(job);
+                    client.run(job);
                     done.store(true, Ordering::Release);
                 });
                 while !done.load(Ordering::Acquire) {

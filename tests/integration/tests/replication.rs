@@ -1,7 +1,7 @@
 //! Standbys and subscribers.
 
 use minlsh_integration::{
-    Client, Database, Server, assert_consistent, sqlstate, superuser, texts, wait_until,
+    Client, Database, Run, Server, assert_consistent, sqlstate, superuser, texts, wait_until,
 };
 
 const TEXT: &str = "a text that many documents of this table have in common, more or less";
@@ -11,13 +11,11 @@ fn a_standby_answers_read_only() {
     let primary = Server::start_with(&["wal_level = replica", "max_wal_senders = 4"]);
     let database = primary.create_database();
     let mut client = database.connect();
-    client
-        .batch_execute(&format!(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs SELECT i, '{TEXT}' \
-             FROM generate_series(1, 3) i; \
-             SELECT minlsh_create_index('docs', 'body')"
-        ))
-        .expect("an index");
+    client.run(&format!(
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs SELECT i, '{TEXT}' \
+         FROM generate_series(1, 3) i; \
+         SELECT minlsh_create_index('docs', 'body')"
+    ));
     let standby = Server::new_directory();
     primary
         .run("pg_basebackup", &["-D", standby.data().to_str().expect("UTF-8"), "-R", "-c", "fast"]);
@@ -26,11 +24,11 @@ fn a_standby_answers_read_only() {
     let mut replica = standby.connect(&database.name);
     let ask = "SELECT b.doc_id FROM docs_minlsh a JOIN docs_minlsh b ON b.bands && a.bands WHERE a.doc_id = 1 \
          ORDER BY 1";
-    replica.batch_execute("SET enable_seqscan = off").expect("a setting");
+    replica.run("SET enable_seqscan = off");
     assert_eq!(texts(&mut replica, ask), ["1", "2", "3"]);
     assert_consistent(&mut replica, "docs");
     // A whole-corpus job reads only, wherever it spills to.
-    replica.batch_execute("SET maintenance_work_mem = '1MB'").expect("a setting");
+    replica.run("SET maintenance_work_mem = '1MB'");
     for job in [
         "pairs('docs', 1)",
         "pairs('SELECT id, body FROM docs', 1)",
@@ -43,10 +41,7 @@ fn a_standby_answers_read_only() {
     }
     // What happens on the primary arrives.
     client
-        .batch_execute(&format!(
-            "INSERT INTO docs VALUES (4, '{TEXT}'); ALTER TABLE docs RENAME TO papers"
-        ))
-        .expect("changes");
+        .run(&format!("INSERT INTO docs VALUES (4, '{TEXT}'); ALTER TABLE docs RENAME TO papers"));
     wait_until("the standby has the new row", || texts(&mut replica, ask) == ["1", "2", "3", "4"]);
     assert_consistent(&mut replica, "papers");
 }
@@ -56,13 +51,11 @@ fn a_check_on_a_standby_finds_nothing_while_the_primary_writes() {
     let primary = Server::start_with(&["wal_level = replica", "max_wal_senders = 4"]);
     let database = primary.create_database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); CREATE INDEX near ON docs USING minlsh (body); \
-             INSERT INTO docs SELECT i, md5(i::text) || md5((i * 7)::text) FROM generate_series(1, 20000) i; \
-             CREATE UNLOGGED TABLE scratch (body text); CREATE INDEX fleeting ON scratch USING minlsh (body)",
-        )
-        .expect("tables");
+    client.run(
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); CREATE INDEX near ON docs USING minlsh (body); \
+         INSERT INTO docs SELECT i, md5(i::text) || md5((i * 7)::text) FROM generate_series(1, 20000) i; \
+         CREATE UNLOGGED TABLE scratch (body text); CREATE INDEX fleeting ON scratch USING minlsh (body)",
+    );
     let standby = Server::new_directory();
     primary
         .run("pg_basebackup", &["-D", standby.data().to_str().expect("UTF-8"), "-R", "-c", "fast"]);
@@ -88,9 +81,9 @@ fn a_check_on_a_standby_finds_nothing_while_the_primary_writes() {
                      UPDATE docs SET body = body || 'x' WHERE id % 50 = {round} % 50; \
                      DELETE FROM docs WHERE id % 40 = {round} % 40"
                 );
-                client.batch_execute(&write).expect("a write");
+                client.run(&write);
                 if round % 5 == 0 {
-                    client.batch_execute("VACUUM docs").expect("vacuum");
+                    client.run("VACUUM docs");
                 }
             }
         });
@@ -104,13 +97,12 @@ fn a_check_on_a_standby_finds_nothing_while_the_primary_writes() {
 
 /// Subscribes a database to the publication `p` of another one.
 fn subscribe(to: &mut Client, source: &Database) {
-    to.batch_execute(&format!(
+    to.run(&format!(
         "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 dbname={} user={}' PUBLICATION p",
         source.server.socket().display(),
         source.name,
         superuser()
-    ))
-    .expect("a subscription");
+    ));
 }
 
 #[test]
@@ -120,32 +112,29 @@ fn a_subscriber_keeps_an_index_of_its_own() {
     let (source, target) = (publisher.create_database(), subscriber.create_database());
     let table = "CREATE TABLE docs (id int PRIMARY KEY, body text)";
     let (mut from, mut to) = (source.connect(), target.connect());
-    from.batch_execute(&format!(
+    from.run(&format!(
         "{table}; INSERT INTO docs SELECT i, '{TEXT}' FROM generate_series(1, 3) i; CREATE PUBLICATION p FOR TABLE docs"
-    ))
-    .expect("a publication");
-    to.batch_execute(&format!("{table}; SELECT minlsh_create_index('docs', 'body')"))
-        .expect("an index");
+    ));
+    to.run(&format!("{table}; SELECT minlsh_create_index('docs', 'body')"));
     subscribe(&mut to, &source);
     let count = "SELECT count(*) FROM docs_minlsh";
     wait_until("the first copy has arrived", || texts(&mut to, count) == ["3"]);
-    from.batch_execute(&format!(
+    from.run(&format!(
         "INSERT INTO docs VALUES (4, '{TEXT}'), (5, '{TEXT}'); UPDATE docs SET body = 'other' WHERE id = 2; \
          DELETE FROM docs WHERE id = 3"
-    ))
-    .expect("changes");
+    ));
     let ask = "SELECT string_agg(doc_id::text, ' ' ORDER BY doc_id) FROM docs_minlsh";
     wait_until("the changes are applied", || texts(&mut to, ask) == ["1 2 4 5"]);
     assert_consistent(&mut to, "docs");
-    to.batch_execute("SELECT minlsh_reindex('docs')").expect("reindex");
-    from.batch_execute(&format!("INSERT INTO docs VALUES (6, '{TEXT}')")).expect("a row");
+    to.run("SELECT minlsh_reindex('docs')");
+    from.run(&format!("INSERT INTO docs VALUES (6, '{TEXT}')"));
     wait_until("triggers fire for the subscription after a reindex", || {
         texts(&mut to, ask) == ["1 2 4 5 6"]
     });
-    from.batch_execute("TRUNCATE docs").expect("truncate");
+    from.run("TRUNCATE docs");
     wait_until("TRUNCATE is applied", || texts(&mut to, "SELECT count(*) FROM docs") == ["0"]);
     assert_consistent(&mut to, "docs");
-    to.batch_execute("DROP SUBSCRIPTION s").expect("drop");
+    to.run("DROP SUBSCRIPTION s");
 }
 
 /// FOR ALL TABLES publishes the side table, too: a subscriber that has one keeps it by itself.
@@ -156,27 +145,24 @@ fn a_side_table_that_is_published_with_its_table_is_kept_once() {
     let (source, target) = (publisher.create_database(), subscriber.create_database());
     let table = "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body')";
     let (mut from, mut to) = (source.connect(), target.connect());
-    from.batch_execute(&format!(
+    from.run(&format!(
         "{table}; INSERT INTO docs SELECT i, '{TEXT} ' || i FROM generate_series(1, 3) i; \
          CREATE PUBLICATION p FOR ALL TABLES"
-    ))
-    .expect("a publication");
-    to.batch_execute(table).expect("an index");
+    ));
+    to.run(table);
     subscribe(&mut to, &source);
     let ready = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate = 'r'";
     wait_until("both tables are copied", || texts(&mut to, ready) == ["2"]);
-    from.batch_execute(
+    from.run(
         "INSERT INTO docs VALUES (4, 'the fourth text'); UPDATE docs SET body = 'other' WHERE id = 2; \
          DELETE FROM docs WHERE id = 3; \
          UPDATE docs SET id = 10 WHERE id = 1",
-    )
-    .expect("changes");
+    );
     let ask = "SELECT string_agg(doc_id::text, ' ' ORDER BY doc_id) FROM docs_minlsh";
     wait_until("the changes are applied", || texts(&mut to, ask) == ["2 4 10"]);
     assert_consistent(&mut to, "docs");
-    from.batch_execute("TRUNCATE docs; INSERT INTO docs VALUES (7, 'a new beginning')")
-        .expect("truncate");
+    from.run("TRUNCATE docs; INSERT INTO docs VALUES (7, 'a new beginning')");
     wait_until("the new row has come", || texts(&mut to, ask) == ["7"]);
     assert_consistent(&mut to, "docs");
-    to.batch_execute("DROP SUBSCRIPTION s").expect("drop");
+    to.run("DROP SUBSCRIPTION s");
 }

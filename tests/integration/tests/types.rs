@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use minlsh_integration::types::{TYPES, Values, values};
-use minlsh_integration::{Client, Database, Row, Server, texts};
+use minlsh_integration::{Client, Database, Row, Run, Server, texts};
 
 /// A table with an index, and with statistics, which have values of type `anyarray`.
 const DOCS: &str = "
@@ -241,7 +241,7 @@ fn make(
 fn session(database: &Database) -> Client {
     let mut client = database.connect();
     let settings = "SET client_min_messages = error; SET statement_timeout = '60s'";
-    client.batch_execute(settings).expect("settings");
+    client.run(settings);
     client
 }
 
@@ -250,8 +250,8 @@ fn no_type_of_a_key_a_document_or_a_scope_ends_a_session_or_is_an_internal_error
     let server = Server::start();
     let database = server.create_database();
     let mut client = session(&database);
-    client.batch_execute(TYPES).expect("types");
-    client.batch_execute(DOCS).expect("documents");
+    client.run(TYPES);
+    client.run(DOCS);
     let callees = Callee::all(&mut client);
     let jobs = callees.iter().filter(|callee| callee.of_query("", "").is_some()).count();
     let polymorphic = callees.iter().filter(|callee| callee.of_value("1").is_some()).count();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use minlsh_integration::near::{assert_tree, docs};
-use minlsh_integration::{Client, Database, assert_consistent, database, sqlstate, texts};
+use minlsh_integration::{Client, Database, Run, assert_consistent, database, sqlstate, texts};
 
 /// An installed file of the extension, where the servers of this run find it.
 fn installed(name: &str) -> PathBuf {
@@ -37,25 +37,23 @@ fn populated() -> Database<'static> {
     let database = database();
     let mut client = database.connect();
     docs(&mut client, 300);
-    client
-        .batch_execute(
-            "CREATE INDEX docs_near ON docs USING minlsh (tenant, body); \
-             CREATE TABLE papers (LIKE docs INCLUDING INDEXES); INSERT INTO papers SELECT * FROM docs; \
-             SELECT minlsh_create_index('papers', 'body'); \
-             CREATE TABLE kept (body text, EXCLUDE USING minlsh (minlsh_document(body) WITH ~=)); \
-             INSERT INTO kept SELECT body FROM docs WHERE body <> '' ON CONFLICT DO NOTHING; \
-             CREATE TABLE stored (document minlsh_document); \
-             INSERT INTO stored SELECT minlsh_document(body) FROM docs; \
-             CREATE VIEW similar_docs AS SELECT a.id AS one, b.id AS other FROM docs a JOIN docs b \
-               ON b.tenant = a.tenant AND b.body ~= minlsh_document(a.body, 0.8) AND a.id <> b.id",
-        )
-        .expect("what depends on it");
+    client.run(
+        "CREATE INDEX docs_near ON docs USING minlsh (tenant, body); \
+         CREATE TABLE papers (LIKE docs INCLUDING INDEXES); INSERT INTO papers SELECT * FROM docs; \
+         SELECT minlsh_create_index('papers', 'body'); \
+         CREATE TABLE kept (body text, EXCLUDE USING minlsh (minlsh_document(body) WITH ~=)); \
+         INSERT INTO kept SELECT body FROM docs WHERE body <> '' ON CONFLICT DO NOTHING; \
+         CREATE TABLE stored (document minlsh_document); \
+         INSERT INTO stored SELECT minlsh_document(body) FROM docs; \
+         CREATE VIEW similar_docs AS SELECT a.id AS one, b.id AS other FROM docs a JOIN docs b \
+           ON b.tenant = a.tenant AND b.body ~= minlsh_document(a.body, 0.8) AND a.id <> b.id",
+    );
     database
 }
 
 /// The answers that a session gets.
 fn answers(client: &mut Client) -> Vec<String> {
-    client.batch_execute("SET enable_seqscan = off").expect("a setting");
+    client.run("SET enable_seqscan = off");
     let index = texts(client, "SELECT one || ' ' || other FROM similar_docs ORDER BY one, other");
     assert!(index.len() > 100, "{} pairs", index.len());
     let others = "SELECT d FROM (SELECT doc_a || ' ' || doc_b FROM near_duplicate_pairs('papers', 0.8) \
@@ -66,13 +64,11 @@ fn answers(client: &mut Client) -> Vec<String> {
 
 /// Writes work, and what is kept agrees with them.
 fn assert_alive(client: &mut Client) {
-    client
-        .batch_execute(
-            "INSERT INTO docs (id, tenant, body) SELECT id + 5000000, tenant, body FROM docs; \
-             INSERT INTO papers SELECT id + 5000000, tenant, extra, body FROM papers; \
-             UPDATE docs SET body = 'another text' WHERE id % 7 = 0; UPDATE papers SET body = NULL WHERE id % 7 = 0",
-        )
-        .expect("writes");
+    client.run(
+        "INSERT INTO docs (id, tenant, body) SELECT id + 5000000, tenant, body FROM docs; \
+         INSERT INTO papers SELECT id + 5000000, tenant, extra, body FROM papers; \
+         UPDATE docs SET body = 'another text' WHERE id % 7 = 0; UPDATE papers SET body = NULL WHERE id % 7 = 0",
+    );
     assert_consistent(client, "docs_near");
     assert_consistent(client, "papers");
     assert_eq!(sqlstate(client, "INSERT INTO kept SELECT body FROM kept LIMIT 1"), "23P01");
@@ -100,7 +96,7 @@ fn alter_extension_update_keeps_everything() {
     let path = "SELECT path FROM pg_extension_update_paths('minlsh') WHERE target = 'next'";
     assert_eq!(texts(&mut client, path), [format!("{here}--next")]);
 
-    client.batch_execute("ALTER EXTENSION minlsh UPDATE TO 'next'").expect("an update");
+    client.run("ALTER EXTENSION minlsh UPDATE TO 'next'");
     assert_eq!(version(&mut client), "next");
     assert_eq!(texts(&mut client, "SELECT minlsh_next()"), ["1"]);
     assert_eq!(answers(&mut client), before);
@@ -108,7 +104,7 @@ fn alter_extension_update_keeps_everything() {
     assert_alive(&mut client);
     assert_tree(&database, "docs_near");
     // What the update brought belongs to the extension.
-    client.batch_execute("DROP EXTENSION minlsh CASCADE").expect("the extension goes");
+    client.run("DROP EXTENSION minlsh CASCADE");
     assert_eq!(
         texts(&mut client, "SELECT proname FROM pg_proc WHERE proname = 'minlsh_next'"),
         Vec::<String>::new()
@@ -147,8 +143,8 @@ fn the_library_is_replaced_under_running_sessions() {
     assert_ne!(loaded(&mut old), loaded(&mut new));
     assert_eq!(answers(&mut old), before);
     assert_alive(&mut new);
-    old.batch_execute("DELETE FROM docs WHERE id % 5 = 0").expect("a write by the old one");
-    old.batch_execute("VACUUM docs").expect("VACUUM by the old one");
+    old.run("DELETE FROM docs WHERE id % 5 = 0");
+    old.run("VACUUM docs");
     assert_consistent(&mut old, "docs_near");
     assert_consistent(&mut new, "docs_near");
     assert_tree(&database, "docs_near");

@@ -1,6 +1,6 @@
 //! Large, odd and foreign values.
 
-use minlsh_integration::{assert_consistent, database, is_thorough, texts};
+use minlsh_integration::{Run, assert_consistent, database, is_thorough, texts};
 
 #[test]
 fn a_body_of_megabytes_is_indexed_and_found() {
@@ -8,15 +8,13 @@ fn a_body_of_megabytes_is_indexed_and_found() {
     let mut client = database.connect();
     // 50 MB, or 10 MB.
     let words = if is_thorough() { 1_600_000 } else { 320_000 };
-    client
-        .batch_execute(&format!(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body'); \
-             INSERT INTO docs SELECT 1, string_agg(md5(i::text), ' ') FROM generate_series(1, {words}) i; \
-             INSERT INTO docs SELECT 2, body || ' and an end of its own' FROM docs; \
-             UPDATE docs SET id = 3 WHERE id = 2; \
-             UPDATE docs SET body = body || '.' WHERE id = 3",
-        ))
-        .expect("two documents of megabytes");
+    client.run(&format!(
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body'); \
+         INSERT INTO docs SELECT 1, string_agg(md5(i::text), ' ') FROM generate_series(1, {words}) i; \
+         INSERT INTO docs SELECT 2, body || ' and an end of its own' FROM docs; \
+         UPDATE docs SET id = 3 WHERE id = 2; \
+         UPDATE docs SET body = body || '.' WHERE id = 3",
+    ));
     let long = format!("SELECT octet_length(body) >= 33 * {words} - 1 FROM docs");
     assert_eq!(texts(&mut client, &long), ["t", "t"]);
     assert_eq!(texts(&mut client, "SELECT doc_id FROM near_duplicates(1, 0.95)"), ["3"]);
@@ -35,25 +33,21 @@ fn a_text_has_the_same_signature_whatever_the_database_s_encoding() {
     let ascii = format!("{}_ascii", utf8.name);
     let mut client = utf8.connect();
     for (name, encoding) in [(&latin1, "LATIN1"), (&ascii, "SQL_ASCII")] {
-        client
-            .batch_execute(&format!(
-                "CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
-            ))
-            .expect("a database");
+        client.run(&format!(
+            "CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
+        ));
     }
     let sql =
         "SELECT minhash('naïve café, plain ASCII, ½ & ÿ', 32)::text || shingles('naïve', 2)::text";
     let expected = texts(&mut client, sql);
     for name in [&latin1, &ascii] {
         let mut client = server.connect(name);
-        client.batch_execute("CREATE EXTENSION minlsh").expect("CREATE EXTENSION");
+        client.run("CREATE EXTENSION minlsh");
         assert_eq!(texts(&mut client, sql), expected, "{name}");
-        client
-            .batch_execute(
-                "CREATE TABLE docs (id text PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body'); \
-                 INSERT INTO docs VALUES ('é', 'naïve café and so on'), ('ü', 'naïve café and so on')",
-            )
-            .expect("an index");
+        client.run(
+            "CREATE TABLE docs (id text PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body'); \
+             INSERT INTO docs VALUES ('é', 'naïve café and so on'), ('ü', 'naïve café and so on')",
+        );
         assert_eq!(texts(&mut client, "SELECT doc_id FROM near_duplicates('é', 0.9)"), ["ü"]);
         assert_eq!(texts(&mut client, "SELECT doc_b FROM near_duplicate_pairs('docs')"), ["ü"]);
         assert_consistent(&mut client, "docs");
@@ -63,9 +57,9 @@ fn a_text_has_the_same_signature_whatever_the_database_s_encoding() {
     let odd =
         r"SELECT minhash(E'caf\xe9') IS NOT NULL AND minhash(E'caf\xe9') <> minhash(E'caf\xe8')";
     assert_eq!(texts(&mut client, odd), ["t"]);
-    client
-        .batch_execute(r"INSERT INTO docs VALUES ('x', E'the caf\xe9 in Paris'), ('y', E'The  caf\xe9 in Paris')")
-        .expect("any bytes");
+    client.run(
+        r"INSERT INTO docs VALUES ('x', E'the caf\xe9 in Paris'), ('y', E'The  caf\xe9 in Paris')",
+    );
     assert_eq!(texts(&mut client, "SELECT doc_id FROM near_duplicates('x', 0.9)"), ["y"]);
     assert_consistent(&mut client, "docs");
 }
@@ -75,22 +69,20 @@ fn names_may_be_as_long_as_postgresql_allows() {
     let database = database();
     let mut client = database.connect();
     let long = "n".repeat(63);
-    client
-        .batch_execute(&format!(
-            "CREATE TABLE {long} ({long} int PRIMARY KEY, b{} text, c text); \
-             SELECT minlsh_create_index('{long}', 'b{}'); SELECT minlsh_create_index('{long}', 'c'); \
-             INSERT INTO {long} VALUES (1, 'one text', 'c'), (2, 'one text', 'c')",
-            &long[1..],
-            &long[1..]
-        ))
-        .expect("long names");
+    client.run(&format!(
+        "CREATE TABLE {long} ({long} int PRIMARY KEY, b{} text, c text); \
+         SELECT minlsh_create_index('{long}', 'b{}'); SELECT minlsh_create_index('{long}', 'c'); \
+         INSERT INTO {long} VALUES (1, 'one text', 'c'), (2, 'one text', 'c')",
+        &long[1..],
+        &long[1..]
+    ));
     let indexes = texts(&mut client, "SELECT index::text FROM minlsh_indexes ORDER BY 1");
     assert_eq!(indexes.len(), 2);
     for index in indexes {
         assert_consistent(&mut client, &index);
         let found = format!("SELECT doc_id FROM near_duplicates(1, 0.9, '{index}')");
         assert_eq!(texts(&mut client, &found), ["2"]);
-        client.batch_execute(&format!("SELECT minlsh_drop_index('{index}')")).expect("drop");
+        client.run(&format!("SELECT minlsh_drop_index('{index}')"));
     }
 }
 
@@ -103,14 +95,12 @@ fn keys_under_a_collation_that_ignores_case_are_one_where_the_table_says_so() {
         eprintln!("this server has no ICU: nothing to test");
         return;
     }
-    client
-        .batch_execute(
-            "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false); \
-             CREATE TABLE docs (id text COLLATE ci PRIMARY KEY, body text); \
-             INSERT INTO docs VALUES ('A', 'one text'), ('B', 'one text'); SELECT minlsh_create_index('docs', 'body'); \
-             INSERT INTO docs VALUES ('c', 'one text'); UPDATE docs SET id = 'C' WHERE id = 'c'",
-        )
-        .expect("an index");
+    client.run(
+        "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false); \
+         CREATE TABLE docs (id text COLLATE ci PRIMARY KEY, body text); \
+         INSERT INTO docs VALUES ('A', 'one text'), ('B', 'one text'); SELECT minlsh_create_index('docs', 'body'); \
+         INSERT INTO docs VALUES ('c', 'one text'); UPDATE docs SET id = 'C' WHERE id = 'c'",
+    );
     assert_eq!(
         texts(&mut client, "SELECT doc_id FROM near_duplicates('a', 0.9) ORDER BY 1"),
         ["B", "C"]

@@ -11,7 +11,7 @@ use minlsh_integration::near::{
     NEAR, PLANS, assert_sound, assert_tree, by_each_plan, docs, each, only,
 };
 use minlsh_integration::{
-    Client, Database, Server, assert_consistent, database, is_thorough, sqlstate, texts,
+    Client, Database, Run, Server, assert_consistent, database, is_thorough, sqlstate, texts,
 };
 
 /// Bytes of a page, and of what stands at its end.
@@ -27,7 +27,7 @@ struct File {
 
 impl File {
     fn of(server: &Server, client: &mut Client, index: &str) -> Self {
-        client.batch_execute("CHECKPOINT").expect("CHECKPOINT");
+        client.run("CHECKPOINT");
         let path = texts(client, &format!("SELECT pg_relation_filepath('{index}')"));
         let path: PathBuf = server.data().join(&path[0]);
         Self { file: std::fs::File::options().read(true).write(true).open(path).expect("the file") }
@@ -93,9 +93,7 @@ fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
     let database = server.create_database();
     let mut client = database.connect();
     docs(&mut client, 3_000);
-    client
-        .batch_execute("CREATE TABLE all_docs AS SELECT * FROM docs ORDER BY id")
-        .expect("a copy");
+    client.run("CREATE TABLE all_docs AS SELECT * FROM docs ORDER BY id");
     // Rows, scope columns, fillfactor, levels above the leaves.
     for (rows, scope, fillfactor, height) in [
         (0, "", 90, 0),
@@ -110,12 +108,10 @@ fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
     ] {
         let options = format!("({scope}body) WITH (fillfactor = {fillfactor})");
         println!("{rows} rows, {options}");
-        client
-            .batch_execute(&format!(
-                "TRUNCATE docs; DROP INDEX IF EXISTS near; INSERT INTO docs SELECT * FROM all_docs LIMIT {rows}; \
-                 CREATE INDEX near ON docs USING minlsh {options}; ANALYZE docs"
-            ))
-            .expect("an index");
+        client.run(&format!(
+            "TRUNCATE docs; DROP INDEX IF EXISTS near; INSERT INTO docs SELECT * FROM all_docs LIMIT {rows}; \
+             CREATE INDEX near ON docs USING minlsh {options}; ANALYZE docs"
+        ));
         let file = File::of(&server, &mut client, "near");
         assert_eq!(file.height(), height, "{rows} rows, {options}");
         assert_consistent(&mut client, "near");
@@ -123,14 +119,12 @@ fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
         // The same text many times: equal keys are put together in posting lists, and pages full of them split.
         let size = "SELECT pg_relation_size('near')";
         let before: u64 = texts(&mut client, size)[0].parse().expect("a size");
-        client
-            .batch_execute(
-                "INSERT INTO docs (id, tenant, body) SELECT i, 7, (SELECT near(77777, 0)) FROM \
-                generate_series(2000000, 2001999) AS i; \
-                 INSERT INTO docs (id, tenant, body) SELECT i, 8, near(88888, i % 7) FROM generate_series(3000000, \
-                 3000499) AS i",
-            )
-            .expect("rows");
+        client.run(
+            "INSERT INTO docs (id, tenant, body) SELECT i, 7, (SELECT near(77777, 0)) FROM \
+            generate_series(2000000, 2001999) AS i; \
+             INSERT INTO docs (id, tenant, body) SELECT i, 8, near(88888, i % 7) FROM generate_series(3000000, \
+             3000499) AS i",
+        );
         if scope.is_empty() && fillfactor == 90 {
             let after: u64 = texts(&mut client, size)[0].parse().expect("a size");
             // Of 16 entries a row, 20 bytes each, those of the first 2,000 rows take some 7.
@@ -174,13 +168,11 @@ fn many_equal_keys_are_built_read_and_removed() {
     let database = database();
     let mut client = database.connect();
     docs(&mut client, 100);
-    client
-        .batch_execute(
-            "INSERT INTO docs (id, tenant, body) SELECT i, 1, (SELECT near(5, 0)) FROM generate_series(2000000, \
-            2004999) AS i; \
-             CREATE INDEX near ON docs USING minlsh (tenant, body); ANALYZE docs",
-        )
-        .expect("an index");
+    client.run(
+        "INSERT INTO docs (id, tenant, body) SELECT i, 1, (SELECT near(5, 0)) FROM generate_series(2000000, \
+        2004999) AS i; \
+         CREATE INDEX near ON docs USING minlsh (tenant, body); ANALYZE docs",
+    );
     assert_consistent(&mut client, "near");
     assert_tree(&database, "near");
     only(&mut client, "bitmapscan");
@@ -208,11 +200,11 @@ fn entries_that_do_not_fit_into_memory_are_sorted_in_files() {
     let contents = "SELECT pg_relation_size('near')";
     let in_memory = texts(&mut client, contents);
     let files = "SELECT temp_files FROM pg_stat_database WHERE datname = current_database()";
-    client.batch_execute("SELECT pg_stat_force_next_flush()").expect("statistics");
+    client.run("SELECT pg_stat_force_next_flush()");
     let before = texts(&mut client, files);
-    client.batch_execute("DROP INDEX near; SET maintenance_work_mem = '1MB'").expect("a setting");
-    client.batch_execute(build).expect("an index");
-    client.batch_execute("SELECT pg_stat_force_next_flush()").expect("statistics");
+    client.run("DROP INDEX near; SET maintenance_work_mem = '1MB'");
+    client.run(build);
+    client.run("SELECT pg_stat_force_next_flush()");
     assert_ne!(texts(&mut client, files), before, "files were written");
     assert_eq!(texts(&mut client, contents), in_memory);
     assert_sound(&mut client, "near");
@@ -273,7 +265,7 @@ fn a_flipped_byte_is_found_and_ends_no_session() {
         let create = format!(
             "CREATE INDEX i{number} ON docs USING minlsh (body{class}) WITH (fillfactor = 30)"
         );
-        client.batch_execute(&create).expect("an index");
+        client.run(&create);
     }
     let file = |number: usize| File::of(&server, &mut client, &format!("i{number}"));
     let files: Vec<File> = (0..flips.len()).map(file).collect();
@@ -294,15 +286,15 @@ fn a_flipped_byte_is_found_and_ends_no_session() {
     let of_loud = |command: &str| {
         loud.iter().map(|(index, _)| format!("{command} INDEX {index}; ")).collect::<String>()
     };
-    client.batch_execute(&of_loud("REINDEX")).expect("REINDEX");
+    client.run(&of_loud("REINDEX"));
     for (index, what) in &loud {
         assert_eq!(told(&mut client, index), nothing, "REINDEX mends {what}");
     }
-    client.batch_execute(&of_loud("DROP")).expect("few indexes");
+    client.run(&of_loud("DROP"));
     // By bounds that are somewhat too high, searches and insertions come to a page from the one to its left, and miss
     // nothing. A high key shows when there is an entry between what it was and what it is.
     let copies = "INSERT INTO docs (id, body) SELECT id + 2000000, body || ' ' || id FROM docs";
-    client.batch_execute(copies).expect("rows");
+    client.run(copies);
     for (index, what) in silent {
         assert!(what.starts_with("the bound of"), "{what}: not told");
         let told = told(&mut client, &index);
@@ -315,7 +307,7 @@ fn an_index_of_another_version_misleads_nobody() {
     let server = Server::start();
     let database = server.create_database();
     let mut client = connect_without_checksums(&server, &database);
-    client.batch_execute(NEAR).expect("a function");
+    client.run(NEAR);
     let words = "unit => 'word', normalization => 'plain', shingle_size => 1";
     for (was, is, options, arguments) in [
         ("\"algorithm\":1,", "\"algorithm\":2,", String::new(), String::new()),
@@ -328,13 +320,11 @@ fn an_index_of_another_version_misleads_nobody() {
     ] {
         let document = |text: &str| format!("minlsh_document({text}, 0.8{arguments})");
         let column = document("body");
-        client
-            .batch_execute(&format!(
-                "DROP TABLE IF EXISTS apart; CREATE TABLE apart (id int, body text, \
-                 CONSTRAINT near EXCLUDE USING minlsh ({column} WITH ~=) WITH (threshold = 0.8{options})); \
-                 INSERT INTO apart SELECT i, near(i, 0) FROM generate_series(1, 500) AS i; ANALYZE apart"
-            ))
-            .expect("texts that are not similar");
+        client.run(&format!(
+            "DROP TABLE IF EXISTS apart; CREATE TABLE apart (id int, body text, \
+             CONSTRAINT near EXCLUDE USING minlsh ({column} WITH ~=) WITH (threshold = 0.8{options})); \
+             INSERT INTO apart SELECT i, near(i, 0) FROM generate_series(1, 500) AS i; ANALYZE apart"
+        ));
         let search = |template: u32| {
             format!(
                 "SELECT id FROM apart WHERE {column} ~= {}",
@@ -370,24 +360,22 @@ fn an_index_of_another_version_misleads_nobody() {
             assert_eq!(texts(&mut client, &search(5)), ["5"]);
         }
         // Nobody chooses it who is not made to.
-        client.batch_execute("RESET ALL").expect("settings");
+        client.run("RESET ALL");
         let explained = texts(&mut client, &format!("EXPLAIN {}", search(5))).join("\n");
         assert!(explained.contains("Seq Scan on apart"), "{explained}");
 
         // Writes go on; the constraint can only ask the index, which is read in full.
         let insert = |template: u32| format!("INSERT INTO apart VALUES (0, near({template}, 1))");
         assert_eq!(sqlstate(&mut client, &insert(5)), "23P01");
-        client
-            .batch_execute(&format!(
-                "{}; DELETE FROM apart WHERE id = 5; {}; UPDATE apart SET id = 6, body = near(600, 0) WHERE id = 6",
-                insert(501),
-                insert(5)
-            ))
-            .expect("texts that are not similar");
+        client.run(&format!(
+            "{}; DELETE FROM apart WHERE id = 5; {}; UPDATE apart SET id = 6, body = near(600, 0) WHERE id = 6",
+            insert(501),
+            insert(5)
+        ));
         for template in [5, 501, 600, 7] {
             assert_eq!(sqlstate(&mut client, &insert(template)), "23P01", "{template}");
         }
-        client.batch_execute("REINDEX INDEX near; ANALYZE apart").expect("REINDEX");
+        client.run("REINDEX INDEX near; ANALYZE apart");
         assert_eq!(texts(&mut client, needs), Vec::<String>::new());
         assert_eq!(texts(&mut client, "SELECT minlsh_warn_reindex()"), ["0"]);
         assert_consistent(&mut client, "near");

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use minlsh_integration::near::{PLANS, assert_sound, by_each_plan, docs, each, only, pairs};
 use minlsh_integration::{
-    Client, Random, SqlState, backend, database, is_thorough, sqlstate, texts, wait_until_blocked,
+    Client, Random, Run, SqlState, backend, database, is_thorough, sqlstate, texts,
+    wait_until_blocked,
 };
 
 /// A number by which tests are made longer: `MINLSH_TEST_WRITES=100000`.
@@ -36,7 +37,7 @@ fn all_plans_agree_up_to_the_recall() {
         let create = format!(
             "DROP INDEX IF EXISTS near; CREATE INDEX near ON docs USING minlsh ({scope}body) WITH ({options})"
         );
-        client.batch_execute(&create).expect("an index");
+        client.run(&create);
         assert_eq!(
             texts(&mut client, "SELECT problem FROM minlsh_check('near')"),
             Vec::<String>::new()
@@ -58,7 +59,7 @@ fn all_plans_agree_up_to_the_recall() {
                 only(&mut client, plan);
                 texts(&mut client, &join)
             });
-            client.batch_execute("RESET ALL").expect("settings");
+            client.run("RESET ALL");
             assert_eq!(found[0], truth, "reading all, at {asked}");
             assert_eq!(found[1], found[2], "bitmap and index scan, at {asked}");
             assert!(found[2].iter().all(|pair| truth.contains(pair)), "too much, at {asked}");
@@ -78,7 +79,7 @@ fn one_row_is_found_by_each_plan() {
     let database = database();
     let mut client = database.connect();
     docs(&mut client, 300);
-    client.batch_execute("CREATE INDEX near ON docs USING minlsh (body)").expect("an index");
+    client.run("CREATE INDEX near ON docs USING minlsh (body)");
     for id in [3, 13, 101, 7, 20, 21, 1_000_003] {
         for asked in ["0.8", "1", "0.5"] {
             let query = format!(
@@ -101,15 +102,13 @@ fn the_entries_of_the_rows_are_there_and_no_others() {
     let mut client = database.connect();
     docs(&mut client, 2_000);
     // To give pages back a VACUUM waits five seconds for those behind it, which wait for it.
-    client.batch_execute("ALTER TABLE docs SET (vacuum_truncate = off)").expect("a setting");
-    client
-        .batch_execute(
-            "CREATE INDEX near ON docs USING minlsh (body); CREATE INDEX per_tenant ON docs USING minlsh (tenant, \
-            body) \
-             WITH (fillfactor = 50, threshold = 0.7); \
-             CREATE INDEX partial ON docs USING minlsh (body) WHERE extra > 50; CREATE SEQUENCE ids START 10000",
-        )
-        .expect("indexes");
+    client.run("ALTER TABLE docs SET (vacuum_truncate = off)");
+    client.run(
+        "CREATE INDEX near ON docs USING minlsh (body); CREATE INDEX per_tenant ON docs USING minlsh (tenant, \
+        body) \
+         WITH (fillfactor = 50, threshold = 0.7); \
+         CREATE INDEX partial ON docs USING minlsh (body) WHERE extra > 50; CREATE SEQUENCE ids START 10000",
+    );
     let mut random = Random::by_the_clock();
     std::thread::scope(|scope| {
         for _ in 0..8 {
@@ -169,11 +168,11 @@ fn churn(session: &mut Client, mut random: Random, writes: u64) {
         if let Err(error) = session.batch_execute(&sql) {
             // Who holds rows of a transaction and waits for others may meet a deadlock: that is the table's.
             assert_eq!(error.code(), Some(&SqlState::T_R_DEADLOCK_DETECTED), "{sql}: {error:?}");
-            session.batch_execute("ROLLBACK").expect("rollback");
+            session.run("ROLLBACK");
             depth = 0;
         }
     }
-    session.batch_execute("COMMIT").expect("commit");
+    session.run("COMMIT");
 }
 
 /// Records of WAL that an update of `extra` writes: of its own process, whatever a checkpoint or a vacuum adds.
@@ -189,14 +188,12 @@ fn records(client: &mut Client, table: &str) -> i64 {
 fn an_update_of_another_column_stays_hot() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE docs (id int PRIMARY KEY, extra int, body text) WITH (fillfactor = 40); \
-             CREATE TABLE plain (id int PRIMARY KEY, extra int, body text) WITH (fillfactor = 40); \
-             INSERT INTO docs SELECT i, 0, md5(i::text) || md5((i * 7)::text) FROM generate_series(1, 2000) i; \
-             INSERT INTO plain SELECT * FROM docs; CREATE INDEX near ON docs USING minlsh (body)",
-        )
-        .expect("tables");
+    client.run(
+        "CREATE TABLE docs (id int PRIMARY KEY, extra int, body text) WITH (fillfactor = 40); \
+         CREATE TABLE plain (id int PRIMARY KEY, extra int, body text) WITH (fillfactor = 40); \
+         INSERT INTO docs SELECT i, 0, md5(i::text) || md5((i * 7)::text) FROM generate_series(1, 2000) i; \
+         INSERT INTO plain SELECT * FROM docs; CREATE INDEX near ON docs USING minlsh (body)",
+    );
     each(&mut client, "VACUUM ANALYZE docs; VACUUM ANALYZE plain");
     let size = "SELECT pg_relation_size('near')";
     let before = texts(&mut client, size);
@@ -204,7 +201,7 @@ fn an_update_of_another_column_stays_hot() {
     // An entry is a record of WAL, and a row would have 16 of them.
     assert!(indexed < plain + 500, "{indexed} records of WAL against {plain}");
     assert_eq!(texts(&mut client, size), before);
-    client.batch_execute("SELECT pg_stat_force_next_flush()").expect("statistics");
+    client.run("SELECT pg_stat_force_next_flush()");
     let hot =
         "SELECT n_tup_upd || ' ' || n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'docs'";
     assert_eq!(texts(&mut client, hot), ["2000 2000"]);
@@ -217,7 +214,7 @@ fn concurrent_builds_miss_no_row() {
     let database = database();
     let mut client = database.connect();
     docs(&mut client, 1_000);
-    client.batch_execute("CREATE SEQUENCE ids START 10000").expect("a sequence");
+    client.run("CREATE SEQUENCE ids START 10000");
     let end = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let mut random = Random::by_the_clock();
@@ -244,7 +241,7 @@ fn concurrent_builds_miss_no_row() {
     });
     assert_sound(&mut client, "near");
     let before = pairs(&mut client);
-    client.batch_execute("REINDEX INDEX near").expect("REINDEX");
+    client.run("REINDEX INDEX near");
     assert_eq!(pairs(&mut client), before);
 }
 
@@ -254,16 +251,16 @@ fn a_check_that_had_to_wait_takes_no_old_row_for_a_present_one() {
     let database = database();
     let mut writer = database.connect();
     docs(&mut writer, 200);
-    writer.batch_execute("CREATE INDEX near ON docs USING minlsh (body)").expect("an index");
+    writer.run("CREATE INDEX near ON docs USING minlsh (body)");
     let mut checker = database.connect();
     let pid = backend(&mut checker);
-    writer
-        .batch_execute("BEGIN; DELETE FROM docs WHERE id < 50; UPDATE docs SET body = near(7, 0) WHERE id < 100")
-        .expect("changes");
+    writer.run(
+        "BEGIN; DELETE FROM docs WHERE id < 50; UPDATE docs SET body = near(7, 0) WHERE id < 100",
+    );
     let waiting =
         std::thread::spawn(move || texts(&mut checker, "SELECT problem FROM minlsh_check('near')"));
     wait_until_blocked(&mut database.connect(), pid);
-    writer.batch_execute("COMMIT").expect("COMMIT");
+    writer.run("COMMIT");
     assert_eq!(waiting.join().expect("thread"), Vec::<String>::new());
 }
 
@@ -273,20 +270,18 @@ fn a_check_of_a_sample_lets_writers_write() {
     let database = database();
     let mut client = database.connect();
     docs(&mut client, 1_000);
-    client
-        .batch_execute(
-            "CREATE SEQUENCE ids START 10000; CREATE INDEX near ON docs USING minlsh (body); \
-             ALTER TABLE docs SET (autovacuum_enabled = off)",
-        )
-        .expect("an index");
+    client.run(
+        "CREATE SEQUENCE ids START 10000; CREATE INDEX near ON docs USING minlsh (body); \
+         ALTER TABLE docs SET (autovacuum_enabled = off)",
+    );
     let mut writer = database.connect();
-    writer.batch_execute("BEGIN; UPDATE docs SET body = near(7, 0) WHERE id < 100").expect("rows");
-    client.batch_execute("SET lock_timeout = '1ms'").expect("a setting");
+    writer.run("BEGIN; UPDATE docs SET body = near(7, 0) WHERE id < 100");
+    client.run("SET lock_timeout = '1ms'");
     assert_eq!(sqlstate(&mut client, "SELECT minlsh_check('near')"), "55P03");
     let check = |part| format!("SELECT problem FROM minlsh_check('near', sample => {part})");
     assert_eq!(texts(&mut client, &check(1)), Vec::<String>::new());
-    writer.batch_execute("ROLLBACK").expect("ROLLBACK");
-    client.batch_execute("RESET lock_timeout").expect("a setting");
+    writer.run("ROLLBACK");
+    client.run("RESET lock_timeout");
     let end = std::sync::atomic::AtomicBool::new(false);
     let found = std::thread::scope(|scope| {
         let mut random = Random::by_the_clock();
@@ -320,19 +315,17 @@ fn a_body_of_megabytes_is_indexed_and_found() {
     let mut client = database.connect();
     // 53 MB, or 11 MB.
     let sentences = if is_thorough() { 1_200_000 } else { 240_000 };
-    client
-        .batch_execute(&format!(
-            "CREATE TABLE docs (id int, body text); ALTER TABLE docs ALTER body SET STORAGE EXTERNAL; \
-             CREATE INDEX near ON docs USING minlsh (body) WITH (unit = 'word', shingle_size = 1); \
-             INSERT INTO docs SELECT 1, repeat('the quick brown fox jumps over the lazy dog ', {sentences})",
-        ))
-        .expect("megabytes");
+    client.run(&format!(
+        "CREATE TABLE docs (id int, body text); ALTER TABLE docs ALTER body SET STORAGE EXTERNAL; \
+         CREATE INDEX near ON docs USING minlsh (body) WITH (unit = 'word', shingle_size = 1); \
+         INSERT INTO docs SELECT 1, repeat('the quick brown fox jumps over the lazy dog ', {sentences})",
+    ));
     only(&mut client, "indexscan");
     let find = "SELECT id FROM docs WHERE body ~= minlsh_document('The quick brown fox jumps over the lazy dog', 1, \
     1, 'word')";
     assert_eq!(texts(&mut client, find), ["1"]);
-    client.batch_execute("REINDEX INDEX near; UPDATE docs SET id = 2").expect("REINDEX");
+    client.run("REINDEX INDEX near; UPDATE docs SET id = 2");
     assert_eq!(texts(&mut client, find), ["2"]);
-    client.batch_execute("SET statement_timeout = '1ms'").expect("a setting");
+    client.run("SET statement_timeout = '1ms'");
     assert_eq!(sqlstate(&mut client, "REINDEX INDEX near"), "57014");
 }

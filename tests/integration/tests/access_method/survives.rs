@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt;
 
 use minlsh_integration::near::{NEAR, assert_sound, docs, each, pairs};
 use minlsh_integration::{
-    Client, Server, assert_consistent, backend, database, subscribe, texts, wait_until,
+    Client, Run, Server, assert_consistent, backend, database, subscribe, texts, wait_until,
     wait_until_blocked,
 };
 
@@ -18,7 +18,7 @@ generate_series(5000, 5200) i; \
 
 fn indexed(client: &mut Client) -> Vec<String> {
     docs(client, 500);
-    client.batch_execute(INDEXES).expect("indexes");
+    client.run(INDEXES);
     let found = pairs(client);
     assert!(found.len() > 100, "{found:?}");
     found
@@ -64,7 +64,7 @@ fn a_standby_answers_during_replay_and_after_promotion() {
     });
     // Not amid the lookups: it does not wait for those of a standby, which may plan with the index, of
     // whatever kind, that it drops.
-    client.batch_execute("REINDEX INDEX CONCURRENTLY near").expect("REINDEX");
+    client.run("REINDEX INDEX CONCURRENTLY near");
     let expected = pairs(&mut client);
     let mut replica = standby.connect(&database.name);
     let position = texts(&mut client, "SELECT pg_current_wal_lsn()").remove(0);
@@ -75,7 +75,7 @@ fn a_standby_answers_during_replay_and_after_promotion() {
     for index in ["near", "per_tenant"] {
         assert_consistent(&mut replica, index);
     }
-    replica.batch_execute("SELECT pg_promote()").expect("a promotion");
+    replica.run("SELECT pg_promote()");
     assert_eq!(pairs(&mut replica), expected);
     each(&mut replica, CHANGES);
     assert_sound(&mut replica, "near");
@@ -89,18 +89,16 @@ fn a_subscriber_has_an_index_of_its_own() {
     let (source, target) = (publisher.create_database(), subscriber.create_database());
     let (mut from, mut to) = (source.connect(), target.connect());
     docs(&mut from, 300);
-    from.batch_execute("CREATE PUBLICATION p FOR TABLE docs").expect("a publication");
-    to.batch_execute(&format!(
+    from.run("CREATE PUBLICATION p FOR TABLE docs");
+    to.run(&format!(
         "{NEAR}; CREATE TABLE docs (id int PRIMARY KEY, tenant int, extra int NOT NULL, body text); {INDEXES}; \
          CREATE INDEX other ON docs USING minlsh (body) WITH (threshold = 0.5)"
-    ))
-    .expect("a table");
+    ));
     subscribe(&mut to, &source);
     let ready = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate = 'r'";
     wait_until("the table is copied", || texts(&mut to, ready) == ["1"]);
     each(&mut from, CHANGES);
-    from.batch_execute("INSERT INTO docs (id, body) VALUES (-1, 'the last one')")
-        .expect("the last");
+    from.run("INSERT INTO docs (id, body) VALUES (-1, 'the last one')");
     let last = "SELECT count(*) FROM docs WHERE id = -1";
     wait_until("the changes are applied", || texts(&mut to, last) == ["1"]);
     let contents =
@@ -108,9 +106,9 @@ fn a_subscriber_has_an_index_of_its_own() {
     assert_eq!(texts(&mut to, contents), texts(&mut from, contents));
     assert_sound(&mut to, "near");
     assert_consistent(&mut to, "docs");
-    from.batch_execute("CREATE INDEX near ON docs USING minlsh (body)").expect("an index");
+    from.run("CREATE INDEX near ON docs USING minlsh (body)");
     assert_eq!(pairs(&mut to), pairs(&mut from));
-    to.batch_execute("DROP SUBSCRIPTION s").expect("drop");
+    to.run("DROP SUBSCRIPTION s");
 }
 
 #[test]
@@ -118,18 +116,16 @@ fn a_dump_brings_the_index_along() {
     let source = database();
     let mut client = source.connect();
     let before = indexed(&mut client);
-    client
-        .batch_execute(
-            "CREATE TABLE kept (tenant int, body text, EXCLUDE USING minlsh (tenant WITH =, minlsh_document(body, \
-            0.85) WITH ~=) \
-             WITH (num_perm = 256)); INSERT INTO kept SELECT 1, body FROM docs ON CONFLICT DO NOTHING; \
-             CREATE TABLE sets (items text[], document minlsh_document); CREATE INDEX ON sets USING minlsh (items); \
-             CREATE INDEX ON sets USING minlsh (document) WITH (threshold = 0.5, unit = 'word', shingle_size = 2, \
-             stop_words = 'the \"a\" it''s', normalization = 'casefold', bag = true, seed = '-7'); \
-             INSERT INTO sets VALUES ('{a,b}', minlsh_document('a text', 0.5, 2, 'word', 'casefold', 'the \"a\" \
-             it''s', true))",
-        )
-        .expect("tables");
+    client.run(
+        "CREATE TABLE kept (tenant int, body text, EXCLUDE USING minlsh (tenant WITH =, minlsh_document(body, \
+        0.85) WITH ~=) \
+         WITH (num_perm = 256)); INSERT INTO kept SELECT 1, body FROM docs ON CONFLICT DO NOTHING; \
+         CREATE TABLE sets (items text[], document minlsh_document); CREATE INDEX ON sets USING minlsh (items); \
+         CREATE INDEX ON sets USING minlsh (document) WITH (threshold = 0.5, unit = 'word', shingle_size = 2, \
+         stop_words = 'the \"a\" it''s', normalization = 'casefold', bag = true, seed = '-7'); \
+         INSERT INTO sets VALUES ('{a,b}', minlsh_document('a text', 0.5, 2, 'word', 'casefold', 'the \"a\" \
+         it''s', true))",
+    );
     let target = source.server.create_database();
     source.shell(&format!("pg_dump -Fc | pg_restore -d {} --exit-on-error", target.name));
     let mut restored = target.connect();
@@ -229,12 +225,12 @@ fn a_concurrent_repack_keeps_index_constraint_and_clusters() {
     assert_eq!(texts(&mut client, "SELECT * FROM minlsh_check()"), Vec::<String>::new());
     let answers = pairs(&mut client);
     assert!(answers.len() > 100, "{answers:?}");
-    client.batch_execute("REINDEX INDEX near").expect("REINDEX");
+    client.run("REINDEX INDEX near");
     assert_eq!(pairs(&mut client), answers);
     let copy =
         "INSERT INTO kept (body) SELECT body || '!' FROM kept WHERE length(body) > 50 LIMIT 1";
     assert_eq!(minlsh_integration::sqlstate(&mut client, copy), "23P01");
-    client.batch_execute("SELECT FROM minlsh_refresh_clusters('docs_clusters')").expect("refresh");
+    client.run("SELECT FROM minlsh_refresh_clusters('docs_clusters')");
     let problems = "SELECT * FROM minlsh_check('docs_clusters')";
     assert_eq!(texts(&mut client, problems), Vec::<String>::new());
 }
@@ -244,32 +240,24 @@ fn partitions_come_and_go_with_their_entries() {
     let database = database();
     let mut client = database.connect();
     docs(&mut client, 400);
-    client
-        .batch_execute(
-            "ALTER TABLE docs RENAME TO plain; CREATE INDEX plain_near ON plain USING minlsh (body); \
-             CREATE TABLE docs (LIKE plain INCLUDING DEFAULTS) PARTITION BY HASH (id); \
-             CREATE TABLE p0 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 0); \
-             CREATE INDEX near ON docs USING minlsh (body); \
-             CREATE TABLE p1 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 1); \
-             INSERT INTO docs SELECT * FROM plain; ANALYZE docs",
-        )
-        .expect("partitions");
+    client.run(
+        "ALTER TABLE docs RENAME TO plain; CREATE INDEX plain_near ON plain USING minlsh (body); \
+         CREATE TABLE docs (LIKE plain INCLUDING DEFAULTS) PARTITION BY HASH (id); \
+         CREATE TABLE p0 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 0); \
+         CREATE INDEX near ON docs USING minlsh (body); \
+         CREATE TABLE p1 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 1); \
+         INSERT INTO docs SELECT * FROM plain; ANALYZE docs",
+    );
     let before = pairs(&mut client);
-    client
-        .batch_execute(
-            "ALTER TABLE docs DETACH PARTITION p1; INSERT INTO p1 (id, body) SELECT id, near(3, 0) FROM p1 WHERE \
-            false; \
-             UPDATE p1 SET extra = extra + 1; ALTER TABLE docs ATTACH PARTITION p1 FOR VALUES WITH (MODULUS 2, \
-             REMAINDER 1)",
-        )
-        .expect("DETACH and ATTACH");
+    client.run(
+        "ALTER TABLE docs DETACH PARTITION p1; INSERT INTO p1 (id, body) SELECT id, near(3, 0) FROM p1 WHERE \
+        false; \
+         UPDATE p1 SET extra = extra + 1; ALTER TABLE docs ATTACH PARTITION p1 FOR VALUES WITH (MODULUS 2, \
+         REMAINDER 1)",
+    );
     assert_eq!(pairs(&mut client), before);
-    client.batch_execute("ALTER TABLE docs DETACH PARTITION p0 CONCURRENTLY").expect("DETACH");
-    client
-        .batch_execute(
-            "ALTER TABLE docs ATTACH PARTITION p0 FOR VALUES WITH (MODULUS 2, REMAINDER 0)",
-        )
-        .expect("ATTACH");
+    client.run("ALTER TABLE docs DETACH PARTITION p0 CONCURRENTLY");
+    client.run("ALTER TABLE docs ATTACH PARTITION p0 FOR VALUES WITH (MODULUS 2, REMAINDER 0)");
     assert_eq!(pairs(&mut client), before);
     for name in ["near", "p0", "p1"] {
         assert_consistent(&mut client, name);
@@ -285,19 +273,17 @@ fn a_prepared_transaction_brings_its_entries_along() {
     for (name, end) in [("kept", "COMMIT"), ("dropped", "ROLLBACK")] {
         let text = format!("a text that a transaction has prepared, and that is {name}");
         let count = format!("SELECT count(*) FROM docs WHERE body ~= minlsh_document('{text}', 1)");
-        client
-            .batch_execute(&format!(
-                "BEGIN; INSERT INTO docs (id, body) VALUES (9001 + length('{name}'), '{text}'); PREPARE TRANSACTION \
-                '{name}'"
-            ))
-            .expect("a prepared transaction");
+        client.run(&format!(
+            "BEGIN; INSERT INTO docs (id, body) VALUES (9001 + length('{name}'), '{text}'); PREPARE TRANSACTION \
+            '{name}'"
+        ));
         drop(client);
         server.crash();
         server.launch();
         client = database.connect();
-        client.batch_execute("SET enable_seqscan = off").expect("a setting");
+        client.run("SET enable_seqscan = off");
         assert_eq!(texts(&mut client, &count), ["0"]);
-        client.batch_execute(&format!("{end} PREPARED '{name}'")).expect("the end");
+        client.run(&format!("{end} PREPARED '{name}'"));
         assert_eq!(texts(&mut client, &count), [if end == "COMMIT" { "1" } else { "0" }]);
         assert_consistent(&mut client, "docs");
     }
@@ -313,23 +299,17 @@ fn with_minimal_wal_a_crash_loses_no_index() {
     let database = server.create_database();
     let mut client = database.connect();
     let before = indexed(&mut client);
-    client
-        .batch_execute(
-            "CREATE UNLOGGED TABLE fleeting (id int, body text); CREATE INDEX ON fleeting USING minlsh (body); \
-             INSERT INTO fleeting SELECT id, body FROM docs",
-        )
-        .expect("an unlogged table");
+    client.run(
+        "CREATE UNLOGGED TABLE fleeting (id int, body text); CREATE INDEX ON fleeting USING minlsh (body); \
+         INSERT INTO fleeting SELECT id, body FROM docs",
+    );
     // Table and index in one transaction: nothing but the files has their pages.
-    client
-        .batch_execute(
-            "BEGIN; CREATE TABLE young AS SELECT * FROM docs; CREATE INDEX young_near ON young USING minlsh (body); \
-             INSERT INTO young SELECT id + 3000000, tenant, extra, body FROM docs; COMMIT; \
-             BEGIN; TRUNCATE young; INSERT INTO young SELECT * FROM docs; COMMIT; REINDEX INDEX near",
-        )
-        .expect("a young table");
-    client
-        .batch_execute("BEGIN; DELETE FROM docs; INSERT INTO docs (id, body) VALUES (1, 'lost')")
-        .expect("lost");
+    client.run(
+        "BEGIN; CREATE TABLE young AS SELECT * FROM docs; CREATE INDEX young_near ON young USING minlsh (body); \
+         INSERT INTO young SELECT id + 3000000, tenant, extra, body FROM docs; COMMIT; \
+         BEGIN; TRUNCATE young; INSERT INTO young SELECT * FROM docs; COMMIT; REINDEX INDEX near",
+    );
+    client.run("BEGIN; DELETE FROM docs; INSERT INTO docs (id, body) VALUES (1, 'lost')");
     server.crash();
     server.launch();
     let mut client = database.connect();
@@ -339,7 +319,7 @@ fn with_minimal_wal_a_crash_loses_no_index() {
     }
     assert_eq!(texts(&mut client, "SELECT count(*) FROM fleeting"), ["0"]);
     let fleeting = "INSERT INTO fleeting SELECT id, body FROM docs; SET enable_seqscan = off";
-    client.batch_execute(fleeting).expect("rows");
+    client.run(fleeting);
     let copies = "SELECT count(*) > 1 FROM fleeting WHERE body ~= minlsh_document((SELECT body FROM docs WHERE id = \
     3), 1)";
     assert_eq!(texts(&mut client, copies), ["t"]);
@@ -360,10 +340,10 @@ fn a_power_failure_after_a_build_amid_a_checkpoint_loses_no_page() {
     let database = server.create_database();
     let (mut client, mut observer) = (database.connect(), database.connect());
     docs(&mut client, 8000);
-    client.batch_execute(WAITING).expect("an operator class");
+    client.run(WAITING);
     // The backend alone writes what is ready before it goes on.
-    client.batch_execute("SET max_parallel_maintenance_workers = 0").expect("a setting");
-    observer.batch_execute("SELECT pg_advisory_lock(1)").expect("a lock");
+    client.run("SET max_parallel_maintenance_workers = 0");
+    observer.run("SELECT pg_advisory_lock(1)");
     let build = backend(&mut client);
     std::thread::scope(|scope| {
         let client = &mut client;
@@ -371,7 +351,7 @@ fn a_power_failure_after_a_build_amid_a_checkpoint_loses_no_page() {
         let builder = scope.spawn(move || client.batch_execute(create));
         wait_until_blocked(&mut observer, build);
         let release = "CHECKPOINT; SELECT pg_advisory_unlock(1)";
-        observer.batch_execute(release).expect("a checkpoint");
+        observer.run(release);
         builder.join().expect("a builder").expect("an index");
     });
     let path = texts(&mut observer, "SELECT pg_relation_filepath('near')").remove(0);
@@ -410,8 +390,8 @@ fn writers_that_are_killed_leave_an_index_that_is_whole() {
     let database = server.create_database();
     let mut client = database.connect();
     docs(&mut client, 300);
-    client.batch_execute(INDEXES).expect("indexes");
-    client.batch_execute("CREATE SEQUENCE ids START 100000 CACHE 100").expect("a sequence");
+    client.run(INDEXES);
+    client.run("CREATE SEQUENCE ids START 100000 CACHE 100");
     drop(client);
     for _ in 0..3 {
         let writers: Vec<_> = (0..4)

@@ -1,6 +1,6 @@
 //! Pairs that somebody decided are not copies: the clusters are those that all other pairs make, by brute force.
 
-use minlsh_integration::{Client, Random, database, texts};
+use minlsh_integration::{Client, Random, Run, database, texts};
 
 use crate::model::{State, ids};
 use crate::traps::{PLAIN, tracked};
@@ -30,7 +30,7 @@ fn write(client: &mut Client, random: &mut Random) -> bool {
                 "INSERT INTO docs VALUES ({key}, {body}) ON CONFLICT (id) DO UPDATE SET body = excluded.body"
             ),
         };
-        client.batch_execute(&sql).expect("a row");
+        client.run(&sql);
     }
     let (a, b) = (key(random), key(random));
     let sql = match random.below(8) {
@@ -72,13 +72,11 @@ fn components(client: &mut Client) -> Vec<Vec<i64>> {
 fn pairs_that_are_no_copies_agree_with_brute_force() {
     let database = database();
     let mut client = tracked(&database, PLAIN);
-    client
-        .batch_execute(
-            "INSERT INTO docs SELECT i, (SELECT string_agg(md5(i || ' ' || w), ' ')
+    client.run(
+        "INSERT INTO docs SELECT i, (SELECT string_agg(md5(i || ' ' || w), ' ')
              FROM generate_series(1, 10) w) FROM generate_series(1000, 1299) i;
              SELECT minlsh_refresh_clusters('docs_clusters')",
-        )
-        .expect("rows of their own");
+    );
     let mut random = Random::by_the_clock();
     println!("seed {}", random.seed());
     let (mut state, mut next, mut of_changes) = (State::new(), 1, 0);

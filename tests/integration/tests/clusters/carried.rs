@@ -1,6 +1,6 @@
 //! Tracked clusters where rows come from elsewhere: a subscription, and a dump that brings the schema before the data.
 
-use minlsh_integration::{Server, database, sqlstate, subscribe, texts, wait_until};
+use minlsh_integration::{Run, Server, database, sqlstate, subscribe, texts, wait_until};
 
 use crate::traps::{PLAIN, assert_refreshed, insert, members, tracked};
 
@@ -10,8 +10,7 @@ fn what_a_subscription_applies_is_tracked() {
     let subscriber = Server::start_with(&["wal_level = logical"]);
     let (source, target) = (publisher.create_database(), subscriber.create_database());
     let mut from = source.connect();
-    from.batch_execute(&format!("{PLAIN}; CREATE PUBLICATION p FOR TABLE docs"))
-        .expect("a publication");
+    from.run(&format!("{PLAIN}; CREATE PUBLICATION p FOR TABLE docs"));
     insert(&mut from, "docs", "1, 3", "a");
     let mut to = tracked(&target, PLAIN);
     subscribe(&mut to, &source);
@@ -27,18 +26,18 @@ fn what_a_subscription_applies_is_tracked() {
         ("UPDATE docs SET body = 'another text'; DELETE FROM docs WHERE id = 33", "2 3 32", "3"),
     ];
     for (change, after, expected) in changes {
-        from.batch_execute(&format!("BEGIN; {change}; COMMIT")).expect(change);
+        from.run(&format!("BEGIN; {change}; COMMIT"));
         wait_until(change, || texts(&mut to, keys) == [after]);
         let full = "SELECT was_full FROM minlsh_refresh_clusters('docs_clusters')";
         assert_eq!(texts(&mut to, full), ["f"], "{change}");
         assert_refreshed(&mut to, change);
         assert_eq!(members(&mut to), expected, "{change}");
     }
-    from.batch_execute("TRUNCATE docs").expect("truncate");
+    from.run("TRUNCATE docs");
     wait_until("TRUNCATE is applied", || texts(&mut to, "SELECT count(*) FROM docs") == ["0"]);
     assert_refreshed(&mut to, "TRUNCATE");
     assert_eq!(members(&mut to), "0");
-    to.batch_execute("DROP SUBSCRIPTION s").expect("drop");
+    to.run("DROP SUBSCRIPTION s");
 }
 
 /// As pg_upgrade does: the schema is there, with its triggers, before the rows are.
@@ -50,9 +49,9 @@ fn a_dump_of_the_schema_and_then_of_the_data_keeps_ids_and_log() {
     insert(&mut client, "docs", "1, 3", "a");
     insert(&mut client, "docs", "4, 5", "b");
     assert_refreshed(&mut client, "before the dump");
-    client.batch_execute("DELETE FROM docs WHERE id = 1").expect("a row that waits");
+    client.run("DELETE FROM docs WHERE id = 1");
     let restored = server.create_database();
-    restored.connect().batch_execute("DROP EXTENSION minlsh").expect("an empty database");
+    restored.connect().run("DROP EXTENSION minlsh");
     for (part, file) in [("--schema-only", "schema"), ("--data-only", "data")] {
         let file = server.data().join(file);
         let file = file.to_str().expect("a name");
@@ -96,7 +95,7 @@ fn a_dump_warns_of_nothing_and_replaces_what_is_there() {
     assert_refreshed(&mut client, "after the restore");
     assert_eq!(texts(&mut client, state), before);
     assert_eq!(sqlstate(&mut client, "DROP INDEX docs_near"), "2BP01");
-    client.batch_execute("DROP TABLE docs").expect("with all that belongs to it");
+    client.run("DROP TABLE docs");
     let left = "SELECT relname FROM pg_class WHERE relname LIKE 'docs_clusters%'";
     assert_eq!(texts(&mut client, left), [""; 0]);
 }

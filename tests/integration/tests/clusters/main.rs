@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{Client, PATIENCE, Random, Server, is_thorough, texts, wait_until};
+use minlsh_integration::{Client, PATIENCE, Random, Run, Server, is_thorough, texts, wait_until};
 
 use model::{Log, State, ids, replay};
 use writers::{Count, WRITERS, work};
@@ -45,23 +45,19 @@ fn create(client: &mut Client, seed: u64, partitioned: bool) {
     } else {
         ("", "")
     };
-    client
-        .batch_execute(&format!(
-            "CREATE TABLE docs (id bigint PRIMARY KEY, body text, views int DEFAULT 0){end}; {parts}
+    client.run(&format!(
+        "CREATE TABLE docs (id bigint PRIMARY KEY, body text, views int DEFAULT 0){end}; {parts}
              CREATE INDEX docs_near ON docs USING minlsh (body) WITH (threshold = 0.8)"
-        ))
-        .expect("a table");
+    ));
     let mut random = Random::new(seed);
     for id in 0..writers::KEYS {
         let body = writers::text(&mut random);
         client.execute("INSERT INTO docs VALUES ($1, $2)", &[&id, &body]).expect("a row");
     }
-    client
-        .batch_execute(
-            "ANALYZE docs; SELECT minlsh_track_clusters('docs_near');
+    client.run(
+        "ANALYZE docs; SELECT minlsh_track_clusters('docs_near');
              SELECT minlsh_track_clusters('docs_near', name => 'docs_full')",
-        )
-        .expect("tracked");
+    );
 }
 
 /// Queries that refreshes of changes and of all documents must answer alike. Of the log what is behind a number.

@@ -1,7 +1,7 @@
 //! Changes that go by triggers, snapshots and dumps.
 
 use minlsh_integration::{
-    Client, Database, Server, database, sqlstate, texts, wait_until, wait_until_blocked,
+    Client, Database, Run, Server, database, sqlstate, texts, wait_until, wait_until_blocked,
 };
 
 /// A text of a family.
@@ -11,12 +11,10 @@ fn body(family: &str) -> String {
 
 pub fn tracked(database: &Database, table: &str) -> Client {
     let mut client = database.connect();
-    client
-        .batch_execute(&format!(
-            "{table}; CREATE INDEX docs_near ON docs USING minlsh (body) WITH (threshold = 0.8);
-             SELECT minlsh_track_clusters('docs_near'); SELECT minlsh_refresh_clusters('docs_clusters')"
-        ))
-        .expect("tracked clusters");
+    client.run(&format!(
+        "{table}; CREATE INDEX docs_near ON docs USING minlsh (body) WITH (threshold = 0.8);
+         SELECT minlsh_track_clusters('docs_near'); SELECT minlsh_refresh_clusters('docs_clusters')"
+    ));
     client
 }
 
@@ -29,7 +27,7 @@ const PARTITIONED: &str =
 
 /// Refreshes, and finds no difference from a computation from scratch.
 pub fn assert_refreshed(client: &mut Client, what: &str) {
-    client.batch_execute("SELECT minlsh_refresh_clusters('docs_clusters')").expect(what);
+    client.run("SELECT minlsh_refresh_clusters('docs_clusters')");
     let wrong = texts(
         client,
         "WITH kept AS (SELECT doc_id, min(doc_id) OVER (PARTITION BY cluster_id) AS least FROM docs_clusters)
@@ -42,7 +40,7 @@ pub fn assert_refreshed(client: &mut Client, what: &str) {
 pub fn insert(client: &mut Client, table: &str, keys: &str, family: &str) {
     let sql =
         format!("INSERT INTO {table} SELECT i, {} FROM generate_series({keys}) i", body(family));
-    client.batch_execute(&sql).expect("rows");
+    client.run(&sql);
 }
 
 pub fn members(client: &mut Client) -> String {
@@ -53,11 +51,11 @@ pub fn members(client: &mut Client) -> String {
 fn a_key_whose_transaction_commits_after_the_snapshot_stays_in_the_queue() {
     let database = database();
     let (mut client, mut other) = (tracked(&database, PLAIN), database.connect());
-    other.batch_execute("BEGIN").expect("begin");
+    other.run("BEGIN");
     insert(&mut other, "docs", "1, 1", "a");
     insert(&mut client, "docs", "2, 2", "a");
     assert_refreshed(&mut client, "before");
-    other.batch_execute("COMMIT").expect("commit");
+    other.run("COMMIT");
     assert_refreshed(&mut client, "after");
     assert_eq!(members(&mut client), "2");
 }
@@ -68,20 +66,20 @@ fn partitions_follow_attach_detach_truncate_and_what_is_written_to_them() {
     let mut client = tracked(&database, PARTITIONED);
     insert(&mut client, "docs", "98, 101", "a");
     assert_refreshed(&mut client, "rows of two partitions");
-    client.batch_execute("UPDATE docs SET id = id + 50 WHERE id = 98").expect("another partition");
+    client.run("UPDATE docs SET id = id + 50 WHERE id = 98");
     assert_refreshed(&mut client, "a row that moves");
     insert(&mut client, "d2", "300, 300", "a");
     assert_refreshed(&mut client, "INSERT into a partition");
-    client.batch_execute("TRUNCATE d1").expect("truncate");
+    client.run("TRUNCATE d1");
     assert_refreshed(&mut client, "TRUNCATE of a partition");
-    client.batch_execute("CREATE TABLE d3 (id bigint PRIMARY KEY, body text)").expect("a table");
+    client.run("CREATE TABLE d3 (id bigint PRIMARY KEY, body text)");
     insert(&mut client, "d3", "-5, -5", "a");
     let attach = "ALTER TABLE docs ATTACH PARTITION d3 FOR VALUES FROM (-100) TO (0)";
-    client.batch_execute(attach).expect("attach");
+    client.run(attach);
     assert_refreshed(&mut client, "ATTACH");
     insert(&mut client, "d3", "-6, -6", "a");
     assert_refreshed(&mut client, "a row of what was attached");
-    client.batch_execute("ALTER TABLE docs DETACH PARTITION d2").expect("detach");
+    client.run("ALTER TABLE docs DETACH PARTITION d2");
     assert_refreshed(&mut client, "DETACH");
     assert_eq!(members(&mut client), "2");
 }
@@ -102,21 +100,17 @@ fn a_partition_comes_back_with_its_triggers() {
     insert(&mut client, "docs", "98, 101", "a");
     assert_clean(&mut client, "two partitions");
     for name in ["docs", "d2"] {
-        client.batch_execute("ALTER TABLE docs DETACH PARTITION d2").expect("detach");
+        client.run("ALTER TABLE docs DETACH PARTITION d2");
         let left = "SELECT tgname FROM pg_trigger WHERE tgrelid = 'd2'::regclass";
         assert_eq!(texts(&mut client, left), Vec::<String>::new());
-        client.batch_execute("DELETE FROM d2 WHERE id = 101").expect("nobody's row");
-        client
-            .batch_execute(
-                "ALTER TABLE docs ATTACH PARTITION d2 FOR VALUES FROM (100) TO (1000000)",
-            )
-            .expect("attach");
+        client.run("DELETE FROM d2 WHERE id = 101");
+        client.run("ALTER TABLE docs ATTACH PARTITION d2 FOR VALUES FROM (100) TO (1000000)");
         assert_clean(&mut client, "ATTACH after DETACH");
         insert(&mut client, name, "101, 101", "a");
         assert_clean(&mut client, "a row of what has come back");
         assert_eq!(members(&mut client), "4");
     }
-    client.batch_execute("SELECT minlsh_untrack_clusters('docs_clusters')").expect("untrack");
+    client.run("SELECT minlsh_untrack_clusters('docs_clusters')");
     assert_eq!(
         texts(
             &mut client,
@@ -133,21 +127,19 @@ fn one_full_refresh_mends_triggers_that_were_disabled_and_enabled() {
         let mut client = tracked(&database, table);
         insert(&mut client, "docs", "98, 101", "a");
         assert_clean(&mut client, "rows");
-        client
-            .batch_execute("ALTER TABLE docs DISABLE TRIGGER USER; DELETE FROM docs WHERE id = 98")
-            .expect("unseen");
-        client.batch_execute("ALTER TABLE docs ENABLE TRIGGER USER").expect("enabled");
+        client.run("ALTER TABLE docs DISABLE TRIGGER USER; DELETE FROM docs WHERE id = 98");
+        client.run("ALTER TABLE docs ENABLE TRIGGER USER");
         let check =
             "SELECT problem FROM minlsh_check('docs_clusters') ORDER BY problem DESC LIMIT 1";
         let problem = texts(&mut client, check).remove(0);
         assert!(problem.contains("does not fire for replicated rows"), "{problem}");
         assert_clean(&mut client, "ENABLE TRIGGER USER");
-        client.batch_execute("SET session_replication_role = replica").expect("a setting");
+        client.run("SET session_replication_role = replica");
         insert(&mut client, "docs", "97, 97", "a");
-        client.batch_execute("SET session_replication_role = origin").expect("a setting");
+        client.run("SET session_replication_role = origin");
         assert_clean(&mut client, "a replicated row");
         assert_eq!(members(&mut client), "4");
-        client.batch_execute("DROP TABLE docs").expect("gone");
+        client.run("DROP TABLE docs");
     }
 }
 
@@ -155,16 +147,14 @@ fn one_full_refresh_mends_triggers_that_were_disabled_and_enabled() {
 fn what_replication_applies_is_seen_and_disabled_triggers_are_noticed() {
     let database = database();
     let mut client = tracked(&database, PLAIN);
-    client.batch_execute("SET session_replication_role = replica").expect("a setting");
+    client.run("SET session_replication_role = replica");
     insert(&mut client, "docs", "1, 4", "a");
-    client.batch_execute("SET session_replication_role = origin").expect("a setting");
+    client.run("SET session_replication_role = origin");
     assert_refreshed(&mut client, "ENABLE ALWAYS");
     assert_eq!(members(&mut client), "4");
-    client
-        .batch_execute("ALTER TABLE docs DISABLE TRIGGER ALL; DELETE FROM docs WHERE id < 3")
-        .expect("unseen");
+    client.run("ALTER TABLE docs DISABLE TRIGGER ALL; DELETE FROM docs WHERE id < 3");
     assert_refreshed(&mut client, "DISABLE TRIGGER");
-    client.batch_execute("DELETE FROM docs WHERE id < 4").expect("unseen");
+    client.run("DELETE FROM docs WHERE id < 4");
     assert_refreshed(&mut client, "still disabled");
     assert_eq!(members(&mut client), "0");
 }
@@ -174,14 +164,10 @@ fn refreshes_take_turns_and_an_old_snapshot_is_refused() {
     let database = database();
     let (mut client, mut other) = (tracked(&database, PLAIN), database.connect());
     insert(&mut client, "docs", "1, 4", "a");
-    other
-        .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM docs")
-        .expect("a snapshot");
+    other.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM docs");
     assert_refreshed(&mut client, "meanwhile");
     assert_eq!(sqlstate(&mut other, "SELECT minlsh_refresh_clusters('docs_clusters')"), "40001");
-    other
-        .batch_execute("ROLLBACK; BEGIN; SELECT minlsh_refresh_clusters('docs_clusters')")
-        .expect("a refresh");
+    other.run("ROLLBACK; BEGIN; SELECT minlsh_refresh_clusters('docs_clusters')");
     // Writers and readers go on; another refresh waits.
     insert(&mut client, "docs", "5, 5", "a");
     assert_eq!(members(&mut client), "4");
@@ -191,14 +177,14 @@ fn refreshes_take_turns_and_an_old_snapshot_is_refused() {
         third.batch_execute("SELECT minlsh_refresh_clusters('docs_clusters')")
     });
     wait_until_blocked(&mut client, pid);
-    other.batch_execute("COMMIT").expect("commit");
+    other.run("COMMIT");
     waiting.join().expect("a thread").expect("a refresh");
     assert_eq!(members(&mut client), "5");
     // A table that was truncated behind the snapshot.
-    other.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1").expect("a snapshot");
-    client.batch_execute("TRUNCATE docs").expect("truncate");
+    other.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
+    client.run("TRUNCATE docs");
     assert_eq!(sqlstate(&mut other, "SELECT minlsh_refresh_clusters('docs_clusters')"), "40001");
-    other.batch_execute("ROLLBACK").expect("rollback");
+    other.run("ROLLBACK");
     assert_refreshed(&mut client, "after TRUNCATE");
 }
 
@@ -212,16 +198,14 @@ fn a_key_that_a_snapshot_sees_twice_is_refused() {
     insert(&mut client, "docs", "11, 13", "b");
     assert_refreshed(&mut client, "before");
     for full in ["false", "true"] {
-        other
-            .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM docs")
-            .expect("a snapshot");
-        client.batch_execute("DELETE FROM docs WHERE id = 1").expect("delete");
+        other.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM docs");
+        client.run("DELETE FROM docs WHERE id = 1");
         insert(&mut other, "docs", "1, 1", "b");
         assert_eq!(texts(&mut other, "SELECT count(*) FROM docs WHERE id = 1"), ["2"]);
         let refresh =
             format!("SELECT minlsh_refresh_clusters('docs_clusters', \"full\" => {full})");
         assert_eq!(sqlstate(&mut other, &refresh), "40001", "full => {full}");
-        other.batch_execute("ROLLBACK").expect("rollback");
+        other.run("ROLLBACK");
         insert(&mut client, "docs", "1, 1", "a");
         assert_refreshed(&mut client, "after");
     }
@@ -233,11 +217,11 @@ fn a_listener_is_told_and_a_dump_carries_all() {
     let database = server.create_database();
     let mut client = tracked(&database, PLAIN);
     let mut listener = database.connect();
-    listener.batch_execute("LISTEN minlsh_clusters").expect("listen");
+    listener.run("LISTEN minlsh_clusters");
     insert(&mut client, "docs", "1, 3", "a");
     insert(&mut client, "docs", "8, 9", "b");
-    client.batch_execute("INSERT INTO docs_clusters_apart VALUES (9, 8)").expect("a decision");
-    client.batch_execute("SELECT minlsh_refresh_clusters('docs_clusters')").expect("a refresh");
+    client.run("INSERT INTO docs_clusters_apart VALUES (9, 8)");
+    client.run("SELECT minlsh_refresh_clusters('docs_clusters')");
     assert_eq!(members(&mut client), "3");
     let mut told = Vec::new();
     wait_until("a notification", || {
@@ -255,7 +239,7 @@ fn a_listener_is_told_and_a_dump_carries_all() {
     let file = file.to_str().expect("a name");
     server.run("pg_dump", &["-Fc", "-f", file, &database.name]);
     let restored = server.create_database();
-    restored.connect().batch_execute("DROP EXTENSION minlsh").expect("an empty database");
+    restored.connect().run("DROP EXTENSION minlsh");
     server.run("pg_restore", &["-d", &restored.name, file]);
     let mut client = restored.connect();
     let ids =
@@ -263,18 +247,16 @@ fn a_listener_is_told_and_a_dump_carries_all() {
     let before = texts(&mut client, ids);
     let log = texts(&mut client, "SELECT count(*) FROM docs_clusters_log");
     // The first refresh is full, and writes nothing.
-    client.batch_execute("SELECT minlsh_refresh_clusters('docs_clusters')").expect("a refresh");
+    client.run("SELECT minlsh_refresh_clusters('docs_clusters')");
     assert_eq!(texts(&mut client, ids), before);
     assert_eq!(texts(&mut client, "SELECT count(*) FROM docs_clusters_log"), log);
-    client.batch_execute("DELETE FROM docs_clusters_apart").expect("a decision");
+    client.run("DELETE FROM docs_clusters_apart");
     insert(&mut client, "docs", "4, 4", "a");
     assert_refreshed(&mut client, "a row after the restore");
     assert_eq!(members(&mut client), "6");
     // What belongs together is known again.
     assert_eq!(sqlstate(&mut client, "DROP INDEX docs_near"), "2BP01");
-    client
-        .batch_execute("SELECT minlsh_untrack_clusters('docs_clusters'); DELETE FROM docs")
-        .expect("untracked");
+    client.run("SELECT minlsh_untrack_clusters('docs_clusters'); DELETE FROM docs");
     assert_eq!(texts(&mut client, "SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal"), ["0"]);
 }
 
@@ -288,11 +270,9 @@ fn a_refresh_that_is_cancelled_or_killed_leaves_everything_as_it_was() {
              FROM generate_series(1, 30) w) FROM generate_series({first}, {last}) i"
         )
     };
-    client.batch_execute(&some(1, 3000)).expect("rows");
+    client.run(&some(1, 3000));
     assert_refreshed(&mut client, "before");
-    client
-        .batch_execute(&format!("{}; DELETE FROM docs WHERE id % 10 = 0", some(3001, 3300)))
-        .expect("changes");
+    client.run(&format!("{}; DELETE FROM docs WHERE id % 10 = 0", some(3001, 3300)));
     let state = "SELECT (SELECT md5(string_agg(c::text, ' ' ORDER BY doc_id)) FROM docs_clusters c)
         || (SELECT md5(string_agg(l::text, ' ' ORDER BY cluster_id)) FROM docs_clusters_list l)
         || (SELECT max(seq) FROM docs_clusters_log) || ' ' || (SELECT count(*) FROM docs_clusters_queue)";
@@ -311,11 +291,9 @@ fn a_refresh_that_is_cancelled_or_killed_leaves_everything_as_it_was() {
     }
     // One whose session is ended before it commits.
     let mut other = database.connect();
-    other
-        .batch_execute("BEGIN; SELECT minlsh_refresh_clusters('docs_clusters')")
-        .expect("a refresh");
+    other.run("BEGIN; SELECT minlsh_refresh_clusters('docs_clusters')");
     let pid = minlsh_integration::backend(&mut other);
-    client.batch_execute(&format!("SELECT pg_terminate_backend({pid})")).expect("an end");
+    client.run(&format!("SELECT pg_terminate_backend({pid})"));
     assert_refreshed(&mut client, "after all that");
     let problems = texts(&mut client, "SELECT problem FROM minlsh_check('docs_clusters')");
     assert_eq!(problems, Vec::<String>::new());

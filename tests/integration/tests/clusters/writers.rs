@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use minlsh_integration::{Client, Random, Server, SqlState};
+use minlsh_integration::{Client, Random, Run, Server, SqlState};
 
 /// The number of sessions that write.
 pub const WRITERS: u64 = 8;
@@ -166,7 +166,7 @@ fn transaction(
 pub fn finish_prepared(client: &mut Client) {
     for row in client.query("SELECT gid FROM pg_prepared_xacts", &[]).expect("prepared") {
         let gid: String = row.get(0);
-        client.batch_execute(&format!("COMMIT PREPARED '{gid}'")).expect("an end");
+        client.run(&format!("COMMIT PREPARED '{gid}'"));
     }
 }
 

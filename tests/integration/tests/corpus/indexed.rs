@@ -1,6 +1,6 @@
 //! An index gives a whole-corpus job what the table gives, also amid writes and on a standby.
 
-use minlsh_integration::{Client, Server, database, texts};
+use minlsh_integration::{Client, Run, Server, database, texts};
 
 use super::{assert_same, docs};
 
@@ -46,84 +46,70 @@ fn an_index_amid_writes_gives_what_its_table_gives() {
             }
         }
     };
-    client
-        .batch_execute(
-            "ALTER TABLE docs ADD n int DEFAULT random(), SET (fillfactor = 50); \
-             ALTER TABLE docs ENABLE ROW LEVEL SECURITY; CREATE POLICY half ON docs USING (id % 10 < 5); \
-             DROP ROLE IF EXISTS corpus_some, corpus_none; CREATE ROLE corpus_some; CREATE ROLE corpus_none; \
-             GRANT SELECT ON docs TO corpus_some",
-        )
-        .expect("a policy");
+    client.run(
+        "ALTER TABLE docs ADD n int DEFAULT random(), SET (fillfactor = 50); \
+         ALTER TABLE docs ENABLE ROW LEVEL SECURITY; CREATE POLICY half ON docs USING (id % 10 < 5); \
+         DROP ROLE IF EXISTS corpus_some, corpus_none; CREATE ROLE corpus_some; CREATE ROLE corpus_none; \
+         GRANT SELECT ON docs TO corpus_some",
+    );
     // One whose snapshot is older than all writes.
     let mut old = database.connect();
-    old.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM docs")
-        .expect("a snapshot");
-    client
-        .batch_execute(
-            "BEGIN; UPDATE docs SET n = n + 1 WHERE id % 3 < 2; UPDATE docs SET n = 7 WHERE id % 6 = 0; \
-             DO $$ BEGIN ASSERT pg_stat_get_xact_tuples_hot_updated('docs'::regclass) > 50; END $$; COMMIT; \
-             UPDATE docs SET body = body || ' ' || id WHERE id % 7 = 0; \
-             UPDATE docs SET body = (SELECT body FROM docs o WHERE o.id = docs.id + 1) WHERE id % 10 = 4; \
-             DELETE FROM docs WHERE id % 11 = 0; \
-             BEGIN; INSERT INTO docs SELECT id + 5000000, body FROM docs; \
-             UPDATE docs SET body = 'the same text for all of them'; ROLLBACK; \
-             INSERT INTO docs SELECT id + 7000000, body FROM docs WHERE id % 13 = 0; \
-             INSERT INTO docs VALUES (9000001, ''), (9000002, ''), (9000003, NULL)",
-        )
-        .expect("writes");
+    old.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM docs");
+    client.run(
+        "BEGIN; UPDATE docs SET n = n + 1 WHERE id % 3 < 2; UPDATE docs SET n = 7 WHERE id % 6 = 0; \
+         DO $$ BEGIN ASSERT pg_stat_get_xact_tuples_hot_updated('docs'::regclass) > 50; END $$; COMMIT; \
+         UPDATE docs SET body = body || ' ' || id WHERE id % 7 = 0; \
+         UPDATE docs SET body = (SELECT body FROM docs o WHERE o.id = docs.id + 1) WHERE id % 10 = 4; \
+         DELETE FROM docs WHERE id % 11 = 0; \
+         BEGIN; INSERT INTO docs SELECT id + 5000000, body FROM docs; \
+         UPDATE docs SET body = 'the same text for all of them'; ROLLBACK; \
+         INSERT INTO docs SELECT id + 7000000, body FROM docs WHERE id % 13 = 0; \
+         INSERT INTO docs VALUES (9000001, ''), (9000002, ''), (9000003, NULL)",
+    );
     same(&mut old);
     same(&mut client);
-    client.batch_execute("BEGIN ISOLATION LEVEL SERIALIZABLE").expect("a transaction");
+    client.run("BEGIN ISOLATION LEVEL SERIALIZABLE");
     same(&mut client);
-    client
-        .batch_execute("COMMIT; SET maintenance_work_mem = '1MB'; SET ROLE corpus_some")
-        .expect("a role");
+    client.run("COMMIT; SET maintenance_work_mem = '1MB'; SET ROLE corpus_some");
     same(&mut client);
-    client.batch_execute("SET ROLE corpus_none").expect("a role");
+    client.run("SET ROLE corpus_none");
     let refused = client.batch_execute("SELECT FROM near_duplicate_pairs('docs_body', 0.8)");
     assert_eq!(refused.expect_err("no right").code().map(|code| code.code()), Some("42501"));
-    old.batch_execute("COMMIT").expect("an end");
-    client.batch_execute("RESET ROLE").expect("a role");
-    client.batch_execute("VACUUM docs").expect("a vacuum");
-    client.batch_execute("UPDATE docs SET n = n + 1").expect("more");
+    old.run("COMMIT");
+    client.run("RESET ROLE");
+    client.run("VACUUM docs");
+    client.run("UPDATE docs SET n = n + 1");
     same(&mut client);
     // An index that was made after rows were updated, and one who sees them as they were.
-    client.batch_execute("DROP INDEX docs_body").expect("no index");
-    old.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM docs")
-        .expect("a snapshot");
-    client
-        .batch_execute(
-            "UPDATE docs SET body = md5(id::text) || md5((-id)::text) WHERE id % 5 = 0; \
-             DO $$ BEGIN ASSERT pg_stat_get_xact_tuples_hot_updated('docs'::regclass) > 20; END $$; \
-             CREATE INDEX docs_body ON docs USING minlsh (body) \
-             WITH (threshold = 0.5, recall = 0.999999, num_perm = 256)",
-        )
-        .expect("an index");
+    client.run("DROP INDEX docs_body");
+    old.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM docs");
+    client.run(
+        "UPDATE docs SET body = md5(id::text) || md5((-id)::text) WHERE id % 5 = 0; \
+         DO $$ BEGIN ASSERT pg_stat_get_xact_tuples_hot_updated('docs'::regclass) > 20; END $$; \
+         CREATE INDEX docs_body ON docs USING minlsh (body) \
+         WITH (threshold = 0.5, recall = 0.999999, num_perm = 256)",
+    );
     same(&mut old);
     same(&mut client);
     drop(old);
-    client
-        .batch_execute("DROP OWNED BY corpus_some; DROP ROLE corpus_some, corpus_none")
-        .expect("no roles");
+    client.run("DROP OWNED BY corpus_some; DROP ROLE corpus_some, corpus_none");
 }
 
 #[test]
 fn a_row_that_shares_no_bucket_is_not_fetched() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE FUNCTION watched(body text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ \
-             BEGIN IF body LIKE 'alone%' AND current_setting('test.watch', true) = 'on' \
-             THEN RAISE 'fetched'; END IF; RETURN body; END $$; \
-             CREATE TABLE docs (id int PRIMARY KEY, body text, lang text); \
-             INSERT INTO docs SELECT i, 'one text and the same for two, number ' || i / 2, 'en' \
-             FROM generate_series(2, 201) i; \
-             INSERT INTO docs VALUES (1, 'alone: nothing else has these words', 'en'), (0, 'one text', 'de'); \
-             CREATE INDEX docs_body ON docs USING minlsh (watched(body)) WHERE lang = 'en'; \
-             SET test.watch = 'on'",
-        )
-        .expect("an index");
+    client.run(
+        "CREATE FUNCTION watched(body text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ \
+         BEGIN IF body LIKE 'alone%' AND current_setting('test.watch', true) = 'on' \
+         THEN RAISE 'fetched'; END IF; RETURN body; END $$; \
+         CREATE TABLE docs (id int PRIMARY KEY, body text, lang text); \
+         INSERT INTO docs SELECT i, 'one text and the same for two, number ' || i / 2, 'en' \
+         FROM generate_series(2, 201) i; \
+         INSERT INTO docs VALUES (1, 'alone: nothing else has these words', 'en'), (0, 'one text', 'de'); \
+         CREATE INDEX docs_body ON docs USING minlsh (watched(body)) WHERE lang = 'en'; \
+         SET test.watch = 'on'",
+    );
     let pairs = "SELECT count(*)::text FROM near_duplicate_pairs('docs_body', 1)";
     assert_eq!(texts(&mut client, pairs), ["100"]);
     // In an order, and of two sources, all are read. What the index does not have is refused: it was named.

@@ -7,26 +7,24 @@ use std::time::Duration;
 
 use minlsh_integration::near::assert_same;
 use minlsh_integration::{
-    Client, Database, Stopwatch, backend, cancel, database, sqlstate, texts, wait_until,
+    Client, Database, Run, Stopwatch, backend, cancel, database, sqlstate, texts, wait_until,
 };
 
 /// Documents in groups of up to eight, each with some words changed; exact copies; short ones.
 /// The index finds every pair of similarity 0.5, but for one in a million.
 fn docs(database: &Database, table: &str, groups: u32, num_perm: u32) -> Client {
     let mut client = database.connect();
-    client
-        .batch_execute(&format!(
-            "CREATE TABLE {table} (id int PRIMARY KEY, body text); \
-             INSERT INTO {table} SELECT g * 10 + v, (SELECT string_agg(substr(md5((CASE \
-               WHEN hashint4(g * 7919 + v * 131 + w) % 100 BETWEEN 0 AND v * (g % 5) THEN -w - v * 1000 - g * 9000 \
-               ELSE g * 1000 + w END)::text), 1, 6), ' ') FROM generate_series(1, 40) w) \
-             FROM generate_series(1, {groups}) g, generate_series(0, 7) v; \
-             INSERT INTO {table} SELECT -id, body FROM {table} WHERE id % 50 = 3; \
-             INSERT INTO {table} SELECT 1000000 + i, 'boilerplate of the site' FROM generate_series(1, 30) i; \
-             CREATE INDEX {table}_body ON {table} USING minlsh (body) \
-             WITH (threshold = 0.5, recall = 0.999999, num_perm = {num_perm})"
-        ))
-        .expect("an index");
+    client.run(&format!(
+        "CREATE TABLE {table} (id int PRIMARY KEY, body text); \
+         INSERT INTO {table} SELECT g * 10 + v, (SELECT string_agg(substr(md5((CASE \
+           WHEN hashint4(g * 7919 + v * 131 + w) % 100 BETWEEN 0 AND v * (g % 5) THEN -w - v * 1000 - g * 9000 \
+           ELSE g * 1000 + w END)::text), 1, 6), ' ') FROM generate_series(1, 40) w) \
+         FROM generate_series(1, {groups}) g, generate_series(0, 7) v; \
+         INSERT INTO {table} SELECT -id, body FROM {table} WHERE id % 50 = 3; \
+         INSERT INTO {table} SELECT 1000000 + i, 'boilerplate of the site' FROM generate_series(1, 30) i; \
+         CREATE INDEX {table}_body ON {table} USING minlsh (body) \
+         WITH (threshold = 0.5, recall = 0.999999, num_perm = {num_perm})"
+    ));
     client
 }
 
@@ -38,20 +36,18 @@ fn pairs_clusters_and_plans_are_those_of_brute_force_at_all_thresholds() {
     let database = database();
     let mut client = docs(&database, "docs", 30, 256);
     // Without statistics PostgreSQL 19 takes gigabytes for the recursion below: as much as it estimates.
-    client
-        .batch_execute(
-            "CREATE TABLE truth AS SELECT a.id AS a, b.id AS b, jaccard(a.body, b.body) AS similarity \
-             FROM docs a JOIN docs b ON a.id < b.id; \
-             ALTER TABLE truth ADD PRIMARY KEY (a, b); ANALYZE truth; \
-             CREATE FUNCTION true_plan(threshold float8) RETURNS TABLE (doc int, kept int) LANGUAGE plpgsql AS $$ \
-             DECLARE d int; k int; stays int[] := '{}'; \
-             BEGIN FOR d IN SELECT id FROM docs WHERE minhash(body) IS NOT NULL ORDER BY length(body) DESC, id LOOP \
-               SELECT s.id INTO k FROM unnest(stays) WITH ORDINALITY AS s(id, place) JOIN truth t \
-               ON t.a = least(s.id, d) AND t.b = greatest(s.id, d) WHERE t.similarity >= $1 ORDER BY s.place LIMIT 1; \
-               IF k IS NULL THEN stays := stays || d; ELSE doc := d; kept := k; RETURN NEXT; END IF; \
-             END LOOP; END $$;",
-        )
-        .expect("the truth");
+    client.run(
+        "CREATE TABLE truth AS SELECT a.id AS a, b.id AS b, jaccard(a.body, b.body) AS similarity \
+         FROM docs a JOIN docs b ON a.id < b.id; \
+         ALTER TABLE truth ADD PRIMARY KEY (a, b); ANALYZE truth; \
+         CREATE FUNCTION true_plan(threshold float8) RETURNS TABLE (doc int, kept int) LANGUAGE plpgsql AS $$ \
+         DECLARE d int; k int; stays int[] := '{}'; \
+         BEGIN FOR d IN SELECT id FROM docs WHERE minhash(body) IS NOT NULL ORDER BY length(body) DESC, id LOOP \
+           SELECT s.id INTO k FROM unnest(stays) WITH ORDINALITY AS s(id, place) JOIN truth t \
+           ON t.a = least(s.id, d) AND t.b = greatest(s.id, d) WHERE t.similarity >= $1 ORDER BY s.place LIMIT 1; \
+           IF k IS NULL THEN stays := stays || d; ELSE doc := d; kept := k; RETURN NEXT; END IF; \
+         END LOOP; END $$;",
+    );
     for threshold in [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0] {
         assert_same(
             &mut client,
@@ -101,17 +97,15 @@ fn bridges_are_the_pairs_without_which_a_cluster_falls_in_two() {
     let database = database();
     let mut client = docs(&database, "docs", 20, 256);
     let distinct = "SELECT DISTINCT ON (body) id, body FROM docs ORDER BY body, id";
-    client
-        .batch_execute(&format!(
-            "CREATE TABLE links AS SELECT a.id AS a, b.id AS b, jaccard(a.body, b.body) AS similarity \
-             FROM ({distinct}) a JOIN ({distinct}) b ON a.id < b.id; \
-             DELETE FROM links WHERE similarity < 0.5; ANALYZE links; \
-             CREATE FUNCTION reaches(start int, threshold float8, without_a int, without_b int) RETURNS SETOF int \
-             LANGUAGE sql AS $$ WITH RECURSIVE reach AS (SELECT $1 AS id UNION \
-               SELECT CASE WHEN l.a = r.id THEN l.b ELSE l.a END FROM reach r JOIN links l ON r.id IN (l.a, l.b) \
-               WHERE l.similarity >= $2 AND (l.a, l.b) IS DISTINCT FROM ($3, $4)) SELECT id FROM reach $$"
-        ))
-        .expect("the truth");
+    client.run(&format!(
+        "CREATE TABLE links AS SELECT a.id AS a, b.id AS b, jaccard(a.body, b.body) AS similarity \
+         FROM ({distinct}) a JOIN ({distinct}) b ON a.id < b.id; \
+         DELETE FROM links WHERE similarity < 0.5; ANALYZE links; \
+         CREATE FUNCTION reaches(start int, threshold float8, without_a int, without_b int) RETURNS SETOF int \
+         LANGUAGE sql AS $$ WITH RECURSIVE reach AS (SELECT $1 AS id UNION \
+           SELECT CASE WHEN l.a = r.id THEN l.b ELSE l.a END FROM reach r JOIN links l ON r.id IN (l.a, l.b) \
+           WHERE l.similarity >= $2 AND (l.a, l.b) IS DISTINCT FROM ($3, $4)) SELECT id FROM reach $$"
+    ));
     for threshold in [0.5, 0.7, 0.8] {
         assert_same(
             &mut client,
@@ -134,9 +128,7 @@ fn pairs_between_two_tables_are_those_of_brute_force() {
     let database = database();
     let mut client = docs(&database, "train", 20, 256);
     docs(&database, "eval", 7, 256);
-    client
-        .batch_execute("UPDATE eval SET body = body || ' at the end' WHERE id % 3 = 0")
-        .expect("edits");
+    client.run("UPDATE eval SET body = body || ' at the end' WHERE id % 3 = 0");
     for threshold in [0.5, 0.8, 0.95] {
         assert_same(
             &mut client,
@@ -193,7 +185,7 @@ fn results_do_not_depend_on_memory_or_plans() {
         }
     }
     // The spilled ones did use temporary files: where these are not allowed, they fail.
-    client.batch_execute("SET temp_file_limit = '1MB'").expect("settings");
+    client.run("SET temp_file_limit = '1MB'");
     let error = client.batch_execute("SELECT count(*) FROM near_duplicate_pairs('docs', 0.8)");
     assert_eq!(error.expect_err("no room").code().map(|code| code.code()), Some("53400"));
 }
@@ -202,9 +194,7 @@ fn results_do_not_depend_on_memory_or_plans() {
 fn texts_of_a_table_in_the_cache_are_fetched_again_and_not_written_into_files() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute("SET maintenance_work_mem = '1MB'; SET temp_file_limit = '1MB'")
-        .expect("settings");
+    client.run("SET maintenance_work_mem = '1MB'; SET temp_file_limit = '1MB'");
     let jobs = [
         ("near_duplicate_pairs('docs', 0.9)", "100"),
         ("near_duplicate_clusters('docs', 0.9)", "200"),
@@ -216,14 +206,14 @@ fn texts_of_a_table_in_the_cache_are_fetched_again_and_not_written_into_files() 
                  FROM generate_series(1, 600) w) || i FROM generate_series(0, 199) i";
     // Pages of a temporary table are the backend's own.
     for kind in ["", "TEMP"] {
-        client.batch_execute(&format!("CREATE {kind} {table}")).expect("a table");
+        client.run(&format!("CREATE {kind} {table}"));
         for index in ["", "CREATE INDEX ON docs USING minlsh (body)"] {
-            client.batch_execute(index).expect("an index, or none");
+            client.run(index);
             for (job, found) in jobs {
                 let job = format!("SELECT count(*) FROM {job}");
-                client.batch_execute("RESET effective_cache_size").expect("a setting");
+                client.run("RESET effective_cache_size");
                 assert_eq!(texts(&mut client, &job), [found], "{kind} {index}: {job}");
-                client.batch_execute("SET effective_cache_size = 1").expect("a setting");
+                client.run("SET effective_cache_size = 1");
                 assert_eq!(sqlstate(&mut client, &job), "53400", "{kind} {index}: {job}");
             }
         }
@@ -234,7 +224,7 @@ fn texts_of_a_table_in_the_cache_are_fetched_again_and_not_written_into_files() 
 fn every_job_is_cancelled_within_a_second() {
     let database = database();
     let mut client = docs(&database, "docs", 2500, 128);
-    client.batch_execute("SET maintenance_work_mem = '2MB'").expect("settings");
+    client.run("SET maintenance_work_mem = '2MB'");
     for job in [
         "near_duplicate_pairs('docs', 0.5, 'exact')",
         "near_duplicate_clusters('docs', 0.5)",

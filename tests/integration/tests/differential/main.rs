@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use minlsh_integration::{Client, Random, Server, is_thorough};
+use minlsh_integration::{Client, Random, Run, Server, is_thorough};
 use postgres::SimpleQueryMessage;
 
 use questions::{Asker, Expected, Facts, Question};
@@ -308,7 +308,7 @@ fn one_question_has_one_answer() {
             scope.spawn(|| {
                 let database = server.create_database();
                 let mut client = database.connect();
-                client.batch_execute(scene::COMMON).expect("types");
+                client.run(scene::COMMON);
                 let has_citext = client.batch_execute("CREATE EXTENSION citext").is_ok();
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);

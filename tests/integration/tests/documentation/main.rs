@@ -4,8 +4,8 @@ mod reference;
 
 use std::path::{Path, PathBuf};
 
-use minlsh_integration::database;
 use minlsh_integration::manual::{Shell, run_examples};
+use minlsh_integration::{Run, database};
 
 /// Pages that tests of their own execute: drivers, three servers, and figures that a benchmark writes.
 const EXECUTED_ELSEWHERE: [&str; 2] = ["citus.md", "clients.md"];
@@ -37,7 +37,7 @@ fn check(rest: usize) {
         let page = page.strip_prefix(&root).expect("below").to_str().expect("UTF-8");
         let shell = if page == "docs/theory.md" { Shell::Run } else { Shell::Skip };
         let database = database();
-        database.connect().batch_execute("DROP EXTENSION minlsh").expect("a bare database");
+        database.connect().run("DROP EXTENSION minlsh");
         run_examples(page, &database, shell);
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use minlsh_integration::database;
+use minlsh_integration::{Run, database};
 
 /// Every object of the extension that users may name, in the form of the reference.
 const CATALOG: &str = r"
@@ -132,7 +132,7 @@ fn function(entry: &str) -> Option<(&str, &str, &str)> {
 fn the_reference_lists_what_the_catalog_has() {
     let database = database();
     let mut client = database.connect();
-    client.batch_execute("SELECT minlsh_version()").expect("the library is loaded");
+    client.run("SELECT minlsh_version()");
     let rows = client.query(CATALOG, &[]).expect("catalog");
     let has: BTreeSet<String> = rows.iter().map(|row| row.get(0)).collect();
     assert!(has.len() > 100, "{has:?}");

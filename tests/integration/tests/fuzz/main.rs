@@ -12,7 +12,7 @@ mod scene;
 use std::time::{Duration, Instant};
 
 use minlsh_integration::types::{TYPES, Values, values as typed_values};
-use minlsh_integration::{Client, Random, Server, Stopwatch, backend, texts};
+use minlsh_integration::{Client, Random, Run, Server, Stopwatch, backend, texts};
 
 use scene::{NATIVE, SCENE, values};
 
@@ -190,11 +190,9 @@ fn session(
     let all = callees(&mut client);
     assert!(all.len() > 30, "only {} functions", all.len());
     let types = typed_values(&mut client);
-    client
-        .batch_execute(
-            "SET statement_timeout = '2s'; SET work_mem = '4MB'; SET maintenance_work_mem = '8MB'",
-        )
-        .expect("settings");
+    client.run(
+        "SET statement_timeout = '2s'; SET work_mem = '4MB'; SET maintenance_work_mem = '8MB'",
+    );
     let pid = backend(&mut client);
     let (mut calls, mut answered) = (0, 0);
     while Instant::now() < until {
@@ -260,10 +258,10 @@ fn no_call_of_any_function_ends_a_session_or_is_an_internal_error() {
     let databases: Vec<_> = (0..SESSIONS).map(|_| server.create_database()).collect();
     for database in &databases {
         let mut client = database.connect();
-        client.batch_execute(TYPES).expect("types");
-        client.batch_execute(SCENE).expect("the scene");
+        client.run(TYPES);
+        client.run(SCENE);
         if texts(&mut client, "SELECT 1 FROM pg_am WHERE amname = 'minlsh'").len() == 1 {
-            client.batch_execute(NATIVE).expect("native indexes");
+            client.run(NATIVE);
         }
     }
     let outcomes: Vec<_> = std::thread::scope(|scope| {

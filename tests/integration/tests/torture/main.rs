@@ -11,7 +11,7 @@ mod verify;
 
 use std::time::Duration;
 
-use minlsh_integration::{Client, Server, backend, superuser, texts, wait_until};
+use minlsh_integration::{Client, Run, Server, backend, superuser, texts, wait_until};
 
 use client::{CLIENTS, work};
 use journal::Journal;
@@ -50,24 +50,20 @@ fn create_tables(client: &mut Client) {
     for number in 0..CLIENTS {
         tables.push_str(&format!("CREATE TABLE own_{number} {columns};"));
     }
-    client.batch_execute(&tables).expect("tables");
+    client.run(&tables);
     let own = (0..CLIENTS).map(|number| format!("own_{number}"));
     for table in ["docs", "parts"].map(str::to_owned).into_iter().chain(own) {
-        client
-            .batch_execute(&format!(
-                "CREATE INDEX {table}_body ON {table} USING minlsh (body);
+        client.run(&format!(
+            "CREATE INDEX {table}_body ON {table} USING minlsh (body);
                  SELECT minlsh_create_index('{table}', 'body')"
-            ))
-            .expect("indexes");
+        ));
     }
     for table in ["docs", "parts"] {
-        client
-            .batch_execute(&format!(
-                "CREATE INDEX {table}_scope ON {table} USING minlsh (tenant, body)
+        client.run(&format!(
+            "CREATE INDEX {table}_scope ON {table} USING minlsh (tenant, body)
                      WITH (threshold = 0.7, num_perm = 64);
                  CREATE INDEX {table}_passages ON {table} USING minlsh (body minlsh_passage_ops)"
-            ))
-            .expect("indexes");
+        ));
     }
 }
 
@@ -83,8 +79,8 @@ fn standby_of(primary: &Server) -> Server {
         texts(&mut client, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'")
             == ["1"]
     });
-    client.batch_execute("ALTER SYSTEM SET synchronous_standby_names = '*'").expect("ALTER SYSTEM");
-    client.batch_execute("SELECT pg_reload_conf()").expect("reload");
+    client.run("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    client.run("SELECT pg_reload_conf()");
     wait_until("the standby is synchronous", || {
         texts(&mut client, "SELECT sync_state FROM pg_stat_replication") == ["sync"]
     });
@@ -126,10 +122,8 @@ fn strike(blow: Blow, server: Server, standby: Option<Server>, victim: i32) -> S
             );
             standby.wait_ready();
             let mut client = standby.connect("postgres");
-            client
-                .batch_execute("ALTER SYSTEM RESET synchronous_standby_names")
-                .expect("ALTER SYSTEM");
-            client.batch_execute("SELECT pg_reload_conf()").expect("reload");
+            client.run("ALTER SYSTEM RESET synchronous_standby_names");
+            client.run("SELECT pg_reload_conf()");
             standby
         }
         (Blow::OneProcess, _) => server,

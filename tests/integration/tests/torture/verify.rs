@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use minlsh_integration::{Client, Random, Server, texts};
+use minlsh_integration::{Client, Random, Run, Server, texts};
 
 use crate::client::{CLIENTS, random_body};
 use crate::journal::Journal;
@@ -16,7 +16,7 @@ pub fn everything(server: &Server, database: &str, journals: &mut [Journal], con
         &mut client,
         "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid AND indrelid >= 16384",
     ) {
-        client.batch_execute(&format!("DROP INDEX {index}")).expect("DROP INDEX");
+        client.run(&format!("DROP INDEX {index}"));
     }
     let indexes = texts(
         &mut client,
@@ -75,7 +75,7 @@ fn plans(client: &mut Client, table: &str, context: &str) {
         let body = random_body(&mut random);
         let ask = format!("SELECT id FROM {table} WHERE body ~= minlsh_document('{body}', 0.9)");
         let mut answer = |settings: &str, sql: &str| -> BTreeSet<String> {
-            client.batch_execute(settings).expect("settings");
+            client.run(settings);
             texts(client, sql).into_iter().collect()
         };
         let all = answer(BY_READING, &ask);
@@ -108,7 +108,5 @@ fn plans(client: &mut Client, table: &str, context: &str) {
         by_index * 100 >= by_reading * 97,
         "{context}: {table}: {by_index} of {by_reading} found"
     );
-    client
-        .batch_execute("RESET enable_seqscan; RESET enable_bitmapscan; RESET enable_indexscan")
-        .expect("reset");
+    client.run("RESET enable_seqscan; RESET enable_bitmapscan; RESET enable_indexscan");
 }
