@@ -3,7 +3,7 @@
 //! A message is in lower case, without a full stop, and names the offending
 //! value and the allowed range. A hint is a sentence that says what to do.
 
-use std::fmt;
+use thiserror::Error as Messages;
 
 use crate::{
     MAX_DIFF_WORDS, MAX_MIN_LENGTH, MAX_MIN_MATCH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS,
@@ -17,21 +17,26 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 const EXCERPT: usize = 64;
 
 /// A refused argument. Every public function of the crate that can fail fails with this.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Messages, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no memory for something that grows with the input.
+    #[error("out of memory")]
     OutOfMemory {
         /// About what it would have taken.
         bytes: usize,
     },
     /// Compressed bytes to which nothing can have been compressed.
+    #[error("compressed data is corrupt")]
     Damaged,
     /// A text of more than [`MAX_DIFF_WORDS`] words, to be compared word by word.
+    #[error("text has more than {MAX_DIFF_WORDS} words, which is too many to compare word by word")]
     DiffWords,
     /// A list of stop words of more than `MAX_STOP_WORDS` bytes.
+    #[error("stop words must have at most {MAX_STOP_WORDS} bytes, not {0}")]
     StopWords(usize),
     /// A name that no [`Scheme`](crate::Scheme) has.
+    #[error("unknown scheme \"{name}\"")]
     UnknownScheme {
         /// The name that was written.
         name: String,
@@ -39,20 +44,28 @@ pub enum Error {
         known: Vec<&'static str>,
     },
     /// A shingle unit other than `char`, `word` and `anchored`.
+    #[error("unknown shingle unit \"{0}\"")]
     UnknownUnit(String),
     /// `num_perm` outside `1..=MAX_NUM_PERM`.
+    #[error("num_perm must be between 1 and {MAX_NUM_PERM}, not {0}")]
     NumPerm(i64),
     /// `shingle_size` outside `1..=MAX_SHINGLE_SIZE`.
+    #[error("shingle_size must be between 1 and {MAX_SHINGLE_SIZE}, not {0}")]
     ShingleSize(i64),
     /// The seed of a datasketch scheme outside `0..=u32::MAX`.
+    #[error("seed must be between 0 and {max}, not {0}", max = u32::MAX)]
     Seed(i64),
     /// LeanMinHash bytes of a scheme without such bytes, by its name.
+    #[error("signatures of scheme \"{0}\" have no LeanMinHash format")]
     LeanScheme(&'static str),
     /// A byte order that Python's `struct` does not have.
+    #[error("unknown byte order \"{0}\"")]
     LeanByteOrder(String),
     /// LeanMinHash bytes that end before their header does.
+    #[error("LeanMinHash must have at least 12 bytes, not {0}")]
     LeanHeader(usize),
     /// LeanMinHash bytes whose length is not that of their count of values.
+    #[error("LeanMinHash of count {count} cannot have {bytes} bytes")]
     LeanLength {
         /// The bytes there are.
         bytes: usize,
@@ -60,10 +73,15 @@ pub enum Error {
         count: i32,
     },
     /// LeanMinHash bytes with a scheme code other than 1, affine32.
+    #[error("{}", lean_code(*.0))]
     LeanCode(u8),
     /// Too few slots to estimate the number of elements with a known error.
+    #[error("a signature must have at least 3 slots to count elements, not {0}")]
     CardinalitySlots(usize),
     /// More elements than the slots can count.
+    #[error(
+        "a signature of this length can count at most {most:.0} elements, not about {estimate:.0}"
+    )]
     CardinalityTooLarge {
         /// The estimate.
         estimate: f64,
@@ -71,26 +89,39 @@ pub enum Error {
         most: f64,
     },
     /// A number of elements below 0, infinite or NaN.
+    #[error("a number of elements must be at least 0, not {0}")]
     Count(f64),
     /// `min_token_len` below 0.
+    #[error("min_token_len must be at least 0, not {0}")]
     MinTokenLen(i64),
     /// `quant_rate` outside `[0, 1]`.
+    #[error("quant_rate must be between 0 and 1, not {0}")]
     QuantRate(f64),
     /// A weight that is neither 0 nor in `MIN_WEIGHT..=MAX_WEIGHT`.
+    #[error("a weight must be 0 or between {MIN_WEIGHT:e} and {MAX_WEIGHT:e}, not {0}")]
     Weight(f64),
     /// A step of normalisation that there is not.
+    #[error("unknown normalization step \"{0}\"")]
     UnknownStep(String),
     /// A step of normalisation written twice.
+    #[error("normalization step \"{0}\" is specified more than once")]
     RepeatedStep(String),
     /// Two steps of normalisation that cannot both be done.
+    #[error("normalization steps \"{0}\" and \"{1}\" contradict each other")]
     ContradictorySteps(String, String),
     /// A `min_length` outside `1..=MAX_MIN_LENGTH`.
+    #[error("min_length must be between 1 and {MAX_MIN_LENGTH}, not \"{0}\"")]
     MinLength(String),
     /// Shingles that start with stop words, of a text without stop words.
+    #[error("normalization step \"stop_words\" contradicts the shingle unit \"anchored\"")]
     AnchorsDropped,
     /// `slot_bits` other than 8, 16 and 32.
+    #[error("slot_bits must be 8, 16 or 32, not {0}")]
     SlotBits(i64),
     /// `num_perm` slots of `slot_bits` bits do not fill whole integers.
+    #[error(
+        "num_perm must be a multiple of {} for slot_bits {slot_bits}, not {num_perm}", u32::BITS / slot_bits
+    )]
     SlotsDoNotFill {
         /// The slots of a signature.
         num_perm: usize,
@@ -98,6 +129,7 @@ pub enum Error {
         slot_bits: u32,
     },
     /// Two signatures of different lengths were to be compared or united.
+    #[error("signatures of different lengths cannot be compared: {left} and {right} slots")]
     LengthMismatch {
         /// Slots of the first signature.
         left: usize,
@@ -105,18 +137,25 @@ pub enum Error {
         right: usize,
     },
     /// A signature without slots.
+    #[error("a signature must have at least 1 slot, not 0")]
     EmptySignature,
     /// A Jaccard similarity outside `[0, 1]`.
+    #[error("jaccard must be between 0 and 1, not {0}")]
     Jaccard(f64),
     /// A similarity threshold outside `(0, 1]`.
+    #[error("threshold must be greater than 0 and at most 1, not {0}")]
     Threshold(f64),
     /// A recall outside `(0, 1)`.
+    #[error("recall must be greater than 0 and less than 1, not {0}")]
     Recall(f64),
     /// `bands` below 1.
+    #[error("bands must be between 1 and {MAX_NUM_PERM}, not {0}")]
     Bands(i64),
     /// `rows` below 1.
+    #[error("rows must be between 1 and {MAX_NUM_PERM}, not {0}")]
     Rows(i64),
     /// `bands * rows` is more than any signature has slots.
+    #[error("bands * rows must be at most {MAX_NUM_PERM}, not {bands} * {rows}")]
     BandingTooLarge {
         /// The bands asked for.
         bands: i64,
@@ -124,6 +163,7 @@ pub enum Error {
         rows: i64,
     },
     /// A signature with fewer slots than the banding covers.
+    #[error("{}, not {slots}", needed(*bands, *rows))]
     SignatureTooShort {
         /// Slots of the signature.
         slots: usize,
@@ -133,6 +173,10 @@ pub enum Error {
         rows: usize,
     },
     /// Not even `num_perm` bands of one row reach the recall.
+    #[error(
+        "recall {recall} cannot be reached at threshold {threshold} with num_perm {num_perm}: at most {:.4}",
+        rounded_down(*attainable)
+    )]
     RecallUnattainable {
         /// The recall asked for.
         recall: f64,
@@ -144,6 +188,7 @@ pub enum Error {
         attainable: f64,
     },
     /// Hash functions a·x + b with unequal numbers of a and b.
+    #[error("a and b must have the same number of elements, not {a} and {b}")]
     Coefficients {
         /// Multipliers given.
         a: usize,
@@ -151,143 +196,17 @@ pub enum Error {
         b: usize,
     },
     /// A modulus outside `1..2^31`.
+    #[error("p must be between 1 and {max}, not {0}", max = i32::MAX)]
     Modulus(i64),
     /// A `min_match` outside `MIN_MIN_MATCH..=MAX_MIN_MATCH`.
+    #[error("min_match must be between {MIN_MIN_MATCH} and {MAX_MIN_MATCH}, not {0}")]
     MinMatch(i64),
     /// A coverage outside `(0, 1]`.
+    #[error("coverage must be greater than 0 and at most 1, not {0}")]
     Coverage(f64),
     /// A normalisation of passages that drops tokens.
+    #[error("the normalization of passages must not drop tokens")]
     PassageTokens,
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OutOfMemory { .. } => write!(f, "out of memory"),
-            Self::Damaged => write!(f, "compressed data is corrupt"),
-            Self::DiffWords => {
-                write!(
-                    f,
-                    "text has more than {MAX_DIFF_WORDS} words, which is too many to compare word by word"
-                )
-            }
-            Self::StopWords(bytes) => {
-                write!(f, "stop words must have at most {MAX_STOP_WORDS} bytes, not {bytes}")
-            }
-            Self::UnknownScheme { name, .. } => write!(f, "unknown scheme \"{name}\""),
-            Self::UnknownUnit(name) => write!(f, "unknown shingle unit \"{name}\""),
-            Self::NumPerm(n) => {
-                write!(f, "num_perm must be between 1 and {MAX_NUM_PERM}, not {n}")
-            }
-            Self::ShingleSize(n) => {
-                write!(f, "shingle_size must be between 1 and {MAX_SHINGLE_SIZE}, not {n}")
-            }
-            Self::Seed(n) => write!(f, "seed must be between 0 and {}, not {n}", u32::MAX),
-            Self::LeanScheme(scheme) => {
-                write!(f, "signatures of scheme \"{scheme}\" have no LeanMinHash format")
-            }
-            Self::LeanByteOrder(order) => write!(f, "unknown byte order \"{order}\""),
-            Self::LeanHeader(bytes) => {
-                write!(f, "LeanMinHash must have at least 12 bytes, not {bytes}")
-            }
-            Self::LeanLength { bytes, count } => {
-                write!(f, "LeanMinHash of count {count} cannot have {bytes} bytes")
-            }
-            Self::LeanCode(2) => write!(
-                f,
-                "LeanMinHash has datasketch's scheme affine64, which is not \
-                 supported"
-            ),
-            Self::LeanCode(code) => write!(f, "unknown LeanMinHash scheme code {code}"),
-            Self::CardinalitySlots(n) => {
-                write!(f, "a signature must have at least 3 slots to count elements, not {n}")
-            }
-            Self::CardinalityTooLarge { estimate, most } => write!(
-                f,
-                "a signature of this length can count at most {most:.0} elements, not about {estimate:.0}"
-            ),
-            Self::Count(n) => write!(f, "a number of elements must be at least 0, not {n}"),
-            Self::MinTokenLen(n) => write!(f, "min_token_len must be at least 0, not {n}"),
-            Self::QuantRate(r) => write!(f, "quant_rate must be between 0 and 1, not {r}"),
-            Self::Weight(w) => write!(
-                f,
-                "a weight must be 0 or between {MIN_WEIGHT:e} and {MAX_WEIGHT:e}, not {w}"
-            ),
-            Self::UnknownStep(step) => write!(f, "unknown normalization step \"{step}\""),
-            Self::RepeatedStep(step) => {
-                write!(f, "normalization step \"{step}\" is specified more than once")
-            }
-            Self::ContradictorySteps(first, second) => {
-                write!(f, "normalization steps \"{first}\" and \"{second}\" contradict each other")
-            }
-            Self::MinLength(value) => {
-                write!(f, "min_length must be between 1 and {MAX_MIN_LENGTH}, not \"{value}\"")
-            }
-            Self::AnchorsDropped => write!(
-                f,
-                "normalization step \"stop_words\" contradicts the shingle unit \"anchored\""
-            ),
-            Self::SlotBits(n) => write!(f, "slot_bits must be 8, 16 or 32, not {n}"),
-            Self::SlotsDoNotFill { num_perm, slot_bits } => write!(
-                f,
-                "num_perm must be a multiple of {} for slot_bits {slot_bits}, not {num_perm}",
-                u32::BITS / slot_bits
-            ),
-            Self::LengthMismatch { left, right } => write!(
-                f,
-                "signatures of different lengths cannot be compared: {left} and {right} slots"
-            ),
-            Self::EmptySignature => write!(f, "a signature must have at least 1 slot, not 0"),
-            Self::Jaccard(j) => write!(f, "jaccard must be between 0 and 1, not {j}"),
-            Self::Threshold(t) => {
-                write!(f, "threshold must be greater than 0 and at most 1, not {t}")
-            }
-            Self::Recall(r) => {
-                write!(f, "recall must be greater than 0 and less than 1, not {r}")
-            }
-            Self::Bands(n) => write!(f, "bands must be between 1 and {MAX_NUM_PERM}, not {n}"),
-            Self::Rows(n) => write!(f, "rows must be between 1 and {MAX_NUM_PERM}, not {n}"),
-            Self::BandingTooLarge { bands, rows } => {
-                write!(f, "bands * rows must be at most {MAX_NUM_PERM}, not {bands} * {rows}")
-            }
-            Self::SignatureTooShort { slots, bands, rows } => write!(
-                f,
-                "{} of {} {} a signature of at least {}, not {slots}",
-                counted(*bands, "band"),
-                counted(*rows, "row"),
-                if *bands == 1 { "needs" } else { "need" },
-                counted(bands * rows, "slot"),
-            ),
-            Self::RecallUnattainable { recall, threshold, num_perm, attainable } => write!(
-                f,
-                "recall {recall} cannot be reached at threshold {threshold} with num_perm \
-                 {num_perm}: at most {}",
-                RoundedDown(*attainable)
-            ),
-            Self::Coefficients { a, b } => {
-                write!(f, "a and b must have the same number of elements, not {a} and {b}")
-            }
-            Self::MinMatch(n) => {
-                write!(f, "min_match must be between {MIN_MIN_MATCH} and {MAX_MIN_MATCH}, not {n}")
-            }
-            Self::Coverage(c) => {
-                write!(f, "coverage must be greater than 0 and at most 1, not {c}")
-            }
-            Self::PassageTokens => {
-                write!(f, "the normalization of passages must not drop tokens")
-            }
-            Self::Modulus(p) => write!(f, "p must be between 1 and {}, not {p}", i32::MAX),
-        }
-    }
-}
-
-/// Four decimals, never rounded up: what is printed is attainable.
-struct RoundedDown(f64);
-
-impl fmt::Display for RoundedDown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.4}", (self.0 * 1e4).floor() / 1e4)
-    }
 }
 
 impl Error {
@@ -385,6 +304,27 @@ impl Error {
     }
 }
 
+/// The message of a scheme code; 2 is the one that datasketch knows.
+fn lean_code(code: u8) -> String {
+    match code {
+        2 => "LeanMinHash has datasketch's scheme affine64, which is not supported".to_owned(),
+        _ => format!("unknown LeanMinHash scheme code {code}"),
+    }
+}
+
+/// The slots that a banding takes.
+fn needed(bands: usize, rows: usize) -> String {
+    let need = if bands == 1 { "needs" } else { "need" };
+    let (bands, rows, slots) =
+        (counted(bands, "band"), counted(rows, "row"), counted(bands * rows, "slot"));
+    format!("{bands} of {rows} {need} a signature of at least {slots}")
+}
+
+/// To four decimals: what is printed is attainable.
+fn rounded_down(recall: f64) -> f64 {
+    (recall * 1e4).floor() / 1e4
+}
+
 /// The part of a user's text that an error carries: all of it, unless it is long.
 pub(crate) fn excerpt(text: &str) -> String {
     match text.char_indices().nth(EXCERPT) {
@@ -397,5 +337,3 @@ pub(crate) fn excerpt(text: &str) -> String {
 pub fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
-
-impl std::error::Error for Error {}
