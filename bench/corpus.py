@@ -1,8 +1,4 @@
-#!/usr/bin/env python3
-"""Writes a corpus with known near-duplicates, the same for the same arguments.
-
-    python3 bench/corpus.py 100000 > docs.tsv               # id <tab> body, for COPY
-    python3 bench/corpus.py 1000 --mean 1000 --sigma 0 --format nul > docs.nul
+"""A corpus with known near-duplicates, the same for the same arguments.
 
 Words follow Zipf's law over 50,000 words made of letters as frequent as in
 English, lengths are log-normal. 30 % of the documents belong to clusters of 2
@@ -14,10 +10,8 @@ Real files are the other corpus: manual pages, HTML, licences and headers of
 this machine, which share templates.
 """
 
-import argparse
 import gzip
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -168,31 +162,3 @@ def real_files(folders=FOLDERS):
                     continue
                 if text:
                     yield text
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("count", type=int)
-    parser.add_argument("--mean", type=float, default=1000, metavar="BYTES", help="mean size of a document (1000)")
-    parser.add_argument("--sigma", type=float, default=0.5, help="spread of the sizes' logarithm (0.5); 0: all alike")
-    parser.add_argument("--clustered", type=float, default=CLUSTERED, metavar="SHARE", help="of the documents (0.30)")
-    parser.add_argument("--changed", type=float, default=CHANGED, metavar="SHARE", help="of a copy's words (<= 0.12)")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=1, help="id of the first document (1)")
-    parser.add_argument(
-        "--format",
-        choices=("copy", "nul"),
-        default="copy",
-        help="copy: id <tab> body <newline>, PostgreSQL's text format; nul: body <NUL>",
-    )
-    arguments = parser.parse_args()
-    corpus = texts(
-        arguments.count, arguments.mean, arguments.sigma, arguments.seed, arguments.clustered, arguments.changed
-    )
-    # Only letters and blanks: nothing to escape in COPY's text format.
-    for key, text in enumerate(corpus, arguments.first):
-        sys.stdout.write(f"{key}\t{text}\n" if arguments.format == "copy" else f"{text}\0")
-
-
-if __name__ == "__main__":
-    main()

@@ -2,7 +2,6 @@
 """Exact near-duplicate pairs: the truth that the index is measured against.
 
     python3 bench/exact.py examples/licenses/licenses.csv 0.9
-    python3 bench/exact.py --brute FILE.csv 0.9        # compares every pair; slow
 
 Shares no code and no hash function with minlsh: a document is a Python set of
 its 5-character substrings, and the Jaccard similarity is counted from the sets.
@@ -37,20 +36,8 @@ def jaccard(x: frozenset, y: frozenset) -> float:
     return shared / (len(x) + len(y) - shared)
 
 
-def brute_force(sets: dict, threshold: float) -> dict:
-    """{(a, b): J} with a before b, of every pair with J >= threshold."""
-    keys = [key for key in sets if sets[key]]
-    found = {}
-    for i, a in enumerate(keys):
-        for b in keys[i + 1 :]:
-            similarity = jaccard(sets[a], sets[b])
-            if similarity >= threshold:
-                found[a, b] = similarity
-    return found
-
-
 def similar_pairs(sets: dict, threshold: float) -> dict:
-    """The same answer through the prefix filter."""
+    """{(a, b): J} with a before b, of every pair with J >= threshold."""
     frequency = Counter(shingle for each in sets.values() for shingle in each)
     prefixes = defaultdict(list)
     found = {}
@@ -74,15 +61,13 @@ def similar_pairs(sets: dict, threshold: float) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="exact near-duplicate pairs of a CSV file with id and body")
-    parser.add_argument("--brute", action="store_true", help="compare every pair")
     parser.add_argument("file")
     parser.add_argument("threshold", type=float)
     arguments = parser.parse_args()
     csv.field_size_limit(1 << 30)
     with open(arguments.file, newline="", encoding="utf-8") as file:
         sets = {row["id"]: shingles(row["body"]) for row in csv.DictReader(file)}
-    search = brute_force if arguments.brute else similar_pairs
-    pairs = search(sets, arguments.threshold)
+    pairs = similar_pairs(sets, arguments.threshold)
     for (a, b), similarity in sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0])):
         print(f"{similarity:.4f}\t{a}\t{b}")
     print(f"{len(sets)} documents, {len(pairs)} pairs at {arguments.threshold}", file=sys.stderr)

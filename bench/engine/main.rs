@@ -56,27 +56,6 @@ fn sketches(c: &mut Criterion) {
     }
 }
 
-fn units(c: &mut Criterion) {
-    let ascii = text(1000, 1);
-    let mixed = ascii.replace(" a", " \u{2014} ");
-    let accented = ascii.replace(['a', 'e'], "\u{e9}");
-    let mut group = c.benchmark_group("shingle_hashes of 1000 characters");
-    for unit in ["char", "word"] {
-        for (name, text) in [("ascii", &ascii), ("mixed", &mixed), ("accented", &accented)] {
-            let config = config("fss", unit);
-            let mut hashes = Vec::new();
-            group.bench_function(BenchmarkId::new(unit, name), |b| {
-                b.iter(|| {
-                    hashes.clear();
-                    shingle_hashes(&config, black_box(text), &mut hashes, &mut || ())
-                        .expect("memory");
-                });
-            });
-        }
-    }
-    group.finish();
-}
-
 /// Sentences of 4 to 15 words with capitals, commas, numbers and lines.
 fn prose(bytes: usize, seed: u64) -> String {
     let mut prose = String::new();
@@ -251,5 +230,5 @@ fn groups(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, sketches, units, options, signatures, exact, prepared, groups);
+criterion_group!(benches, sketches, options, signatures, exact, prepared, groups);
 criterion_main!(benches);
