@@ -16,6 +16,7 @@ mod random;
 mod server;
 pub mod types;
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 pub use postgres::error::SqlState;
@@ -49,6 +50,33 @@ pub fn wait_until_blocked(observer: &mut Client, pid: i32) {
         observer.query_one(waiting, &[&pid]).ok().and_then(|row| row.get::<_, Option<bool>>(0))
             == Some(true)
     });
+}
+
+/// Does some work while threads do others again and again. Returns what the work gives, and how often all others were
+/// done.
+pub fn beside<T, O: FnMut() + Send>(others: Vec<O>, work: impl FnOnce() -> T) -> (T, u64) {
+    /// Ends the threads, also if the work panics.
+    struct End<'a>(&'a AtomicBool);
+    impl Drop for End<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+    let (is_over, times) = (AtomicBool::new(false), AtomicU64::new(0));
+    let result = std::thread::scope(|scope| {
+        let _end = End(&is_over);
+        for mut other in others {
+            let (is_over, times) = (&is_over, &times);
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Acquire) {
+                    other();
+                    times.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        work()
+    });
+    (result, times.into_inner())
 }
 
 /// Subscribes to the publication `p` of a database of another server.

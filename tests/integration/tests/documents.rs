@@ -197,8 +197,7 @@ fn copy_in(client: &mut Client, bytes: &[u8]) -> Result<u64, String> {
 
 #[test]
 fn hostile_values_through_binary_copy_are_refused() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     client.run("CREATE TABLE docs (d minlsh_document)");
     let good = b"\x01{\"threshold\": 0.8, \"set\": [1, 2]}";
     assert_eq!(copy_in(&mut client, &binary_copy(good)), Ok(1));
@@ -242,8 +241,7 @@ fn hostile_values_through_binary_copy_are_refused() {
 
 #[test]
 fn damaged_values_are_refused() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     // What no user can do: bytes as they are. A damaged page gives such values.
     client.run(
         "CREATE CAST (bytea AS minlsh_document) WITHOUT FUNCTION; \
@@ -268,8 +266,7 @@ fn damaged_values_are_refused() {
 
 #[test]
 fn documents_pass_through_copy_unchanged() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     client.run(
         r#"CREATE TABLE docs AS SELECT * FROM (VALUES (minlsh_document(E'a \\ "quoted" \t text\n漢字', 0.9)),
          (minlsh_document('')), (minlsh_document(ARRAY['a', 'b'])), (minlsh_signature(ARRAY[-1, 2])),
@@ -295,8 +292,7 @@ fn documents_pass_through_copy_unchanged() {
 
 #[test]
 fn long_texts_are_compared_as_short_ones_are() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     // More than a million shingles, of which a table is not made.
     let sql = "WITH texts AS MATERIALIZED ( \
                    SELECT body, left(body, -100000) AS most FROM ( \
@@ -314,8 +310,7 @@ fn long_texts_are_compared_as_short_ones_are() {
 
 #[test]
 fn comparing_long_texts_can_be_cancelled() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     let pid = backend(&mut client);
     client.run(
         "CREATE TABLE docs AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 1000000) i; \

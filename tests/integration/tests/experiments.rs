@@ -22,8 +22,7 @@ fn all_true(client: &mut Client, query: &str) {
 
 #[test]
 fn the_experiments_in_a_small_size() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     client.run(
         "SET experiment.posts = 60; SET experiment.copies = 7; \
          SET experiment.seeds = 2; SET experiment.rounds = 1",

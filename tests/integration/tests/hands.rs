@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use minlsh_integration::{
-    Client, Database, PATIENCE, Random, Run, Server, assert_consistent, backend, cancel, database,
-    is_thorough, kilobytes, sqlstate, texts, wait_until,
+    Client, Database, PATIENCE, Random, Run, Server, assert_consistent, backend, beside, cancel,
+    database, is_thorough, kilobytes, sqlstate, texts, wait_until,
 };
 
 /// The number of times that each way to end the work is tried: at another moment each time.
@@ -69,8 +69,7 @@ fn built(client: &mut Client, settings: &str, table: &str, columns: &str) -> Vec
 
 #[test]
 fn an_index_is_the_same_whoever_makes_it() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     docs(&mut client);
     // Neither old versions of rows, which a build takes while any session may see them, nor a vacuum in between.
     client.run(
@@ -116,29 +115,18 @@ fn cores() -> usize {
 /// The threads that a backend has at most while it works.
 fn most_threads(client: &mut Client, work: &str) -> usize {
     let pid = backend(client);
-    let done = std::sync::atomic::AtomicBool::new(false);
-    let watching = std::sync::Barrier::new(2);
-    std::thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
-            watching.wait();
-            let mut most = threads(pid);
-            while !done.load(std::sync::atomic::Ordering::Acquire) {
-                most = most.max(threads(pid));
-                std::thread::sleep(Duration::from_micros(200));
-            }
-            most
-        });
-        watching.wait();
-        client.run(work);
-        done.store(true, std::sync::atomic::Ordering::Release);
-        watcher.join().expect("a watcher")
-    })
+    let mut most = 0;
+    let watch = || {
+        most = most.max(threads(pid));
+        std::thread::sleep(Duration::from_micros(200));
+    };
+    beside(vec![watch], || client.run(work));
+    most
 }
 
 #[test]
 fn passages_are_the_same_whoever_finds_them() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     docs(&mut client);
     // One of the texts is so long that it is looked at by itself, and compared with the others in several batches.
     let source = "'SELECT id, CASE id WHEN 9 THEN (SELECT string_agg(body, '' '') FROM docs WHERE id < 600) \
@@ -173,8 +161,7 @@ fn passages_are_the_same_whoever_finds_them() {
 
 #[test]
 fn settings_say_how_many_threads_there_are() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     docs(&mut client);
     client.run(SLOWLY);
     let build = "CREATE INDEX docs_near ON docs USING minlsh (slowly(body, id))";
@@ -305,8 +292,7 @@ const JOBS: [&str; 9] = [
 
 #[test]
 fn answers_are_the_same_in_the_same_order() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     docs(&mut client);
     for (number, job) in JOBS.into_iter().enumerate() {
         for memory in in_turn(&["64MB", "1MB"], number) {
@@ -344,8 +330,7 @@ const PAGES: &str = "CREATE TABLE pages (id int PRIMARY KEY, body text) WITH (pa
 
 #[test]
 fn large_groups_are_compared_alike() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     client.run(PAGES);
     client.run(THREADS);
     for job in [
@@ -465,8 +450,7 @@ fn texts_are_the_same_however_they_are_stored() {
 
 #[test]
 fn thousands_of_one_template_are_compared_alike() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     // Five are alike, and every hundredth is a copy.
     client.run(
         "CREATE TABLE many (id bigint PRIMARY KEY, body text) WITH (parallel_workers = 8); \
@@ -531,8 +515,7 @@ fn a_comparison_of_large_groups_is_ended_in_every_way() {
 
 #[test]
 fn a_key_that_is_null_is_refused_if_there_is_a_document() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     docs(&mut client);
     let ask = |key: &str| {
         format!("SELECT count(*) FROM near_duplicate_pairs('SELECT {key}, body FROM docs', 0.9)")

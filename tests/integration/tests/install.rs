@@ -31,8 +31,7 @@ fn anybody_with_create_on_the_database_installs_it() {
 
 #[test]
 fn dropping_the_extension_needs_cascade_while_an_index_exists() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     client.run(
         "CREATE TABLE docs (id int PRIMARY KEY, body text); \
          SELECT minlsh_create_index('docs', 'body')",

@@ -89,8 +89,7 @@ fn long_computations_can_be_cancelled() {
 
 #[test]
 fn a_comparison_of_very_long_texts_stops_within_a_second() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     client.run(
         "CREATE TABLE long (body text); ALTER TABLE long ALTER body SET STORAGE external; \
          INSERT INTO long SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, 2000000) i",

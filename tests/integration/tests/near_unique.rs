@@ -297,8 +297,7 @@ fn a_near_duplicate_in_the_place_of_one_that_was_found_counts() {
 /// index was built again.
 #[test]
 fn a_search_remembers_nothing_of_a_table_that_was_emptied() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     client.run(TEXT_OF);
     let rows = "INSERT INTO docs SELECT i, text_of(i) FROM generate_series(1, 1000) AS i ON CONFLICT DO NOTHING";
     for (between, expected) in [
@@ -337,8 +336,7 @@ fn a_search_remembers_nothing_of_a_table_that_was_emptied() {
 /// all before it leaves.
 #[test]
 fn constraints_accept_the_rows_that_comparing_all_accepts() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     client.run(
         "CREATE TABLE docs (id integer, half integer, title text, body text) PARTITION BY LIST (half); \
          CREATE TABLE even PARTITION OF docs FOR VALUES IN (0); \

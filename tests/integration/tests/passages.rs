@@ -1,10 +1,8 @@
 //! Indexes of passages under writers, crashes, standbys and partitions: every plan finds the same rows, all of them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use minlsh_integration::near::{by_each_plan, each, only};
 use minlsh_integration::{
-    Client, Random, Run, Server, SqlState, assert_consistent, database, texts, wait_until,
+    Client, Random, Run, Server, SqlState, assert_consistent, beside, database, texts, wait_until,
 };
 
 const INDEXES: &str = "CREATE INDEX quoting ON docs USING minlsh (body minlsh_passage_ops); \
@@ -69,30 +67,20 @@ fn concurrent_builds_miss_no_passage() {
     let database = database();
     let mut client = database.connect();
     docs(&mut client, 800);
-    let end = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let mut random = Random::by_the_clock();
-        for _ in 0..3 {
-            let mut session = database.connect();
-            let mut random = Random::new(random.seed());
-            let end = &end;
-            scope.spawn(move || {
-                while !end.load(Ordering::Relaxed) {
-                    write(&mut session, &mut random);
-                }
-            });
-        }
-        let built = [
+    let mut random = Random::by_the_clock();
+    let writer = |_| {
+        let (mut session, mut random) = (database.connect(), Random::new(random.seed()));
+        move || write(&mut session, &mut random)
+    };
+    beside((0..3).map(writer).collect(), || {
+        for sql in [
             "CREATE INDEX CONCURRENTLY quoting ON docs USING minlsh (body minlsh_passage_ops)",
             "CREATE INDEX CONCURRENTLY per_tenant ON docs USING minlsh (tenant, body minlsh_passage_ops) \
              WITH (min_match = 20)",
             "REINDEX INDEX CONCURRENTLY quoting",
             "VACUUM docs",
-        ]
-        .map(|sql| client.batch_execute(sql));
-        end.store(true, Ordering::Relaxed);
-        for built in built {
-            built.expect("a concurrent build");
+        ] {
+            client.run(sql);
         }
     });
     assert_sound(&mut client);
@@ -102,8 +90,7 @@ fn concurrent_builds_miss_no_passage() {
 
 #[test]
 fn partitions_come_and_go_with_their_passages() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     docs(&mut client, 300);
     client.run(
         "ALTER TABLE docs RENAME TO plain; CREATE TABLE docs (LIKE plain) PARTITION BY HASH (id); \

@@ -1,8 +1,6 @@
 //! The progress of work can be seen from another session: CREATE INDEX, the making of a side table, and jobs.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use minlsh_integration::{Database, Run, database, sqlstate, texts};
+use minlsh_integration::{Database, Run, beside, database, sqlstate, texts};
 
 /// The builds that a second session may need until it has looked at the right moment.
 const TRIES: usize = 20;
@@ -16,18 +14,9 @@ fn is_seen(database: &Database, build: &str, phase: &str, undo: &str) -> bool {
          AND phase = '{phase}' AND tuples_done > 0 AND tuples_done <= tuples_total"
     );
     (0..TRIES).any(|_| {
-        let done = AtomicBool::new(false);
-        let seen = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                builder.run(build);
-                done.store(true, Ordering::Release);
-            });
-            let mut seen = false;
-            while !done.load(Ordering::Acquire) {
-                seen |= texts(&mut watcher, &look) == ["1"];
-            }
-            seen
-        });
+        let mut seen = false;
+        let looks = || seen |= texts(&mut watcher, &look) == ["1"];
+        beside(vec![looks], || builder.run(build));
         builder.run(undo);
         seen
     })
@@ -69,18 +58,13 @@ fn a_job_shows_how_far_it_is_to_those_who_may_see_it() {
                     AND documents_read = 20000 AND spilled_bytes > 0 END";
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..TRIES {
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let job = "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)";
-                client.run(job);
-                done.store(true, Ordering::Release);
-            });
-            while !done.load(Ordering::Acquire) {
-                seen.extend(texts(&mut watcher, look));
-                let all = "SELECT count(*) FROM minlsh_progress WHERE datname = current_database()";
-                assert_eq!(texts(&mut stranger, all), ["0"]);
-            }
+        let looks = || {
+            seen.extend(texts(&mut watcher, look));
+            let all = "SELECT count(*) FROM minlsh_progress WHERE datname = current_database()";
+            assert_eq!(texts(&mut stranger, all), ["0"]);
+        };
+        beside(vec![looks], || {
+            client.run("SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)")
         });
         if seen.len() == 2 {
             break;
@@ -104,16 +88,8 @@ fn a_job_shows_how_far_it_is_to_those_who_may_see_it() {
     for (job, expected) in jobs {
         let mut seen = std::collections::BTreeSet::new();
         for _ in 0..TRIES {
-            let done = AtomicBool::new(false);
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    client.run(job);
-                    done.store(true, Ordering::Release);
-                });
-                while !done.load(Ordering::Acquire) {
-                    seen.extend(texts(&mut watcher, look));
-                }
-            });
+            let looks = || seen.extend(texts(&mut watcher, look));
+            beside(vec![looks], || client.run(job));
             if seen.len() == expected.len() {
                 break;
             }

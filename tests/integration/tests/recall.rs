@@ -34,8 +34,7 @@ fn check(client: &mut Client) {
 
 #[test]
 fn exact_verification_has_precision_1_and_recall_0_99() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     client.run(CORPUS);
     client.run("SELECT minlsh_create_index('docs', 'body')");
     check(&mut client);

@@ -1,7 +1,7 @@
 //! Standbys and subscribers.
 
 use minlsh_integration::{
-    Client, Database, Run, Server, assert_consistent, sqlstate, superuser, texts, wait_until,
+    Run, Server, assert_consistent, beside, sqlstate, subscribe, texts, wait_until,
 };
 
 const TEXT: &str = "a text that many documents of this table have in common, more or less";
@@ -68,41 +68,22 @@ fn a_check_on_a_standby_finds_nothing_while_the_primary_writes() {
         sqlstate(&mut replica, "SELECT near_duplicates_of('some text', index => 'fleeting')"),
         "0A000"
     );
-    let end = std::sync::atomic::AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for round in 1.. {
-                if end.load(std::sync::atomic::Ordering::Relaxed) {
-                    return;
-                }
-                let write = format!(
-                    "INSERT INTO docs SELECT {round} * 100000 + i, md5(i::text || {round}) \
-                     FROM generate_series(1, 500) i; \
-                     UPDATE docs SET body = body || 'x' WHERE id % 50 = {round} % 50; \
-                     DELETE FROM docs WHERE id % 40 = {round} % 40"
-                );
-                client.run(&write);
-                if round % 5 == 0 {
-                    client.run("VACUUM docs");
-                }
-            }
-        });
-        let found: Vec<_> = (0..12)
-            .flat_map(|_| texts(&mut replica, "SELECT problem FROM minlsh_check('near')"))
-            .collect();
-        end.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert_eq!(found, Vec::<String>::new());
-    });
-}
-
-/// Subscribes a database to the publication `p` of another one.
-fn subscribe(to: &mut Client, source: &Database) {
-    to.run(&format!(
-        "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 dbname={} user={}' PUBLICATION p",
-        source.server.socket().display(),
-        source.name,
-        superuser()
-    ));
+    let mut round = 0;
+    let writes = || {
+        round += 1;
+        client.run(&format!(
+            "INSERT INTO docs SELECT {round} * 100000 + i, md5(i::text || {round}) \
+             FROM generate_series(1, 500) i; \
+             UPDATE docs SET body = body || 'x' WHERE id % 50 = {round} % 50; \
+             DELETE FROM docs WHERE id % 40 = {round} % 40"
+        ));
+        if round % 5 == 0 {
+            client.run("VACUUM docs");
+        }
+    };
+    let mut check = |_| texts(&mut replica, "SELECT problem FROM minlsh_check('near')");
+    let (found, _) = beside(vec![writes], || (0..12).flat_map(&mut check).collect::<Vec<_>>());
+    assert_eq!(found, Vec::<String>::new());
 }
 
 #[test]

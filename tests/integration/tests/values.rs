@@ -4,8 +4,7 @@ use minlsh_integration::{Run, assert_consistent, database, is_thorough, texts};
 
 #[test]
 fn a_body_of_megabytes_is_indexed_and_found() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     // 50 MB, or 10 MB.
     let words = if is_thorough() { 1_600_000 } else { 320_000 };
     client.run(&format!(
@@ -66,8 +65,7 @@ fn a_text_has_the_same_signature_whatever_the_database_s_encoding() {
 
 #[test]
 fn names_may_be_as_long_as_postgresql_allows() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     let long = "n".repeat(63);
     client.run(&format!(
         "CREATE TABLE {long} ({long} int PRIMARY KEY, b{} text, c text); \
@@ -88,8 +86,7 @@ fn names_may_be_as_long_as_postgresql_allows() {
 
 #[test]
 fn keys_under_a_collation_that_ignores_case_are_one_where_the_table_says_so() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     let icu = "SELECT count(*) FROM pg_collation WHERE collname = 'und-x-icu'";
     if texts(&mut client, icu) == ["0"] {
         eprintln!("this server has no ICU: nothing to test");

@@ -191,8 +191,7 @@ fn many_equal_keys_are_built_read_and_removed() {
 
 #[test]
 fn entries_that_do_not_fit_into_memory_are_sorted_in_files() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     docs(&mut client, 3_000);
     let build =
         "CREATE INDEX near ON docs USING minlsh (body) WITH (num_perm = 256, threshold = 0.6)";

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use minlsh_integration::near::{PLANS, assert_sound, by_each_plan, docs, each, only, pairs};
 use minlsh_integration::{
-    Client, Random, Run, SqlState, backend, database, is_thorough, sqlstate, texts,
-    wait_until_blocked,
+    Client, Database, Random, Run, SqlState, backend, beside, database, is_thorough, sqlstate,
+    texts, wait_until_blocked,
 };
 
 /// A number by which tests are made longer: `MINLSH_TEST_WRITES=100000`.
@@ -17,8 +17,7 @@ fn writes() -> u64 {
 #[test]
 fn all_plans_agree_up_to_the_recall() {
     let mut random = Random::by_the_clock();
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     docs(&mut client, 400);
     for _ in 0..4 {
         let unit = random.pick(&["char", "word", "anchored"]);
@@ -76,8 +75,7 @@ fn all_plans_agree_up_to_the_recall() {
 
 #[test]
 fn one_row_is_found_by_each_plan() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     docs(&mut client, 300);
     client.run("CREATE INDEX near ON docs USING minlsh (body)");
     for id in [3, 13, 101, 7, 20, 21, 1_000_003] {
@@ -175,6 +173,19 @@ fn churn(session: &mut Client, mut random: Random, writes: u64) {
     session.run("COMMIT");
 }
 
+/// So many sessions that write a little each time that they are called.
+fn churners(database: &Database, count: usize) -> Vec<impl FnMut() + Send> {
+    let mut random = Random::by_the_clock();
+    let churner = |_| {
+        let (mut session, mut seeds) = (database.connect(), Random::new(random.seed()));
+        move || {
+            churn(&mut session, Random::new(seeds.seed()), 20);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    (0..count).map(churner).collect()
+}
+
 /// Records of WAL that an update of `extra` writes: of its own process, whatever a checkpoint or a vacuum adds.
 fn records(client: &mut Client, table: &str) -> i64 {
     let plan =
@@ -186,8 +197,7 @@ fn records(client: &mut Client, table: &str) -> i64 {
 
 #[test]
 fn an_update_of_another_column_stays_hot() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     client.run(
         "CREATE TABLE docs (id int PRIMARY KEY, extra int, body text) WITH (fillfactor = 40); \
          CREATE TABLE plain (id int PRIMARY KEY, extra int, body text) WITH (fillfactor = 40); \
@@ -215,29 +225,9 @@ fn concurrent_builds_miss_no_row() {
     let mut client = database.connect();
     docs(&mut client, 1_000);
     client.run("CREATE SEQUENCE ids START 10000");
-    let end = std::sync::atomic::AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let mut random = Random::by_the_clock();
-        for _ in 0..4 {
-            let mut session = database.connect();
-            let mut seeds = Random::new(random.seed());
-            let end = &end;
-            scope.spawn(move || {
-                while !end.load(std::sync::atomic::Ordering::Relaxed) {
-                    churn(&mut session, Random::new(seeds.seed()), 20);
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-            });
-        }
-        let built = [
-            "CREATE INDEX CONCURRENTLY near ON docs USING minlsh (body)",
-            "REINDEX INDEX CONCURRENTLY near",
-        ]
-        .map(|sql| client.batch_execute(sql));
-        end.store(true, std::sync::atomic::Ordering::Relaxed);
-        for built in built {
-            built.expect("a concurrent build");
-        }
+    beside(churners(&database, 4), || {
+        client.run("CREATE INDEX CONCURRENTLY near ON docs USING minlsh (body)");
+        client.run("REINDEX INDEX CONCURRENTLY near");
     });
     assert_sound(&mut client, "near");
     let before = pairs(&mut client);
@@ -282,19 +272,7 @@ fn a_check_of_a_sample_lets_writers_write() {
     assert_eq!(texts(&mut client, &check(1)), Vec::<String>::new());
     writer.run("ROLLBACK");
     client.run("RESET lock_timeout");
-    let end = std::sync::atomic::AtomicBool::new(false);
-    let found = std::thread::scope(|scope| {
-        let mut random = Random::by_the_clock();
-        for _ in 0..2 {
-            let mut session = database.connect();
-            let mut seeds = Random::new(random.seed());
-            let end = &end;
-            scope.spawn(move || {
-                while !end.load(std::sync::atomic::Ordering::Relaxed) {
-                    churn(&mut session, Random::new(seeds.seed()), 20);
-                }
-            });
-        }
+    let (found, _) = beside(churners(&database, 2), || {
         let mut found = Vec::new();
         for round in 0..20 {
             found.extend(texts(&mut client, &check(1)));
@@ -302,7 +280,6 @@ fn a_check_of_a_sample_lets_writers_write() {
                 each(&mut client, "VACUUM docs");
             }
         }
-        end.store(true, std::sync::atomic::Ordering::Relaxed);
         found
     });
     assert_eq!(found, Vec::<String>::new());
@@ -311,8 +288,7 @@ fn a_check_of_a_sample_lets_writers_write() {
 
 #[test]
 fn a_body_of_megabytes_is_indexed_and_found() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     // 53 MB, or 11 MB.
     let sentences = if is_thorough() { 1_200_000 } else { 240_000 };
     client.run(&format!(

@@ -4,8 +4,8 @@ use std::os::unix::fs::FileExt;
 
 use minlsh_integration::near::{NEAR, assert_sound, docs, each, pairs};
 use minlsh_integration::{
-    Client, Run, Server, assert_consistent, backend, database, subscribe, texts, wait_until,
-    wait_until_blocked,
+    Client, Run, Server, assert_consistent, backend, beside, database, subscribe, texts,
+    wait_until, wait_until_blocked,
 };
 
 const INDEXES: &str = "CREATE INDEX near ON docs USING minlsh (body); \
@@ -35,33 +35,22 @@ fn a_standby_answers_during_replay_and_after_promotion() {
     primary.run("pg_basebackup", &["-D", data.to_str().expect("UTF-8"), "-R", "-c", "fast"]);
     standby.configure(&["hot_standby = on", "max_standby_streaming_delay = -1"]);
     standby.launch();
-    let done = std::sync::atomic::AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        // A text that stays is found whatever is replayed meanwhile.
-        let mut reader = standby.connect(&database.name);
-        let done = &done;
-        let lookups = scope.spawn(move || {
-            minlsh_integration::near::only(&mut reader, "indexscan");
-            let find = "SELECT count(*) > 0 FROM docs WHERE body ~= minlsh_document((SELECT body FROM docs WHERE id \
-            = 1), 1)";
-            let mut lookups = 0;
-            while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                assert_eq!(texts(&mut reader, find), ["t"]);
-                lookups += 1;
-            }
-            lookups
-        });
+    // A text that stays is found whatever is replayed meanwhile.
+    let mut reader = standby.connect(&database.name);
+    minlsh_integration::near::only(&mut reader, "indexscan");
+    let find = "SELECT count(*) > 0 FROM docs WHERE body ~= minlsh_document((SELECT body FROM docs WHERE id = 1), 1)";
+    let lookup = || assert_eq!(texts(&mut reader, find), ["t"]);
+    let ((), lookups) = beside(vec![lookup], || {
         for round in 0..10 {
             let changes = format!(
                 "INSERT INTO docs (id, body) SELECT 10000 + {round} * 100 + i, near(i % 50, i % 3) FROM \
-                generate_series(0, 99) i; \
+                 generate_series(0, 99) i; \
                  DELETE FROM docs WHERE id % 13 = {round} AND id <> 1; VACUUM docs"
             );
             each(&mut client, &changes);
         }
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert!(lookups.join().expect("lookups") > 0);
     });
+    assert!(lookups > 0);
     // Not amid the lookups: it does not wait for those of a standby, which may plan with the index, of
     // whatever kind, that it drops.
     client.run("REINDEX INDEX CONCURRENTLY near");
@@ -141,8 +130,7 @@ fn a_dump_brings_the_index_along() {
 
 #[test]
 fn rewrites_leave_the_answers_as_they_are() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     indexed(&mut client);
     each(&mut client, CHANGES);
     let before = pairs(&mut client);
@@ -191,34 +179,27 @@ fn a_concurrent_repack_keeps_index_constraint_and_clusters() {
          DELETE FROM docs WHERE id % 11 = 3; DELETE FROM kept WHERE id % 5 = 1",
     );
     // What the repacking has to catch up with, of which some comes before its end.
-    let done = std::sync::atomic::AtomicBool::new(false);
-    let mut writer = database.connect();
-    std::thread::scope(|scope| {
-        let done = &done;
-        let writes = scope.spawn(move || {
-            let mut rounds = 0;
-            while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                let changes = format!(
-                    "INSERT INTO docs (id, tenant, body) SELECT 5000 + {rounds} * 10 + i, i % 3, near(i, i % 3) \
-                     FROM generate_series(0, 9) i; \
-                     UPDATE docs SET body = near(id / 4, 0) WHERE id % 97 = {rounds} % 97; \
-                     DELETE FROM docs WHERE id % 101 = {rounds} % 101; \
-                     INSERT INTO kept (body) SELECT near(i, 0) FROM generate_series(0, 20) i ON CONFLICT DO NOTHING; \
-                     DELETE FROM kept WHERE id % 29 = {rounds} % 29"
-                );
-                each(&mut writer, &changes);
-                rounds += 1;
-            }
-            rounds
-        });
+    let (mut writer, mut rounds) = (database.connect(), 0);
+    let writes = || {
+        let changes = format!(
+            "INSERT INTO docs (id, tenant, body) SELECT 5000 + {rounds} * 10 + i, i % 3, near(i, i % 3) \
+             FROM generate_series(0, 9) i; \
+             UPDATE docs SET body = near(id / 4, 0) WHERE id % 97 = {rounds} % 97; \
+             DELETE FROM docs WHERE id % 101 = {rounds} % 101; \
+             INSERT INTO kept (body) SELECT near(i, 0) FROM generate_series(0, 20) i ON CONFLICT DO NOTHING; \
+             DELETE FROM kept WHERE id % 29 = {rounds} % 29"
+        );
+        each(&mut writer, &changes);
+        rounds += 1;
+    };
+    let ((), times) = beside(vec![writes], || {
         for _ in 0..3 {
             for table in ["docs", "kept"] {
                 each(&mut client, &format!("REPACK (CONCURRENTLY) {table}"));
             }
         }
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert!(writes.join().expect("the writer") > 3);
     });
+    assert!(times > 3);
     for index in ["near", "per_tenant"] {
         assert_sound(&mut client, index);
     }
@@ -237,8 +218,7 @@ fn a_concurrent_repack_keeps_index_constraint_and_clusters() {
 
 #[test]
 fn partitions_come_and_go_with_their_entries() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     docs(&mut client, 400);
     client.run(
         "ALTER TABLE docs RENAME TO plain; CREATE INDEX plain_near ON plain USING minlsh (body); \

@@ -97,8 +97,7 @@ fn an_index_amid_writes_gives_what_its_table_gives() {
 
 #[test]
 fn a_row_that_shares_no_bucket_is_not_fetched() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     client.run(
         "CREATE FUNCTION watched(body text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ \
          BEGIN IF body LIKE 'alone%' AND current_setting('test.watch', true) = 'on' \

@@ -192,8 +192,7 @@ fn results_do_not_depend_on_memory_or_plans() {
 
 #[test]
 fn texts_of_a_table_in_the_cache_are_fetched_again_and_not_written_into_files() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     client.run("SET maintenance_work_mem = '1MB'; SET temp_file_limit = '1MB'");
     let jobs = [
         ("near_duplicate_pairs('docs', 0.9)", "100"),

@@ -130,8 +130,7 @@ fn function(entry: &str) -> Option<(&str, &str, &str)> {
 
 #[test]
 fn the_reference_lists_what_the_catalog_has() {
-    let database = database();
-    let mut client = database.connect();
+    let mut client = database().connect();
     client.run("SELECT minlsh_version()");
     let rows = client.query(CATALOG, &[]).expect("catalog");
     let has: BTreeSet<String> = rows.iter().map(|row| row.get(0)).collect();
