@@ -33,13 +33,15 @@ pub struct SortParts {
 }
 
 impl SortParts {
-    /// Some hundred parts of values whose keys are uniform, however few bits of these differ.
+    /// Some hundred parts of values whose keys are uniform, however few bits of these differ: of about eight values
+    /// each, if they are few (American flag sort; McIlroy, Bostic, McIlroy 1993).
     pub fn of<T: Keyed>(values: &[T]) -> Self {
+        const IN_A_PART: usize = 8;
         let first = values.first().map_or(0, Keyed::key);
         let differing = values.iter().fold(0, |bits, value| bits | (value.key() ^ first));
         // Above this bit all are the same.
         let height = u64::BITS - differing.leading_zeros();
-        let bits = bits_of(values.len()).min(height);
+        let bits = ((values.len() / IN_A_PART).max(1).ilog2() + 1).min(MOST_BITS).min(height);
         Self { shift: height - bits, bits }
     }
 
@@ -55,13 +57,54 @@ impl SortParts {
     /// Brings values into their parts, where they are: some of those that the parts were chosen for, or all. Calls
     /// `part` with how many there are in each.
     pub fn bring<T: Keyed>(self, values: &mut [T], check: Check, part: &mut dyn FnMut(usize)) {
-        let mut ends = [0; BUCKETS];
-        distribute(values, |value| self.of_key(value.key()), &mut ends, check);
         let mut start = 0;
-        for &end in &ends[..self.count()] {
+        for &end in &self.distribute(values, check)[..self.count()] {
             part(end - start);
             start = end;
         }
+    }
+
+    /// Brings values into their parts, where they are. Returns where each ends.
+    fn distribute<T: Keyed>(self, values: &mut [T], check: Check) -> [usize; BUCKETS] {
+        let digit = |value: &T| self.of_key(value.key());
+        let mut ends = [0; BUCKETS];
+        for part in values.chunks(RUN) {
+            check();
+            part.iter().for_each(|value| ends[digit(value)] += 1);
+        }
+        // Where the next value of each part goes.
+        let mut next = [0_usize; BUCKETS];
+        let mut end = 0;
+        for (next, count) in next.iter_mut().zip(&mut ends) {
+            *next = end;
+            end += *count;
+            *count = end;
+        }
+        let mut moves = 0;
+        for i in 0..BUCKETS {
+            while next[i] < ends[i] {
+                // The cycles of the first part go through most of the others.
+                if moves >= RUN {
+                    check();
+                    moves = 0;
+                }
+                let mut value = values[next[i]];
+                // Round the cycle, until a value comes that belongs here.
+                loop {
+                    moves += 1;
+                    let own = digit(&value);
+                    if own == i {
+                        break;
+                    }
+                    let place = &mut next[own];
+                    std::mem::swap(&mut value, &mut values[*place]);
+                    *place += 1;
+                }
+                values[next[i]] = value;
+                next[i] += 1;
+            }
+        }
+        ends
     }
 }
 
@@ -80,17 +123,11 @@ pub fn sort_by_key<T: Keyed>(values: &mut [T], check: Check) {
         sort_by(values, Ord::cmp, check);
         return;
     }
-    let mut counts = [0; BUCKETS];
-    let mut parts = 0;
-    SortParts::of(values).bring(values, check, &mut |count| {
-        counts[parts] = count;
-        parts += 1;
-    });
-    let mut rest = values;
-    for &count in &counts[..parts] {
-        let (part, others) = rest.split_at_mut(count);
-        sort_by_key(part, check);
-        rest = others;
+    let parts = SortParts::of(values);
+    let mut start = 0;
+    for &end in &parts.distribute(values, check)[..parts.count()] {
+        sort_by_key(&mut values[start..end], check);
+        start = end;
     }
 }
 
@@ -109,58 +146,6 @@ pub fn sort_by<T>(values: &mut [T], compare: impl Fn(&T, &T) -> Ordering, check:
         }
         compare(a, b)
     });
-}
-
-/// Bits by which so many hashes come into buckets of about eight (American flag sort; McIlroy, Bostic, McIlroy 1993).
-fn bits_of(count: usize) -> u32 {
-    const IN_A_BUCKET: usize = 8;
-    ((count / IN_A_BUCKET).max(1).ilog2() + 1).min(MOST_BITS)
-}
-
-/// Brings values into the order of their digits, where they are. `ends` has zeros, as many as there are digits at
-/// least, and then where the values of each digit end.
-fn distribute<T: Copy>(
-    values: &mut [T],
-    digit: impl Fn(&T) -> usize,
-    ends: &mut [usize; BUCKETS],
-    check: Check,
-) {
-    for part in values.chunks(RUN) {
-        check();
-        part.iter().for_each(|value| ends[digit(value)] += 1);
-    }
-    // Where the next value of each bucket goes.
-    let mut next = [0_usize; BUCKETS];
-    let mut end = 0;
-    for (next, count) in next.iter_mut().zip(&mut *ends) {
-        *next = end;
-        end += *count;
-        *count = end;
-    }
-    let mut moves = 0;
-    for i in 0..BUCKETS {
-        while next[i] < ends[i] {
-            // The cycles of the first bucket go through most of the others.
-            if moves >= RUN {
-                check();
-                moves = 0;
-            }
-            let mut value = values[next[i]];
-            // Round the cycle, until a value comes that belongs here.
-            loop {
-                moves += 1;
-                let own = digit(&value);
-                if own == i {
-                    break;
-                }
-                let place = &mut next[own];
-                std::mem::swap(&mut value, &mut values[*place]);
-                *place += 1;
-            }
-            values[next[i]] = value;
-            next[i] += 1;
-        }
-    }
 }
 
 /// More hashes are sorted to be counted: a table of them would be larger than the caches.
