@@ -52,22 +52,12 @@ impl Fingerprints {
     ) -> Result<()> {
         let mut end = None;
         let each = |_, minima: &[u64]| {
-            memory::reserve(out, minima.len())?;
-            let start = out.len();
-            // Written for each window, and kept where it differs from the one before.
-            out.resize(start + minima.len(), 0);
-            let written = &mut out[start..];
-            let (mut kept, mut before) = (0, end.unwrap_or(!minima[0]));
             for &minimum in minima {
-                written[kept] = minimum;
-                kept += usize::from(minimum != before);
-                before = minimum;
+                if end != Some(minimum) {
+                    memory::push(out, entry(minimum))?;
+                    end = Some(minimum);
+                }
             }
-            for minimum in &mut written[..kept] {
-                *minimum = entry(*minimum);
-            }
-            end = Some(before);
-            out.truncate(start + kept);
             Ok(())
         };
         self.minima(text, min_match, each, check)
