@@ -100,8 +100,13 @@ pub fn counted(
     content.hashes(out, check)?;
     let Some(boilerplate) = boilerplate else { return Ok(()) };
     boilerplate.leave_out(out, check);
-    if has_few(out) {
-        let left = count_distinct(out, check)?;
+    // Hashes that end differently are distinct, and of so many nearly always enough do.
+    let ends = out.iter().take(4 * LITTLE).fold(0_u64, |ends, hash| ends | 1 << (hash % 64));
+    if ends.count_ones() as usize >= LITTLE {
+        return Ok(());
+    }
+    let left = count_distinct(out, check)?;
+    if left < LITTLE {
         let mut all = Vec::new();
         content.hashes(&mut all, check)?;
         if left * LITTLE < count_distinct(&mut all, check)? {
@@ -110,25 +115,4 @@ pub fn counted(
         }
     }
     Ok(())
-}
-
-/// True if there are fewer distinct hashes than make a document by themselves.
-fn has_few(hashes: &[u64]) -> bool {
-    // Hashes that end differently are distinct, and of so many nearly always enough do.
-    let ends = hashes.iter().take(4 * LITTLE).fold(0_u64, |ends, hash| ends | 1 << (hash % 64));
-    if ends.count_ones() as usize >= LITTLE {
-        return false;
-    }
-    let mut seen = [0; LITTLE];
-    let mut count = 0;
-    for &hash in hashes {
-        if !seen[..count].contains(&hash) {
-            seen[count] = hash;
-            count += 1;
-        }
-        if count == LITTLE {
-            return false;
-        }
-    }
-    true
 }
