@@ -58,6 +58,7 @@ enum Place<B> {
     Refused(B),
 }
 
+#[derive(Default)]
 struct Queue<B> {
     waiting: VecDeque<(u64, B)>,
     /// All that are out, in order, with their bytes.
@@ -79,6 +80,7 @@ impl<B> Queue<B> {
     }
 }
 
+#[derive(Default)]
 struct Exchange<B> {
     state: Mutex<Queue<B>>,
     /// There is a batch to compute, or nothing more to do.
@@ -146,31 +148,20 @@ pub fn hands<W: BatchWork, R>(
     others: &mut dyn FnMut() -> Vec<W>,
     body: impl FnOnce(&mut Hands<'_, '_, W>) -> R,
 ) -> R {
-    let (waiting, places) = (VecDeque::new(), VecDeque::new());
-    let state = Queue { waiting, places, first: 0, bytes: 0, done: 0 };
-    let shared = Exchange {
-        state: Mutex::new(state),
-        work: Condvar::new(),
-        finished: Condvar::new(),
-        stop: AtomicBool::new(false),
-        started: AtomicUsize::new(0),
-    };
-    let shared = &shared;
+    let shared = &Exchange::default();
     std::thread::scope(|scope| {
-        let (spare, threads) = (Vec::new(), Vec::new());
-        let (given, next, limit, early) = (Given::Nothing, 0, 0, 0);
         body(&mut Hands {
             scope,
             shared,
             setting,
             own,
             others,
-            given,
-            next,
-            limit,
-            early,
-            spare,
-            threads,
+            given: Given::Nothing,
+            next: 0,
+            limit: 0,
+            early: 0,
+            spare: Vec::new(),
+            threads: Vec::new(),
         })
     })
 }

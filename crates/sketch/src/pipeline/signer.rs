@@ -169,18 +169,16 @@ impl Signer {
     pub fn new(mut sketcher: Sketcher, banding: Banding) -> Self {
         // If there is no memory, the first text of a batch is refused.
         let _ = sketcher.sketch("a text of a few shingles", &mut || ());
-        let (bands, slots, room) = (Vec::new(), Vec::new(), Vec::new());
-        let (passages, counting) = (None, None);
         Self {
             sketcher,
             banding,
             whole: false,
             looks: false,
-            bands,
-            slots,
-            room,
-            passages,
-            counting,
+            bands: Vec::new(),
+            slots: Vec::new(),
+            room: Vec::new(),
+            passages: None,
+            counting: None,
         }
     }
 

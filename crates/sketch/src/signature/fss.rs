@@ -45,23 +45,12 @@ pub(crate) fn sketch(
             return Ok(true);
         }
     }
-    fill_empty(level, passes, slots, rest, check)?;
-    Ok(true)
-}
-
-fn fill_empty(
-    level: Level,
-    passes: &mut SeededHashes,
-    slots: &mut [u32],
-    functions: &mut Functions,
-    check: Check,
-) -> Result<()> {
     let empty = slots.iter().enumerate().filter(|(_, slot)| **slot == EMPTY);
-    functions.set(empty.map(|(slot, _)| affine(slot)));
-    functions.minimise(level, passes, |_| (), check)?;
+    rest.set(empty.map(|(slot, _)| affine(slot)));
+    rest.minimise(level, passes, |_| (), check)?;
     let empty = slots.iter_mut().filter(|slot| **slot == EMPTY);
-    for (slot, minimum) in empty.zip(functions.minima()) {
+    for (slot, minimum) in empty.zip(rest.minima()) {
         *slot = (ROUNDS << VALUE_BITS) | (minimum >> 4);
     }
-    Ok(())
+    Ok(true)
 }
