@@ -131,9 +131,6 @@ impl ClusterIds {
     }
 
     /// The events of clusters, in the order of the log.
-    ///
-    /// # Errors
-    /// If memory is refused.
     pub fn events(&self) -> Result<Vec<ClusterEvent>> {
         let mut events = Vec::new();
         for piece in self.pieces.iter().filter(|piece| piece.old > 0) {
@@ -175,9 +172,6 @@ impl ClusterIds {
 
     /// The clusters that there are of those to which something happened, ascending, with the number of documents that
     /// each has now.
-    ///
-    /// # Errors
-    /// If memory is refused.
     pub fn changed(&self) -> Result<Vec<(ClusterId, u64)>> {
         let mut touched = Vec::new();
         for piece in &self.pieces {

@@ -28,9 +28,6 @@ const GATHERED: usize = 1 << 12;
 
 impl Pieces {
     /// Counts the next document in the order of keys.
-    ///
-    /// # Errors
-    /// If memory is refused.
     pub fn add(&mut self, document: RankedDocument) -> Result<()> {
         let least = Some(self.documents);
         self.documents += 1;
@@ -39,9 +36,6 @@ impl Pieces {
     }
 
     /// Counts the documents of a block.
-    ///
-    /// # Errors
-    /// If memory is refused.
     pub fn add_block(&mut self, block: Block) -> Result<()> {
         memory::push(&mut self.blocks, block)?;
         let Block { cluster: old, size: weight, component } = block;
@@ -69,9 +63,6 @@ impl Pieces {
     /// Finds the ids of components, the first new one of which is `next`.
     ///
     /// The result does not depend on which unchanged clusters are left out, nor on what is a [`Block`].
-    ///
-    /// # Errors
-    /// If memory is refused.
     pub fn assign(mut self, next: ClusterId) -> Result<Outcome> {
         self.bring_together();
         let ids = ClusterIds::new(self.pieces, next)?;

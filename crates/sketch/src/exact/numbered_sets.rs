@@ -39,7 +39,6 @@ const STRIDE: usize = 64;
 /// ```
 pub struct NumberedSets {
     level: Level,
-    /// The numbers of hashes.
     numbers: HashTable<u32>,
     /// By number.
     hashes: Vec<u64>,

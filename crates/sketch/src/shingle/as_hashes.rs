@@ -297,7 +297,6 @@ impl WordBatch {
         self.filled += 1;
     }
 
-    /// The words, of a piece.
     fn words<'a>(&self, piece: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
         let places = self.starts.iter().zip(&self.ends).take(self.filled);
         places.map(move |(start, end)| {

@@ -38,7 +38,6 @@ pub(crate) fn each(level: Level, piece: &str, check: Check, mut f: impl FnMut(us
     );
 }
 
-/// The words of any piece.
 #[inline(always)]
 fn each_of_any(level: Level, piece: &str, check: Check, f: &mut impl FnMut(usize, usize)) {
     let bytes = piece.as_bytes();

@@ -25,7 +25,6 @@ pub(super) fn settle(steps: CharacterSteps, text: &str, check: Check) -> Result<
     Ok(settled)
 }
 
-/// Each step once.
 fn once(steps: CharacterSteps, text: &str, check: Check) -> Result<String> {
     let mut text = formed(steps.form, memory::owned(text)?, check)?;
     if steps.casefold {
