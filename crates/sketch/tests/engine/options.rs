@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::common::{G, cases, found_shingles, found_tokens, is_thorough, mix64, sketch};
+use crate::common::{
+    cases, expected_tokens, found_shingles, found_tokens, hashes, is_thorough, shingles, sketch,
+};
 use proptest::prelude::*;
 use sketch::{
     Config, ElementHash, Normalization, Scheme, ShingleSet, Sketcher, StopWords, Unit,
     has_shingles, normalize_text, shingle_hashes,
 };
-use unicode_segmentation::UnicodeSegmentation;
-use xxhash_rust::xxh3::xxh3_64;
 
 fn config(unit: &str, size: i64, steps: &str) -> Config {
     let config = Config::new("fss", 64, unit, size, 0).unwrap();
@@ -61,74 +61,6 @@ fn configs() -> impl Strategy<Value = Config> {
     )
 }
 
-/// The tokens of a text by the specification.
-fn expected_tokens(config: &Config, text: &str) -> Vec<String> {
-    let steps = config.normalization();
-    let text = steps.normalize(text, &mut || ()).unwrap();
-    let written = steps.to_string();
-    let step = |name: &str| written.split(' ').find(|step| step.starts_with(name));
-    let listed = listed(
-        config,
-        match step("stop_words") {
-            None => Vec::new(),
-            Some("stop_words") => config.stop_words().iter().collect(),
-            Some(step) => step["stop_words=".len()..].split('+').collect(),
-        },
-    );
-    let shortest = step("min_length").map_or(0, |step| step[11..].parse().unwrap());
-    let kept =
-        |word: &&str| word.chars().count() >= shortest && !listed.contains(&word.to_string());
-    let by_space = || text.split_whitespace().filter(kept);
-    match config.unit() {
-        Unit::Char if shortest == 0 && step("stop_words").is_none() => {
-            if text.trim().is_empty() {
-                Vec::new()
-            } else {
-                text.chars().map(String::from).collect()
-            }
-        }
-        Unit::Char => by_space().collect::<Vec<_>>().join(" ").chars().map(String::from).collect(),
-        _ if step("split_whitespace").is_some() => by_space().map(String::from).collect(),
-        _ => text.unicode_words().filter(kept).map(String::from).collect(),
-    }
-}
-
-fn listed(config: &Config, list: Vec<&str>) -> Vec<String> {
-    let normalized =
-        |word| config.normalization().normalize(word, &mut || ()).unwrap().trim().to_owned();
-    list.into_iter().map(normalized).collect()
-}
-
-/// The shingles of a text by the specification.
-fn expected_shingles(config: &Config, text: &str) -> Vec<Vec<String>> {
-    let tokens = expected_tokens(config, text);
-    let mut windows: Vec<_> = tokens.windows(config.shingle_size()).map(<[_]>::to_vec).collect();
-    if config.unit() == Unit::Anchored {
-        let anchors = listed(config, config.stop_words().iter().collect());
-        windows.retain(|window| anchors.contains(&window[0]));
-    }
-    if windows.is_empty() && !tokens.is_empty() { vec![tokens] } else { windows }
-}
-
-/// The hashes of shingles by the specification.
-fn expected_hashes(config: &Config, shingles: &[Vec<String>]) -> Vec<u64> {
-    let hash = |shingle: &Vec<String>| match (config.unit(), &shingle[..]) {
-        (Unit::Char, _) => xxh3_64(shingle.concat().as_bytes()),
-        (_, [word]) => xxh3_64(word.as_bytes()),
-        (_, words) => mix64(words.iter().fold(0, |polynomial: u64, word| {
-            polynomial.wrapping_mul(G).wrapping_add(xxh3_64(word.as_bytes()))
-        })),
-    };
-    let mut seen = HashMap::new();
-    let numbered = |hash: u64| {
-        let count: &mut u64 = seen.entry(hash).or_default();
-        *count += 1;
-        if *count == 1 { hash } else { mix64(hash.wrapping_add((*count - 1).wrapping_mul(G))) }
-    };
-    let hashes = shingles.iter().map(hash);
-    if config.bag() { hashes.map(numbered).collect() } else { hashes.collect() }
-}
-
 proptest! {
     #![proptest_config(cases(1500))]
 
@@ -136,12 +68,12 @@ proptest! {
     fn tokens_shingles_hashes_and_signatures_agree(config in configs(), text in texts()) {
         prop_assert_eq!(found_tokens(&config, &text), expected_tokens(&config, &text));
 
-        let shingles = expected_shingles(&config, &text);
+        let shingles = shingles(&config, &text);
         let between = if config.unit() == Unit::Char { "" } else { " " };
         let joined: Vec<String> = shingles.iter().map(|shingle| shingle.join(between)).collect();
         prop_assert_eq!(found_shingles(&config, &text), joined);
 
-        let mut expected = expected_hashes(&config, &shingles);
+        let mut expected = hashes(&config, &text);
         let mut found = Vec::new();
         shingle_hashes(&config, &text, &mut found, &mut || ()).unwrap();
         if config.bag() {

@@ -4,10 +4,10 @@
 
 pub mod signatures;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::ProptestConfig;
-use sketch::{Config, Level, Scheme, Sketcher, Unit, for_each_shingle, tokens};
+use sketch::{Config, Level, Scheme, Sketcher, Unit, VisitShingle, for_each_shingle, tokens};
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -49,23 +49,21 @@ pub fn sketch(config: &Config, text: &str) -> Option<Vec<i32>> {
 
 /// The tokens that the engine cuts a text into.
 pub fn found_tokens(config: &Config, text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut push = |token: &str| {
-        found.push(token.to_owned());
-        Ok(())
-    };
-    tokens(config, text, &mut || (), &mut push).unwrap();
-    found
+    visited(|f| tokens(config, text, &mut || (), f))
 }
 
 /// The shingles that the engine cuts a text into.
 pub fn found_shingles(config: &Config, text: &str) -> Vec<String> {
+    visited(|f| for_each_shingle(config, text, &mut || (), f))
+}
+
+fn visited(each: impl FnOnce(VisitShingle) -> sketch::Result<()>) -> Vec<String> {
     let mut found = Vec::new();
-    let mut push = |shingle: &str| {
-        found.push(shingle.to_owned());
+    each(&mut |part| {
+        found.push(part.to_owned());
         Ok(())
-    };
-    for_each_shingle(config, text, &mut || (), &mut push).unwrap();
+    })
+    .unwrap();
     found
 }
 
@@ -75,15 +73,53 @@ pub fn bytes(hexadecimal: &str) -> Vec<u8> {
     digits.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
 }
 
+/// The tokens of a text by the specification.
+pub fn expected_tokens(config: &Config, text: &str) -> Vec<String> {
+    let steps = config.normalization();
+    let text = steps.normalize(text, &mut || ()).unwrap();
+    let written = steps.to_string();
+    let step = |name: &str| written.split(' ').find(|step| step.starts_with(name));
+    let listed = listed(
+        config,
+        match step("stop_words") {
+            None => Vec::new(),
+            Some("stop_words") => config.stop_words().iter().collect(),
+            Some(step) => step["stop_words=".len()..].split('+').collect(),
+        },
+    );
+    let shortest = step("min_length").map_or(0, |step| step[11..].parse().unwrap());
+    let kept =
+        |word: &&str| word.chars().count() >= shortest && !listed.contains(&word.to_string());
+    let by_space = || text.split_whitespace().filter(kept);
+    match config.unit() {
+        Unit::Char if shortest == 0 && step("stop_words").is_none() => {
+            if text.trim().is_empty() {
+                Vec::new()
+            } else {
+                text.chars().map(String::from).collect()
+            }
+        }
+        Unit::Char => by_space().collect::<Vec<_>>().join(" ").chars().map(String::from).collect(),
+        _ if step("split_whitespace").is_some() => by_space().map(String::from).collect(),
+        _ => text.unicode_words().filter(kept).map(String::from).collect(),
+    }
+}
+
+fn listed(config: &Config, list: Vec<&str>) -> Vec<String> {
+    let normalized =
+        |word| config.normalization().normalize(word, &mut || ()).unwrap().trim().to_owned();
+    list.into_iter().map(normalized).collect()
+}
+
 /// All shingles, in order.
 pub fn shingles(config: &Config, text: &str) -> Vec<Vec<String>> {
-    let tokens: Vec<String> = match config.unit() {
-        Unit::Char if text.trim().is_empty() => Vec::new(),
-        Unit::Char => text.chars().map(String::from).collect(),
-        Unit::Word | Unit::Anchored => text.unicode_words().map(String::from).collect(),
-    };
-    let size = config.shingle_size().min(tokens.len()).max(1);
-    tokens.windows(size).map(<[String]>::to_vec).collect()
+    let tokens = expected_tokens(config, text);
+    let mut windows: Vec<_> = tokens.windows(config.shingle_size()).map(<[_]>::to_vec).collect();
+    if config.unit() == Unit::Anchored {
+        let anchors = listed(config, config.stop_words().iter().collect());
+        windows.retain(|window| anchors.contains(&window[0]));
+    }
+    if windows.is_empty() && !tokens.is_empty() { vec![tokens] } else { windows }
 }
 
 /// The exact Jaccard similarity, from sets of strings.
@@ -100,18 +136,23 @@ pub fn mix64(z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The hashes of all shingles, in order, without the seed.
+/// The hashes of all shingles, in order, without the seed; of a bag those of its elements.
 pub fn hashes(config: &Config, text: &str) -> Vec<u64> {
-    let word = |word: &String| xxh3_64(word.as_bytes());
-    let of =
-        |window: Vec<String>| match (config.unit(), &window[..]) {
-            (Unit::Char, _) => xxh3_64(window.concat().as_bytes()),
-            (_, [only]) => word(only),
-            (_, _) => mix64(window.iter().fold(0, |polynomial: u64, next| {
-                polynomial.wrapping_mul(G).wrapping_add(word(next))
-            })),
-        };
-    shingles(config, text).into_iter().map(of).collect()
+    let hash = |shingle: Vec<String>| match (config.unit(), &shingle[..]) {
+        (Unit::Char, _) => xxh3_64(shingle.concat().as_bytes()),
+        (_, [word]) => xxh3_64(word.as_bytes()),
+        (_, words) => mix64(words.iter().fold(0, |polynomial: u64, word| {
+            polynomial.wrapping_mul(G).wrapping_add(xxh3_64(word.as_bytes()))
+        })),
+    };
+    let mut seen = HashMap::new();
+    let numbered = |hash: u64| {
+        let count: &mut u64 = seen.entry(hash).or_default();
+        *count += 1;
+        if *count == 1 { hash } else { mix64(hash.wrapping_add((*count - 1).wrapping_mul(G))) }
+    };
+    let hashes = shingles(config, text).into_iter().map(hash);
+    if config.bag() { hashes.map(numbered).collect() } else { hashes.collect() }
 }
 
 /// The signature by the specification.
