@@ -28,7 +28,6 @@ pub enum Expected {
     Refused,
 }
 
-/// A question.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The question in a few words: differences are counted by it.
@@ -93,7 +92,6 @@ pub struct Reading {
 const THRESHOLDS: [f64; 7] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0];
 
 impl Asker<'_> {
-    /// A random question.
     pub fn question(&mut self) -> Option<Question> {
         let mut question = match self.random.below(26) {
             20..26 => self.passages(),
@@ -136,6 +134,22 @@ impl Asker<'_> {
                 return threshold;
             }
         }
+    }
+
+    /// All scopes or none, true if only the even rows are joined, and the conditions of both on the rows `a` and `b`.
+    fn joined(&mut self) -> (Vec<usize>, bool, String) {
+        let all = &self.scene.scopes;
+        let mut scopes: Vec<usize> = Vec::new();
+        if !all.is_empty() && self.random.below(2) == 0 {
+            scopes = (0..all.len()).collect();
+        }
+        let only_even = self.random.below(4) == 0;
+        let equal = |at: &usize| format!(" AND b.{name} = a.{name}", name = all[*at].name);
+        let mut conditions: String = scopes.iter().map(equal).collect();
+        if only_even {
+            conditions.push_str(" AND b.flag % 2 = 0");
+        }
+        (scopes, only_even, conditions)
     }
 
     /// The documents of the rows that `wanted` accepts.

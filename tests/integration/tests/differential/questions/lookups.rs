@@ -4,7 +4,7 @@ use super::{As, Asker, Expected, Question, rounded};
 use crate::documents::{Drawn, Kind, Options, Value, quoted};
 use crate::errors::Refusal;
 use crate::oracle::{Pair, clusters};
-use crate::scene::{Declared, Of};
+use crate::scene::{Declared, Index, Of};
 
 /// One that may be asked: an index of the table, or the side table.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,7 @@ struct Candidate {
     scopes: Vec<usize>,
 }
 
-impl Asker<'_> {
+impl<'a> Asker<'a> {
     fn candidate(&self, at: usize) -> Candidate {
         let index = &self.scene.indexes[at];
         Candidate {
@@ -240,8 +240,8 @@ impl Asker<'_> {
         Some(Question::new("lookup outside of a partial index", sql, nothing))
     }
 
-    /// The clusters of all rows, each found by lookups that start from it.
-    pub(super) fn cluster_of(&mut self) -> Option<Question> {
+    /// An index that all its rows are looked up by, the threshold of that, and how it is asked.
+    fn audited(&mut self) -> Option<(&'a Index, f64, Candidate)> {
         let scene = self.scene;
         if scene.indexes.is_empty() || !scene.declared.names_rows() {
             return None;
@@ -249,12 +249,17 @@ impl Asker<'_> {
         let at = self.random.below(scene.indexes.len());
         let index = &scene.indexes[at];
         let threshold = self.threshold().max(index.threshold);
-        let asked = self.candidate(at);
+        index.valid.then(|| (index, threshold, self.candidate(at)))
+    }
+
+    /// The clusters of all rows, each found by lookups that start from it.
+    pub(super) fn cluster_of(&mut self) -> Option<Question> {
+        let (index, threshold, asked) = self.audited()?;
+        let scene = self.scene;
         let wanted = |row: usize| !index.partial || self.is_even(row);
         let reading = self.reading(asked.how, &asked.options, threshold, &asked.scopes, &wanted);
         let pairs = &reading.pairs;
-        let is_sure = self.surely(&asked, pairs, threshold).len() == pairs.len();
-        if !index.valid || !is_sure {
+        if self.surely(&asked, pairs, threshold).len() < pairs.len() {
             return None;
         }
         let names = clusters(scene.rows.len(), pairs, &self.facts.rank);
@@ -282,17 +287,7 @@ impl Asker<'_> {
 
     /// An audit of an index, which samples all documents.
     pub(super) fn recall(&mut self) -> Option<Question> {
-        let scene = self.scene;
-        if scene.indexes.is_empty() || !scene.declared.names_rows() {
-            return None;
-        }
-        let at = self.random.below(scene.indexes.len());
-        let index = &scene.indexes[at];
-        let threshold = self.threshold().max(index.threshold);
-        let asked = self.candidate(at);
-        if !index.valid {
-            return None;
-        }
+        let (index, threshold, asked) = self.audited()?;
         let wanted = |row: usize| !index.partial || self.is_even(row);
         let reading = self.reading(asked.how, &asked.options, threshold, &asked.scopes, &wanted);
         let least = self.surely(&asked, &reading.pairs, threshold);

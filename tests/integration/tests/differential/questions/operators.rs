@@ -107,20 +107,9 @@ impl Asker<'_> {
     pub(super) fn join(&mut self) -> Option<Question> {
         let scene = self.scene;
         let condition = self.condition();
-        let mut scopes: Vec<usize> = Vec::new();
-        if !scene.scopes.is_empty() && self.random.below(2) == 0 {
-            scopes = (0..scene.scopes.len()).collect();
-        }
-        let only_even = self.random.below(4) == 0;
+        let (scopes, only_even, more) = self.joined();
         let (settings, scanned) = WAYS[self.random.below(WAYS.len())];
         let (least, most) = self.found(&condition, &scopes, only_even, scanned);
-        let mut more: String = scopes
-            .iter()
-            .map(|at| format!(" AND b.{name} = a.{name}", name = scene.scopes[*at].name))
-            .collect();
-        if only_even {
-            more.push_str(" AND b.flag % 2 = 0");
-        }
         let commuted = self.random.below(4) == 0;
         let (left, right) = (condition.left, condition.right);
         let (left, right) = if commuted { (right, left) } else { (left, right) };

@@ -95,12 +95,8 @@ impl Asker<'_> {
     fn passage_join(&mut self) -> Question {
         let (scene, sought) = (self.scene, self.sought());
         let texts = self.characters(sought.of, sought.cut);
-        let mut scopes: Vec<usize> = Vec::new();
-        if !scene.scopes.is_empty() && self.random.below(2) == 0 {
-            scopes = (0..scene.scopes.len()).collect();
-        }
+        let (scopes, only_even, more) = self.joined();
         let in_scopes = self.scopes(&scopes, false);
-        let only_even = self.random.below(4) == 0;
         let mut rows = Vec::new();
         for (a, passage) in texts.iter().enumerate() {
             for (b, body) in texts.iter().enumerate() {
@@ -113,13 +109,6 @@ impl Asker<'_> {
                     rows.push(format!("{} | {}", self.facts.keys[a], self.facts.keys[b]));
                 }
             }
-        }
-        let mut more: String = scopes
-            .iter()
-            .map(|at| format!(" AND b.{name} = a.{name}", name = scene.scopes[*at].name))
-            .collect();
-        if only_even {
-            more.push_str(" AND b.flag % 2 = 0");
         }
         let body = self.text_of(sought.of, "b");
         let passage = sought.sql(&format!("{}::text", self.text_of(sought.of, "a")));
