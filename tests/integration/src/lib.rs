@@ -17,11 +17,12 @@ mod server;
 pub mod types;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub use postgres::error::SqlState;
 pub use postgres::{Client, NoTls, Row};
-pub use random::Random;
+pub use random::{Random, seed};
 pub use server::{Database, EXTENDED, Server, database, superuser};
 
 /// The time that a test waits for something that must happen, before it fails. It is long, as other work may take the
@@ -32,6 +33,12 @@ pub const PATIENCE: Duration = Duration::from_secs(300);
 #[must_use]
 pub fn is_thorough() -> bool {
     std::env::var_os("MINLSH_THOROUGH").is_some()
+}
+
+/// A number of the environment, by which a test is made longer, or repeated: `MINLSH_TEST_WRITES=100000`.
+#[must_use]
+pub fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
 }
 
 /// Polls until `done`; panics with `what` when patience ends.
@@ -50,6 +57,18 @@ pub fn wait_until_blocked(observer: &mut Client, pid: i32) {
         observer.query_one(waiting, &[&pid]).ok().and_then(|row| row.get::<_, Option<bool>>(0))
             == Some(true)
     });
+}
+
+/// Starts what will wait for a lock, in a new session and a thread. Returns when it waits.
+pub fn blocked<T: Send + 'static>(
+    database: &Database,
+    work: impl FnOnce(&mut Client) -> T + Send + 'static,
+) -> JoinHandle<T> {
+    let mut session = database.connect();
+    let pid = backend(&mut session);
+    let waiting = std::thread::spawn(move || work(&mut session));
+    wait_until_blocked(&mut database.connect(), pid);
+    waiting
 }
 
 /// Does some work while threads do others again and again. Returns what the work gives, and how often all others were
@@ -77,6 +96,13 @@ pub fn beside<T, O: FnMut() + Send>(others: Vec<O>, work: impl FnOnce() -> T) ->
         work()
     });
     (result, times.into_inner())
+}
+
+/// Waits until a standby has replayed what its primary has written.
+pub fn wait_until_replayed(primary: &mut Client, standby: &mut Client) {
+    let position = texts(primary, "SELECT pg_current_wal_lsn()").remove(0);
+    let replayed = format!("SELECT pg_last_wal_replay_lsn() >= '{position}'");
+    wait_until("the standby has replayed", || texts(standby, &replayed) == ["t"]);
 }
 
 /// Subscribes to the publication `p` of a database of another server.

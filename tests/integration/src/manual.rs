@@ -60,7 +60,6 @@ pub fn example(page: &str, part: &str) -> String {
     }
 }
 
-/// The text of a page.
 fn read(page: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::fs::read_to_string(root.join(page)).expect(page)

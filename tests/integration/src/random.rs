@@ -2,6 +2,16 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// The seed that the environment gives by that name, or one that differs from run to run.
+#[must_use]
+pub fn seed(name: &str) -> u64 {
+    crate::number(name).unwrap_or_else(now)
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_nanos() as u64
+}
+
 /// A small generator (splitmix64).
 pub struct Random(u64);
 
@@ -13,13 +23,9 @@ impl Random {
     }
 
     /// One that differs from run to run; the seed is printed when the test fails.
-    ///
-    /// # Panics
-    /// If the clock is before 1970.
     #[must_use]
     pub fn by_the_clock() -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock");
-        let seed = now.as_nanos() as u64;
+        let seed = now();
         println!("seed {seed}");
         Self(seed)
     }

@@ -89,9 +89,21 @@ impl Server {
         server
     }
 
-    /// A server in a data directory that a test has made itself, e.g. by `pg_basebackup` to
-    /// [`Server::data`] of a [`Server::new_directory`].
-    pub fn new_directory() -> Self {
+    /// A standby that follows it, with additional settings.
+    ///
+    /// # Panics
+    /// If it does not start.
+    #[must_use]
+    pub fn standby(&self, settings: &[&str]) -> Self {
+        let standby = Self::new_directory();
+        let data = standby.data();
+        self.run("pg_basebackup", &["-D", data.to_str().expect("UTF-8"), "-R", "-c", "fast"]);
+        standby.configure(settings);
+        standby.launch();
+        standby
+    }
+
+    fn new_directory() -> Self {
         let directory = Path::new(&variable("MINLSH_RUN_DIR")).join(fresh("s"));
         succeed(as_server_user(Path::new("mkdir")).arg("-p").arg(&directory));
         Self { directory }
@@ -205,7 +217,6 @@ impl Server {
         self.connect_as(database, &superuser())
     }
 
-    /// Connects as `user`.
     pub fn connect_as(&self, database: &str, user: &str) -> Result<Client, postgres::Error> {
         postgres::Config::new()
             .host_path(self.socket())
@@ -248,9 +259,7 @@ impl Drop for Server {
 
 /// A database of a server.
 pub struct Database<'a> {
-    /// Its server.
     pub server: &'a Server,
-    /// Its name.
     pub name: String,
 }
 

@@ -58,15 +58,14 @@ fn cluster(settings: &[String]) -> Vec<Server> {
     for node in &nodes {
         let mut client = node.connect("postgres");
         client.run("CREATE EXTENSION citus");
-        let own = format!("ALTER SYSTEM SET citus.local_hostname = '{}'", node.socket().display());
-        client.run(&own);
+        client
+            .run(&format!("ALTER SYSTEM SET citus.local_hostname = '{}'", node.socket().display()));
         client.run("SELECT pg_reload_conf()");
     }
     let mut coordinator = nodes[0].connect("postgres");
     for (position, node) in nodes.iter().enumerate() {
         let function = if position == 0 { "citus_set_coordinator_host" } else { "citus_add_node" };
-        let add = format!("SELECT {function}('{}', 5432)", node.socket().display());
-        coordinator.run(&add);
+        coordinator.run(&format!("SELECT {function}('{}', 5432)", node.socket().display()));
     }
     nodes
 }

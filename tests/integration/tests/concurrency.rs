@@ -1,8 +1,7 @@
 //! Sessions that work while others do.
 
 use minlsh_integration::{
-    Client, Database, Run, assert_consistent, backend, database, sqlstate, texts, wait_until,
-    wait_until_blocked,
+    Client, Database, Run, assert_consistent, blocked, database, sqlstate, texts,
 };
 
 const TEXT: &str = "a text that many documents of this table have in common, more or less";
@@ -40,16 +39,12 @@ fn uncommitted_documents_are_seen_by_their_writer_alone() {
 fn two_writers_of_one_row_end_with_the_text_of_the_last() {
     let database = database();
     let mut first = docs(&database);
-    let mut second = database.connect();
-    let pid = backend(&mut second);
     first.run("BEGIN; UPDATE docs SET body = 'the first' WHERE id = 2");
-    let waiting = std::thread::spawn(move || {
-        second.batch_execute("UPDATE docs SET body = body || ' and the second' WHERE id = 2")
+    let waiting = blocked(&database, |second| {
+        second.run("UPDATE docs SET body = body || ' and the second' WHERE id = 2");
     });
-    let mut observer = database.connect();
-    wait_until_blocked(&mut observer, pid);
     first.run("COMMIT");
-    waiting.join().expect("thread").expect("update");
+    waiting.join().expect("an update");
     assert_eq!(
         texts(&mut first, "SELECT body FROM docs WHERE id = 2"),
         ["the first and the second"]
@@ -62,13 +57,10 @@ fn a_key_inserted_twice_is_indexed_once_whoever_wins() {
     for end in ["COMMIT", "ROLLBACK"] {
         let database = database();
         let mut first = docs(&database);
-        let mut second = database.connect();
-        let pid = backend(&mut second);
         first.run("BEGIN; INSERT INTO docs VALUES (9, 'by the first')");
-        let waiting = std::thread::spawn(move || {
+        let waiting = blocked(&database, |second| {
             second.batch_execute("INSERT INTO docs VALUES (9, 'by the second')")
         });
-        wait_until_blocked(&mut database.connect(), pid);
         first.run(end);
         let outcome = waiting.join().expect("thread");
         assert_eq!(outcome.is_err(), end == "COMMIT");
@@ -113,13 +105,9 @@ fn a_writer_waits_for_the_build_and_is_indexed_after_it() {
     builder.run("BEGIN; SELECT minlsh_create_index('docs', 'body')");
     let mut reader = database.connect();
     assert_eq!(texts(&mut reader, "SELECT count(*) FROM docs"), ["0"]);
-    let mut writer = database.connect();
-    let pid = backend(&mut writer);
-    let waiting =
-        std::thread::spawn(move || writer.batch_execute("INSERT INTO docs VALUES (1, 'late')"));
-    wait_until_blocked(&mut reader, pid);
+    let waiting = blocked(&database, |writer| writer.run("INSERT INTO docs VALUES (1, 'late')"));
     builder.run("COMMIT");
-    waiting.join().expect("thread").expect("insert");
+    waiting.join().expect("an insertion");
     assert_consistent(&mut reader, "docs");
     assert_eq!(texts(&mut reader, "SELECT count(*) FROM docs_minlsh"), ["1"]);
 }
@@ -158,18 +146,11 @@ fn a_dropped_index_waits_for_its_readers() {
     let mut reader = docs(&database);
     reader.run("BEGIN");
     assert_eq!(copies_of_1(&mut reader).len(), 4);
-    let mut dropper = database.connect();
-    let pid = backend(&mut dropper);
-    let waiting =
-        std::thread::spawn(move || dropper.batch_execute("SELECT minlsh_drop_index('docs')"));
-    wait_until_blocked(&mut database.connect(), pid);
+    let waiting = blocked(&database, |dropper| dropper.run("SELECT minlsh_drop_index('docs')"));
     assert_eq!(copies_of_1(&mut reader).len(), 4);
     reader.run("COMMIT");
-    waiting.join().expect("thread").expect("drop");
-    let mut observer = database.connect();
-    wait_until("the index is gone", || {
-        texts(&mut observer, "SELECT to_regclass('docs_minlsh') IS NULL") == ["t"]
-    });
+    waiting.join().expect("a drop");
+    assert_eq!(texts(&mut reader, "SELECT to_regclass('docs_minlsh') IS NULL"), ["t"]);
 }
 
 #[test]

@@ -23,8 +23,7 @@ fn assert_told_apart(client: &mut Client, sets: &[&[&str]]) {
     client.run("CREATE TABLE docs (id serial PRIMARY KEY, set int, body text)");
     for (set, bodies) in sets.iter().enumerate() {
         for body in *bodies {
-            let insert = format!("INSERT INTO docs (set, body) VALUES ({set}, {body})");
-            client.run(&insert);
+            client.run(&format!("INSERT INTO docs (set, body) VALUES ({set}, {body})"));
         }
     }
     let pairs: usize = sets.iter().map(|set| set.len() * set.len()).sum();

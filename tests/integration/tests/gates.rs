@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use minlsh_integration::manual::example;
 use minlsh_integration::{
-    Client, Database, Run, assert_consistent, backend, database, sqlstate, texts,
-    wait_until_blocked,
+    Client, Database, Run, assert_consistent, blocked, database, sqlstate, texts,
 };
 
 const PAGE: &str = "docs/how-to/insert-or-get.md";
@@ -107,10 +106,7 @@ fn a_row_that_goes_away_in_between_is_inserted_again() {
     assert_eq!(texts(&mut client, call), ["1 true"]);
     // Locked, but not changed, it is in the way of an INSERT at once, and of an UPDATE until the end.
     client.run("BEGIN; SELECT FROM articles FOR UPDATE");
-    let mut other = database.connect();
-    let pid = backend(&mut other);
-    let waiting = std::thread::spawn(move || texts(&mut other, call));
-    wait_until_blocked(&mut database.connect(), pid);
+    let waiting = blocked(&database, move |other| texts(other, call));
     client.run("DELETE FROM articles; COMMIT");
     let got = waiting.join().expect("a session").remove(0);
     assert!(got.ends_with(" true"), "{got}");
@@ -175,9 +171,9 @@ fn copies_of_copies_are_routed_with_their_original() {
     let route = example(GATE, "WITH found");
     // The links of the first batch are further from each other, and still a chain; those of the second fit in between.
     for rest in [0, 1] {
-        let batch =
-            format!("INSERT INTO arrivals SELECT id, body FROM chains WHERE link % 2 = {rest}");
-        client.run(&batch);
+        client.run(&format!(
+            "INSERT INTO arrivals SELECT id, body FROM chains WHERE link % 2 = {rest}"
+        ));
         client.run(&route);
         client.run("TRUNCATE arrivals");
     }

@@ -37,7 +37,6 @@ fn docs(client: &mut Client) {
     );
 }
 
-/// The number of threads of a process.
 fn threads(process: i32) -> usize {
     std::fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count)
 }
@@ -349,10 +348,9 @@ fn large_groups_are_compared_alike() {
             let all = [0, 2, 4, 1];
             let is_short = !is_thorough() || !job.contains("0.9");
             for &threads in if is_short { &all[..2] } else { &all[..] } {
-                let settings = format!(
+                client.run(&format!(
                     "SET maintenance_work_mem = '{memory}'; SET max_parallel_workers_per_gather = {threads}"
-                );
-                client.run(&settings);
+                ));
                 let answer = texts(&mut client, job);
                 assert!(answer.len() > 100, "{job}: {}", answer.len());
                 let alone = alone.get_or_insert_with(|| answer.clone());
@@ -470,10 +468,9 @@ fn thousands_of_one_template_are_compared_alike() {
         for memory in ["1GB", "32MB", "3MB"] {
             let mut in_order: Vec<String> = Vec::new();
             for threads in [0, 3] {
-                let settings = format!(
+                client.run(&format!(
                     "SET maintenance_work_mem = '{memory}'; SET max_parallel_workers_per_gather = {threads}"
-                );
-                client.run(&settings);
+                ));
                 let row = client.query_one(&query, &[]).expect(job);
                 let answer: String = row.get(0);
                 assert!(!answer.starts_with("0 "), "{job}: {answer}");

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use minlsh_integration::near::{docs, only};
 use minlsh_integration::{
-    Client, Run, SqlState, assert_consistent, backend, database, texts, wait_until,
+    Client, Run, SqlState, assert_consistent, backend, blocked, database, texts, wait_until,
     wait_until_blocked,
 };
 
@@ -58,12 +58,9 @@ fn two_sessions_never_both_get_a_near_duplicate_in() {
             texts(&mut observer, &format!("SELECT repeat(md5('{number}') || ' ', 2)")).remove(0);
         first.run("BEGIN");
         first.execute("INSERT INTO docs VALUES ($1)", &[&text]).expect("the first");
-        let mut second = database.connect();
-        let pid = backend(&mut second);
-        let waiting = std::thread::spawn(move || {
+        let waiting = blocked(&database, move |second| {
             second.execute(&format!("INSERT INTO docs VALUES ($1 || '!') {conflict}"), &[&text])
         });
-        wait_until_blocked(&mut observer, pid);
         first.run(end);
         let got = waiting.join().expect("thread");
         let got = got

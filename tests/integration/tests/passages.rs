@@ -3,6 +3,7 @@
 use minlsh_integration::near::{by_each_plan, each, only};
 use minlsh_integration::{
     Client, Random, Run, Server, SqlState, assert_consistent, beside, database, texts, wait_until,
+    wait_until_replayed,
 };
 
 const INDEXES: &str = "CREATE INDEX quoting ON docs USING minlsh (body minlsh_passage_ops); \
@@ -116,7 +117,7 @@ fn partitions_come_and_go_with_their_passages() {
 
 #[test]
 fn a_crash_loses_no_passage_and_a_standby_has_them() {
-    let server = Server::start_with(&["wal_level = replica", "max_wal_senders = 4"]);
+    let server = Server::start();
     let database = server.create_database();
     let mut client = database.connect();
     docs(&mut client, 400);
@@ -151,21 +152,14 @@ fn a_crash_loses_no_passage_and_a_standby_has_them() {
         server.launch();
         assert_sound(&mut database.connect());
     }
-    let standby = Server::new_directory();
-    let data = standby.data();
-    server.run("pg_basebackup", &["-D", data.to_str().expect("UTF-8"), "-R", "-c", "fast"]);
-    standby.configure(&["hot_standby = on"]);
-    standby.launch();
+    let standby = server.standby(&[]);
     let mut client = database.connect();
     let mut random = Random::by_the_clock();
     (0..300).for_each(|_| write(&mut client, &mut random));
     each(&mut client, "VACUUM docs; REINDEX INDEX CONCURRENTLY quoting");
     let expected = found(&mut client);
-    let position = texts(&mut client, "SELECT pg_current_wal_lsn()").remove(0);
     let mut replica = standby.connect(&database.name);
-    wait_until("the standby has replayed", || {
-        texts(&mut replica, &format!("SELECT pg_last_wal_replay_lsn() >= '{position}'")) == ["t"]
-    });
+    wait_until_replayed(&mut client, &mut replica);
     assert_eq!(found(&mut replica), expected);
     assert_sound(&mut replica);
     replica.run("SELECT pg_promote()");

@@ -8,7 +8,7 @@ const TEXT: &str = "a text that many documents of this table have in common, mor
 
 #[test]
 fn a_standby_answers_read_only() {
-    let primary = Server::start_with(&["wal_level = replica", "max_wal_senders = 4"]);
+    let primary = Server::start();
     let database = primary.create_database();
     let mut client = database.connect();
     client.run(&format!(
@@ -16,11 +16,7 @@ fn a_standby_answers_read_only() {
          FROM generate_series(1, 3) i; \
          SELECT minlsh_create_index('docs', 'body')"
     ));
-    let standby = Server::new_directory();
-    primary
-        .run("pg_basebackup", &["-D", standby.data().to_str().expect("UTF-8"), "-R", "-c", "fast"]);
-    standby.configure(&["hot_standby = on"]);
-    standby.launch();
+    let standby = primary.standby(&[]);
     let mut replica = standby.connect(&database.name);
     let ask = "SELECT b.doc_id FROM docs_minlsh a JOIN docs_minlsh b ON b.bands && a.bands WHERE a.doc_id = 1 \
          ORDER BY 1";
@@ -48,7 +44,7 @@ fn a_standby_answers_read_only() {
 
 #[test]
 fn a_check_on_a_standby_finds_nothing_while_the_primary_writes() {
-    let primary = Server::start_with(&["wal_level = replica", "max_wal_senders = 4"]);
+    let primary = Server::start();
     let database = primary.create_database();
     let mut client = database.connect();
     client.run(
@@ -56,11 +52,7 @@ fn a_check_on_a_standby_finds_nothing_while_the_primary_writes() {
          INSERT INTO docs SELECT i, md5(i::text) || md5((i * 7)::text) FROM generate_series(1, 20000) i; \
          CREATE UNLOGGED TABLE scratch (body text); CREATE INDEX fleeting ON scratch USING minlsh (body)",
     );
-    let standby = Server::new_directory();
-    primary
-        .run("pg_basebackup", &["-D", standby.data().to_str().expect("UTF-8"), "-R", "-c", "fast"]);
-    standby.configure(&["hot_standby = on", "max_standby_streaming_delay = -1"]);
-    standby.launch();
+    let standby = primary.standby(&["max_standby_streaming_delay = -1"]);
     let mut replica = standby.connect(&database.name);
     let problem = texts(&mut replica, "SELECT problem FROM minlsh_check('fleeting')").join("");
     assert!(problem.contains("unlogged") && problem.contains("recovery"), "{problem}");
@@ -88,8 +80,7 @@ fn a_check_on_a_standby_finds_nothing_while_the_primary_writes() {
 
 #[test]
 fn a_subscriber_keeps_an_index_of_its_own() {
-    let publisher = Server::start_with(&["wal_level = logical", "max_wal_senders = 4"]);
-    let subscriber = Server::start_with(&["wal_level = logical"]);
+    let (publisher, subscriber) = (Server::start_with(&["wal_level = logical"]), Server::start());
     let (source, target) = (publisher.create_database(), subscriber.create_database());
     let table = "CREATE TABLE docs (id int PRIMARY KEY, body text)";
     let (mut from, mut to) = (source.connect(), target.connect());
@@ -121,8 +112,7 @@ fn a_subscriber_keeps_an_index_of_its_own() {
 /// FOR ALL TABLES publishes the side table, too: a subscriber that has one keeps it by itself.
 #[test]
 fn a_side_table_that_is_published_with_its_table_is_kept_once() {
-    let publisher = Server::start_with(&["wal_level = logical", "max_wal_senders = 4"]);
-    let subscriber = Server::start_with(&["wal_level = logical"]);
+    let (publisher, subscriber) = (Server::start_with(&["wal_level = logical"]), Server::start());
     let (source, target) = (publisher.create_database(), subscriber.create_database());
     let table = "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body')";
     let (mut from, mut to) = (source.connect(), target.connect());

@@ -240,8 +240,7 @@ fn make(
 
 fn session(database: &Database) -> Client {
     let mut client = database.connect();
-    let settings = "SET client_min_messages = error; SET statement_timeout = '60s'";
-    client.run(settings);
+    client.run("SET client_min_messages = error; SET statement_timeout = '60s'");
     client
 }
 

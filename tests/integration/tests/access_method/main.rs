@@ -261,10 +261,9 @@ fn a_flipped_byte_is_found_and_ends_no_session() {
         }
     }
     for (number, (class, ..)) in flips.iter().enumerate() {
-        let create = format!(
+        client.run(&format!(
             "CREATE INDEX i{number} ON docs USING minlsh (body{class}) WITH (fillfactor = 30)"
-        );
-        client.run(&create);
+        ));
     }
     let file = |number: usize| File::of(&server, &mut client, &format!("i{number}"));
     let files: Vec<File> = (0..flips.len()).map(file).collect();
@@ -292,8 +291,7 @@ fn a_flipped_byte_is_found_and_ends_no_session() {
     client.run(&of_loud("DROP"));
     // By bounds that are somewhat too high, searches and insertions come to a page from the one to its left, and miss
     // nothing. A high key shows when there is an entry between what it was and what it is.
-    let copies = "INSERT INTO docs (id, body) SELECT id + 2000000, body || ' ' || id FROM docs";
-    client.run(copies);
+    client.run("INSERT INTO docs (id, body) SELECT id + 2000000, body || ' ' || id FROM docs");
     for (index, what) in silent {
         assert!(what.starts_with("the bound of"), "{what}: not told");
         let told = told(&mut client, &index);

@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use minlsh_integration::near::{PLANS, assert_sound, by_each_plan, docs, each, only, pairs};
 use minlsh_integration::{
-    Client, Database, Random, Run, SqlState, backend, beside, database, is_thorough, sqlstate,
-    texts, wait_until_blocked,
+    Client, Database, Random, Run, SqlState, beside, blocked, database, is_thorough, number,
+    sqlstate, texts,
 };
 
-/// A number by which tests are made longer: `MINLSH_TEST_WRITES=100000`.
 fn writes() -> u64 {
-    let chosen = std::env::var("MINLSH_TEST_WRITES").ok().and_then(|n| n.parse().ok());
-    chosen.unwrap_or(if is_thorough() { 20_000 } else { 6_000 })
+    number("MINLSH_TEST_WRITES").unwrap_or(if is_thorough() { 20_000 } else { 6_000 })
 }
 
 #[test]
@@ -33,10 +31,9 @@ fn all_plans_agree_up_to_the_recall() {
             10 + random.below(90),
         );
         println!("WITH ({options})");
-        let create = format!(
+        client.run(&format!(
             "DROP INDEX IF EXISTS near; CREATE INDEX near ON docs USING minlsh ({scope}body) WITH ({options})"
-        );
-        client.run(&create);
+        ));
         assert_eq!(
             texts(&mut client, "SELECT problem FROM minlsh_check('near')"),
             Vec::<String>::new()
@@ -242,14 +239,11 @@ fn a_check_that_had_to_wait_takes_no_old_row_for_a_present_one() {
     let mut writer = database.connect();
     docs(&mut writer, 200);
     writer.run("CREATE INDEX near ON docs USING minlsh (body)");
-    let mut checker = database.connect();
-    let pid = backend(&mut checker);
     writer.run(
         "BEGIN; DELETE FROM docs WHERE id < 50; UPDATE docs SET body = near(7, 0) WHERE id < 100",
     );
     let waiting =
-        std::thread::spawn(move || texts(&mut checker, "SELECT problem FROM minlsh_check('near')"));
-    wait_until_blocked(&mut database.connect(), pid);
+        blocked(&database, |checker| texts(checker, "SELECT problem FROM minlsh_check('near')"));
     writer.run("COMMIT");
     assert_eq!(waiting.join().expect("thread"), Vec::<String>::new());
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use minlsh_integration::near::{NEAR, assert_sound, docs, each, pairs};
 use minlsh_integration::{
     Client, Run, Server, assert_consistent, backend, beside, database, subscribe, texts,
-    wait_until, wait_until_blocked,
+    wait_until, wait_until_blocked, wait_until_replayed,
 };
 
 const INDEXES: &str = "CREATE INDEX near ON docs USING minlsh (body); \
@@ -26,15 +26,11 @@ fn indexed(client: &mut Client) -> Vec<String> {
 
 #[test]
 fn a_standby_answers_during_replay_and_after_promotion() {
-    let primary = Server::start_with(&["wal_level = replica", "max_wal_senders = 4"]);
+    let primary = Server::start();
     let database = primary.create_database();
     let mut client = database.connect();
     indexed(&mut client);
-    let standby = Server::new_directory();
-    let data = standby.data();
-    primary.run("pg_basebackup", &["-D", data.to_str().expect("UTF-8"), "-R", "-c", "fast"]);
-    standby.configure(&["hot_standby = on", "max_standby_streaming_delay = -1"]);
-    standby.launch();
+    let standby = primary.standby(&["max_standby_streaming_delay = -1"]);
     // A text that stays is found whatever is replayed meanwhile.
     let mut reader = standby.connect(&database.name);
     minlsh_integration::near::only(&mut reader, "indexscan");
@@ -56,10 +52,7 @@ fn a_standby_answers_during_replay_and_after_promotion() {
     client.run("REINDEX INDEX CONCURRENTLY near");
     let expected = pairs(&mut client);
     let mut replica = standby.connect(&database.name);
-    let position = texts(&mut client, "SELECT pg_current_wal_lsn()").remove(0);
-    wait_until("the standby has replayed", || {
-        texts(&mut replica, &format!("SELECT pg_last_wal_replay_lsn() >= '{position}'")) == ["t"]
-    });
+    wait_until_replayed(&mut client, &mut replica);
     assert_eq!(pairs(&mut replica), expected);
     for index in ["near", "per_tenant"] {
         assert_consistent(&mut replica, index);
@@ -73,8 +66,7 @@ fn a_standby_answers_during_replay_and_after_promotion() {
 
 #[test]
 fn a_subscriber_has_an_index_of_its_own() {
-    let publisher = Server::start_with(&["wal_level = logical", "max_wal_senders = 4"]);
-    let subscriber = Server::start_with(&["wal_level = logical"]);
+    let (publisher, subscriber) = (Server::start_with(&["wal_level = logical"]), Server::start());
     let (source, target) = (publisher.create_database(), subscriber.create_database());
     let (mut from, mut to) = (source.connect(), target.connect());
     docs(&mut from, 300);
@@ -330,8 +322,7 @@ fn a_power_failure_after_a_build_amid_a_checkpoint_loses_no_page() {
         let create = "CREATE INDEX near ON docs USING minlsh (body waiting)";
         let builder = scope.spawn(move || client.batch_execute(create));
         wait_until_blocked(&mut observer, build);
-        let release = "CHECKPOINT; SELECT pg_advisory_unlock(1)";
-        observer.run(release);
+        observer.run("CHECKPOINT; SELECT pg_advisory_unlock(1)");
         builder.join().expect("a builder").expect("an index");
     });
     let path = texts(&mut observer, "SELECT pg_relation_filepath('near')").remove(0);

@@ -6,8 +6,7 @@ use crate::traps::{PLAIN, assert_refreshed, insert, members, tracked};
 
 #[test]
 fn what_a_subscription_applies_is_tracked() {
-    let publisher = Server::start_with(&["wal_level = logical", "max_wal_senders = 4"]);
-    let subscriber = Server::start_with(&["wal_level = logical"]);
+    let (publisher, subscriber) = (Server::start_with(&["wal_level = logical"]), Server::start());
     let (source, target) = (publisher.create_database(), subscriber.create_database());
     let mut from = source.connect();
     from.run(&format!("{PLAIN}; CREATE PUBLICATION p FOR TABLE docs"));

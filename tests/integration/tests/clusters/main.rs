@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{Client, PATIENCE, Random, Run, Server, is_thorough, texts, wait_until};
+use minlsh_integration::{
+    Client, PATIENCE, Random, Run, Server, is_thorough, number, seed, texts, wait_until,
+};
 
 use model::{Log, State, ids, replay};
 use writers::{Count, WRITERS, work};
@@ -29,10 +31,6 @@ fn short() -> u64 {
 
 /// The number of changes that may be written while a refresh runs and is compared.
 const MEANWHILE: u64 = 60;
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|value| value.parse().ok())
-}
 
 /// Makes the table and tracks its clusters.
 fn create(client: &mut Client, seed: u64, partitioned: bool) {
@@ -291,7 +289,7 @@ impl Drop for Ending<'_> {
 
 /// Writers and a refresher, until there were so many changes.
 fn run(server: &Server, changes: u64, partitioned: bool, kills: u64) {
-    let seed = number("MINLSH_TORTURE_SEED").unwrap_or_else(|| Random::by_the_clock().seed());
+    let seed = seed("MINLSH_TORTURE_SEED");
     println!("seed {seed}");
     let database = server.create_database();
     let mut client = database.connect();

@@ -1,7 +1,7 @@
 //! Changes that go by triggers, snapshots and dumps.
 
 use minlsh_integration::{
-    Client, Database, Run, Server, database, sqlstate, texts, wait_until, wait_until_blocked,
+    Client, Database, Run, Server, blocked, database, sqlstate, texts, wait_until,
 };
 
 /// A text of a family.
@@ -38,9 +38,10 @@ pub fn assert_refreshed(client: &mut Client, what: &str) {
 }
 
 pub fn insert(client: &mut Client, table: &str, keys: &str, family: &str) {
-    let sql =
-        format!("INSERT INTO {table} SELECT i, {} FROM generate_series({keys}) i", body(family));
-    client.run(&sql);
+    client.run(&format!(
+        "INSERT INTO {table} SELECT i, {} FROM generate_series({keys}) i",
+        body(family)
+    ));
 }
 
 pub fn members(client: &mut Client) -> String {
@@ -74,8 +75,7 @@ fn partitions_follow_attach_detach_truncate_and_what_is_written_to_them() {
     assert_refreshed(&mut client, "TRUNCATE of a partition");
     client.run("CREATE TABLE d3 (id bigint PRIMARY KEY, body text)");
     insert(&mut client, "d3", "-5, -5", "a");
-    let attach = "ALTER TABLE docs ATTACH PARTITION d3 FOR VALUES FROM (-100) TO (0)";
-    client.run(attach);
+    client.run("ALTER TABLE docs ATTACH PARTITION d3 FOR VALUES FROM (-100) TO (0)");
     assert_refreshed(&mut client, "ATTACH");
     insert(&mut client, "d3", "-6, -6", "a");
     assert_refreshed(&mut client, "a row of what was attached");
@@ -171,14 +171,11 @@ fn refreshes_take_turns_and_an_old_snapshot_is_refused() {
     // Writers and readers go on; another refresh waits.
     insert(&mut client, "docs", "5, 5", "a");
     assert_eq!(members(&mut client), "4");
-    let mut third = database.connect();
-    let pid = minlsh_integration::backend(&mut third);
-    let waiting = std::thread::spawn(move || {
-        third.batch_execute("SELECT minlsh_refresh_clusters('docs_clusters')")
+    let waiting = blocked(&database, |third| {
+        third.run("SELECT minlsh_refresh_clusters('docs_clusters')");
     });
-    wait_until_blocked(&mut client, pid);
     other.run("COMMIT");
-    waiting.join().expect("a thread").expect("a refresh");
+    waiting.join().expect("a refresh");
     assert_eq!(members(&mut client), "5");
     // A table that was truncated behind the snapshot.
     other.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");

@@ -126,18 +126,10 @@ fn a_row_that_shares_no_bucket_is_not_fetched() {
 
 #[test]
 fn a_standby_answers() {
-    let primary = Server::start_with(&["wal_level = replica", "max_wal_senders = 2"]);
+    let primary = Server::start();
     let database = primary.create_database();
     let mut client = docs(&database, "docs", 10, 128);
-    let standby = Server::new_directory();
-    let data = standby.data();
-    primary.run(
-        "pg_basebackup",
-        &["-D", &data.display().to_string(), "-R", "-c", "fast", "-X", "stream"],
-    );
-    standby.configure(&["hot_standby = on"]);
-    standby.launch();
-    standby.wait_ready();
+    let standby = primary.standby(&[]);
     let mut reader = standby.connect(&database.name);
     assert_eq!(texts(&mut reader, "SELECT pg_is_in_recovery()::text"), ["true"]);
     for job in [

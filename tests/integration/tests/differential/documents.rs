@@ -24,11 +24,9 @@ pub enum Kind {
 /// A value of a document column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A text.
     Text(String),
     /// The text forms of the elements.
     Set(Vec<String>),
-    /// The slots.
     Signature(Vec<i32>),
 }
 

@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use minlsh_integration::{Client, Random, Run, Server, is_thorough};
+use minlsh_integration::{Client, Random, Run, Server, is_thorough, number, seed};
 use postgres::SimpleQueryMessage;
 
 use questions::{Asker, Expected, Facts, Question};
@@ -292,13 +292,9 @@ fn run(client: &mut Client, seed: u64, has_citext: bool, differences: &Mutex<Dif
 
 #[test]
 fn one_question_has_one_answer() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let cases =
         number("MINLSH_DIFFERENTIAL_CASES").unwrap_or(if is_thorough() { 300 } else { 150 });
-    let seed = number("MINLSH_DIFFERENTIAL_SEED").unwrap_or_else(|| {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        now.map_or(0, |now| u64::from(now.subsec_nanos()))
-    });
+    let seed = seed("MINLSH_DIFFERENTIAL_SEED");
     println!("{cases} cases from SEED={seed} on");
     let server = Server::start_with(&SETTINGS);
     let next = AtomicU64::new(0);

@@ -24,7 +24,6 @@ impl Cut {
         }
     }
 
-    /// The characters of a text.
     pub fn characters(&self, text: &str) -> Vec<char> {
         let normalization: Normalization = self.normalization.parse().expect("a normalization");
         normalization.normalize(text, &mut || ()).expect("memory").chars().collect()
@@ -58,7 +57,6 @@ pub fn contains(passage: &[char], body: &[char], min_match: usize, coverage: f64
 pub struct PassageIndex {
     pub of: Of,
     pub cut: Cut,
-    /// Its scopes.
     pub scopes: Vec<usize>,
     /// After how many steps of the making of the table it is made.
     pub gap: usize,

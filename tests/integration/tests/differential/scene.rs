@@ -38,7 +38,6 @@ impl Declared {
 pub struct Scope {
     /// As SQL writes it.
     pub name: String,
-    /// Its type.
     pub type_name: &'static str,
     /// Literals; those of one list are equal.
     pub values: &'static [&'static [&'static str]],
@@ -74,14 +73,12 @@ const SCOPES: [(&str, &[&[&str]]); 11] = [
     ("public.mood", &[&["'sad'"], &["'glad'"]]),
 ];
 
-/// A row.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The literal of its key.
     pub key: String,
     /// A small number, for predicates.
     pub flag: usize,
-    /// The document.
     pub document: Option<Value>,
     /// For each scope which list of equal values its value is of, and which of the list.
     pub scopes: Vec<Option<(usize, usize)>>,

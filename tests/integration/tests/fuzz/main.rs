@@ -12,7 +12,7 @@ mod scene;
 use std::time::{Duration, Instant};
 
 use minlsh_integration::types::{TYPES, Values, values as typed_values};
-use minlsh_integration::{Client, Random, Run, Server, Stopwatch, backend, texts};
+use minlsh_integration::{Client, Random, Run, Server, Stopwatch, backend, number, seed, texts};
 
 use scene::{NATIVE, SCENE, values};
 
@@ -76,7 +76,6 @@ fn argument(random: &mut Random, type_name: &str) -> String {
     }
 }
 
-/// A statement that calls it.
 fn statement(random: &mut Random, callee: &Callee) -> String {
     let mut given = callee.arguments.len();
     // Arguments with defaults may be left out; if there are none, the call is refused.
@@ -246,12 +245,8 @@ fn raises_itself(client: &mut Client, alone: &[String], code: &str) -> bool {
 
 #[test]
 fn no_call_of_any_function_ends_a_session_or_is_an_internal_error() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seconds = number("MINLSH_FUZZ_SECONDS").unwrap_or(5);
-    let seed = number("MINLSH_FUZZ_SEED").unwrap_or_else(|| {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        now.map_or(0, |now| u64::from(now.subsec_nanos()))
-    });
+    let seed = seed("MINLSH_FUZZ_SEED");
     println!("random calls for {seconds} s with SEED={seed}");
     let server = Server::start_with(&["log_error_verbosity = verbose", "deadlock_timeout = 100ms"]);
     let until = Instant::now() + Duration::from_secs(seconds);

@@ -7,7 +7,6 @@ pub type Change = (String, i64, Option<String>);
 
 /// The rows of one client. Keys of different clients differ.
 pub struct Journal {
-    /// The number of the client.
     pub number: i64,
     /// Acknowledged rows.
     pub rows: BTreeMap<(String, i64), String>,

@@ -11,7 +11,9 @@ mod verify;
 
 use std::time::Duration;
 
-use minlsh_integration::{Client, Run, Server, backend, superuser, texts, wait_until};
+use minlsh_integration::{
+    Client, Run, Server, backend, number, seed, superuser, texts, wait_until,
+};
 
 use client::{CLIENTS, work};
 use journal::Journal;
@@ -69,11 +71,7 @@ fn create_tables(client: &mut Client) {
 
 /// A standby that holds every commit before it is acknowledged.
 fn standby_of(primary: &Server) -> Server {
-    let standby = Server::new_directory();
-    let data = standby.data();
-    primary.run("pg_basebackup", &["-D", data.to_str().expect("UTF-8"), "-R", "-c", "fast"]);
-    standby.configure(&["hot_standby = on"]);
-    standby.launch();
+    let standby = primary.standby(&[]);
     let mut client = primary.connect("postgres");
     wait_until("the standby follows", || {
         texts(&mut client, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'")
@@ -136,9 +134,8 @@ fn strike(blow: Blow, server: Server, standby: Option<Server>, victim: i32) -> S
 
 #[test]
 fn after_every_blow_tables_and_indexes_agree() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let cycles = number("MINLSH_TORTURE_CYCLES").unwrap_or(4);
-    let seed = number("MINLSH_TORTURE_SEED").unwrap_or(u64::from(std::process::id()));
+    let seed = seed("MINLSH_TORTURE_SEED");
     println!("{cycles} cycles with SEED={seed}, as {}", superuser());
     let mut server = Server::start_with(&SETTINGS);
     let database = server.create_database().name;
