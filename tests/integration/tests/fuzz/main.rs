@@ -68,7 +68,7 @@ fn argument(random: &mut Random, type_name: &str) -> String {
         let fits = list.is_empty() || type_name.starts_with("any") || type_name == "\"any\"";
         return if fits { "NULL".into() } else { format!("NULL::{type_name}") };
     }
-    let value = random.pick(list);
+    let value = random.pick(&list);
     match type_name {
         "any" | "\"any\"" | "record" | "cstring" => value.into(),
         name if name.starts_with("any") => value.into(),
