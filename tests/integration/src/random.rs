@@ -47,6 +47,13 @@ impl Random {
         usize::try_from(self.seed() % bound.max(1) as u64).expect("less than a usize")
     }
 
+    /// Brings values into another order.
+    pub fn shuffle<T>(&mut self, values: &mut [T]) {
+        for at in (1..values.len()).rev() {
+            values.swap(at, self.below(at + 1));
+        }
+    }
+
     /// One of some words that live for ever.
     pub fn pick_static(&mut self, from: &[&'static str]) -> &'static str {
         from[self.below(from.len())]

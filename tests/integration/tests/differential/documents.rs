@@ -89,24 +89,24 @@ impl Options {
             == (other.unit, other.shingle_size, other.normalization, other.bag)
     }
 
-    /// The options that differ from the defaults, as `name EQUALS value` for each.
-    fn named(&self, equals: &str, recall: &str, quote: &str) -> Vec<String> {
+    /// The options that differ from the defaults, as `name EQUALS value` for each; those of signing too, or not.
+    fn named(&self, equals: &str, of_signing: bool) -> Vec<String> {
         let default = Self::default();
         let mut named = Vec::new();
-        if self.recall != default.recall && !recall.is_empty() {
-            named.push(format!("{recall} {equals} {}", self.recall));
+        if of_signing && self.recall != default.recall {
+            named.push(format!("recall {equals} {}", self.recall));
         }
-        if self.num_perm != default.num_perm && !recall.is_empty() {
+        if of_signing && self.num_perm != default.num_perm {
             named.push(format!("num_perm {equals} {}", self.num_perm));
         }
         if self.unit != default.unit {
-            named.push(format!("unit {equals} {quote}{}{quote}", self.unit));
+            named.push(format!("unit {equals} '{}'", self.unit));
         }
         if self.shingle_size != default.shingle_size {
             named.push(format!("shingle_size {equals} {}", self.shingle_size));
         }
         if self.normalization != default.normalization {
-            named.push(format!("normalization {equals} {quote}{}{quote}", self.normalization));
+            named.push(format!("normalization {equals} '{}'", self.normalization));
         }
         if self.bag {
             named.push(format!("bag {equals} true"));
@@ -116,19 +116,19 @@ impl Options {
 
     /// Storage parameters of an index.
     pub fn parameters(&self, threshold: f64) -> String {
-        let mut all = self.named("=", "recall", "'");
+        let mut all = self.named("=", true);
         all.push(format!("threshold = {threshold}"));
         all.join(", ")
     }
 
     /// Named arguments of a function that signs, each after a comma.
     pub fn arguments(&self) -> String {
-        self.named("=>", "recall", "'").iter().map(|one| format!(", {one}")).collect()
+        self.named("=>", true).iter().map(|one| format!(", {one}")).collect()
     }
 
     /// Named arguments of `minlsh_document()`, each after a comma.
     pub fn of_document(&self) -> String {
-        self.named("=>", "", "'").iter().map(|one| format!(", {one}")).collect()
+        self.named("=>", false).iter().map(|one| format!(", {one}")).collect()
     }
 
     /// The bands that an index of these options has, or a job that has no index.
@@ -212,30 +212,9 @@ impl Drawn {
 }
 
 const WORDS: [&str; 24] = [
-    "garden",
-    "weather",
-    "Straße",
-    "cat",
-    "neighbour",
-    "river",
-    "the",
-    "and",
-    "of",
-    "a",
-    "quick",
-    "brown",
-    "élan",
-    "market",
-    "ship",
-    "lantern",
-    "winter",
-    "morning",
-    "letter",
-    "bridge",
-    "music",
-    "sailor",
-    "copper",
-    "I'll",
+    "garden", "weather", "Straße", "cat", "uncle", "river", "the", "and", "of", "a", "quick",
+    "brown", "élan", "market", "ship", "lantern", "winter", "morning", "letter", "bridge", "music",
+    "sailor", "copper", "I'll",
 ];
 
 /// Families of values among which some are near-duplicates.

@@ -86,18 +86,16 @@ impl Case<'_> {
                 self.execute(&sql).map_err(|cause| told(&sql, cause))?;
                 continue;
             }
-            for (at, index) in scene.indexes.iter().enumerate().filter(|(at, _)| when[*at] == gap) {
-                let Err(cause) = self.execute(&index.sql) else { continue };
-                if !is_refused_rightly(&scene, &index.scopes, &cause.0) {
-                    return Err(told(&index.sql, cause));
+            let indexes = scene.indexes.iter().enumerate().filter(|(at, _)| when[*at] == gap);
+            let indexes = indexes.map(|(at, index)| (Some(at), &index.sql, &index.scopes));
+            let passages = scene.passages.iter().filter(|index| index.gap == gap);
+            let passages = passages.map(|index| (None, &index.sql, &index.scopes));
+            for (at, sql, scopes) in indexes.chain(passages) {
+                let Err(cause) = self.execute(sql) else { continue };
+                if !is_refused_rightly(&scene, scopes, &cause.0) {
+                    return Err(told(sql, cause));
                 }
-                absent.push(at);
-            }
-            for index in scene.passages.iter().filter(|index| index.gap == gap) {
-                let Err(cause) = self.execute(&index.sql) else { continue };
-                if !is_refused_rightly(&scene, &index.scopes, &cause.0) {
-                    return Err(told(&index.sql, cause));
-                }
+                absent.extend(at);
             }
             if let Some(sql) = scene.side_sql().filter(|_| gap == side) {
                 self.execute(&sql).map_err(|cause| told(&sql, cause))?;
@@ -160,6 +158,12 @@ fn is_refused_rightly(scene: &Scene, scopes: &[usize], state: &str) -> bool {
     scopes.iter().any(citext) && ["42804", "0A000"].contains(&state)
 }
 
+fn sorted(rows: &[String]) -> Vec<String> {
+    let mut rows = rows.to_vec();
+    rows.sort();
+    rows
+}
+
 /// The fault of an answer.
 fn difference(question: &Question, answer: &Answer) -> Option<String> {
     let rows = match answer {
@@ -168,23 +172,14 @@ fn difference(question: &Question, answer: &Answer) -> Option<String> {
                 question.refusals.iter().any(|refusal| refusal.states().contains(&state.as_str()));
             return (!documented).then(|| format!("unexpected error {state}: {message}"));
         }
-        Ok(rows) => {
-            let mut rows = rows.clone();
-            rows.sort();
-            rows
-        }
-    };
-    let sorted = |rows: &Vec<String>| {
-        let mut rows = rows.clone();
-        rows.sort();
-        rows
+        Ok(rows) => sorted(rows),
     };
     match &question.expected {
         Expected::Refused => {
             Some(format!("should be refused ({:?}), gave {rows:?}", question.refusals))
         }
         Expected::OneOf(lists) => {
-            let lists: Vec<_> = lists.iter().map(sorted).collect();
+            let lists: Vec<_> = lists.iter().map(|list| sorted(list)).collect();
             if lists.contains(&rows) {
                 return None;
             }
@@ -226,11 +221,8 @@ fn first(row: &str) -> String {
 fn apart(expected: &[String], rows: &[String]) -> String {
     let missing: Vec<_> = expected.iter().filter(|row| !rows.contains(row)).collect();
     let wrong: Vec<_> = rows.iter().filter(|row| !expected.contains(row)).collect();
-    format!(
-        "missing {missing:?}\n  wrong {wrong:?}\n  ({} rows, not {})",
-        rows.len(),
-        expected.len()
-    )
+    let (count, right) = (rows.len(), expected.len());
+    format!("missing {missing:?}\n  wrong {wrong:?}\n  ({count} rows, not {right})")
 }
 
 /// Differences by label.

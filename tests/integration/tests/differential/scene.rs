@@ -158,45 +158,24 @@ fn key(type_name: &str, number: usize) -> String {
     }
 }
 
-pub const KEYS: [&str; 13] = [
-    "smallint",
-    "int",
-    "int",
-    "bigint",
-    "bigint",
-    "numeric",
-    "text",
-    "varchar",
-    "char(8)",
-    "uuid",
-    "date",
-    "timestamptz",
-    "dint",
-];
+const TEXTS: [&str; 6] = ["text", "text", "text", "varchar", "citext", "dtext"];
 
-const KINDS: [Kind; 12] = [
-    Kind::Text("text"),
-    Kind::Text("text"),
-    Kind::Text("text"),
-    Kind::Text("varchar"),
-    Kind::Text("citext"),
-    Kind::Text("dtext"),
-    Kind::Set("integer[]"),
-    Kind::Set("bigint[]"),
-    Kind::Set("text[]"),
-    Kind::Set("uuid[]"),
-    Kind::Document,
-    Kind::Signature,
-];
+const SETS: [&str; 4] = ["integer[]", "bigint[]", "text[]", "uuid[]"];
 
 const THRESHOLDS: [f64; 5] = [0.5, 0.7, 0.8, 0.8, 0.95];
 
 impl Scene {
     /// A table of a seed.
     pub fn random(random: &mut Random) -> Self {
-        let kind = KINDS[random.below(KINDS.len())];
+        let kind = match random.below(12) {
+            0..6 => Kind::Text(random.pick_static(&TEXTS)),
+            6..10 => Kind::Set(random.pick_static(&SETS)),
+            10 => Kind::Document,
+            _ => Kind::Signature,
+        };
         let slots = [128, 128, 64][random.below(3)];
-        let key_type = random.pick_static(&KEYS);
+        let keys = "smallint int int bigint bigint numeric text varchar char(8) uuid date timestamptz dint";
+        let key_type = random.pick_static(&keys.split(' ').collect::<Vec<_>>());
         let declared = match random.below(12) {
             0 => Declared::PrimaryAndAnother,
             1 => Declared::Unique,
@@ -287,9 +266,7 @@ impl Scene {
         for number in 0..random.below(3) {
             columns.push((format!("gone{number} {}", random.pick(&["text", "int"])), true));
         }
-        for at in (1..columns.len()).rev() {
-            columns.swap(at, random.below(at + 1));
-        }
+        random.shuffle(&mut columns);
         columns
     }
 
@@ -314,20 +291,15 @@ impl Scene {
     fn make_table(&mut self, random: &mut Random) {
         let (table, columns) = (self.table.clone(), self.columns(random));
         let dropped: Vec<_> = columns.iter().filter(|c| c.1).map(|c| c.0.clone()).collect();
-        let definitions: Vec<_> = columns.iter().map(|c| c.0.clone()).collect();
-        let mut all = definitions.clone();
+        let mut all: Vec<_> = columns.iter().map(|c| c.0.clone()).collect();
         all.extend(self.constraints());
-        let suffix = if self.partitioned {
-            format!(" PARTITION BY HASH ({})", self.key)
-        } else {
-            String::new()
-        };
-        let mut sql = vec![format!("CREATE TABLE {table} ({}){suffix}", all.join(", "))];
-        let drop = |table: &str, column: &str| {
-            let name = column.split(' ').next().unwrap_or_default().to_owned();
-            format!("ALTER TABLE {table} DROP {name}")
-        };
-        sql.extend(dropped.iter().map(|column| drop(&table, column)));
+        let mut sql = vec![format!("CREATE TABLE {table} ({})", all.join(", "))];
+        if self.partitioned {
+            sql[0] += &format!(" PARTITION BY HASH ({})", self.key);
+        }
+        sql.extend(dropped.iter().map(|column| {
+            format!("ALTER TABLE {table} DROP {}", column.split(' ').next().unwrap_or_default())
+        }));
         if self.partitioned {
             for part in 0..2 {
                 // Partitions with columns in another order, and with other columns that are gone.
@@ -352,6 +324,15 @@ impl Scene {
         self.statements.push(None);
     }
 
+    fn document(&self, random: &mut Random, value: &Option<Value>) -> String {
+        let sql = |value: &Value| value.sql(random, self.kind, self.own.0, &self.own.1);
+        value.as_ref().map_or("NULL".into(), sql)
+    }
+
+    fn key_of(&self, row: &Row) -> String {
+        format!("({})::{}", row.key, self.key_type)
+    }
+
     /// A row as VALUES has it, with that document.
     fn values(
         &self,
@@ -360,11 +341,8 @@ impl Scene {
         row: &Row,
         document: &Option<Value>,
     ) -> String {
-        let document = document
-            .as_ref()
-            .map_or("NULL".into(), |value| value.sql(random, self.kind, self.own.0, &self.own.1));
-        let mut values =
-            vec![format!("({})::{}", row.key, self.key_type), document, row.flag.to_string()];
+        let document = self.document(random, document);
+        let mut values = vec![self.key_of(row), document, row.flag.to_string()];
         if self.title {
             values.push(quoted(&format!("the title of all, number {}", number / 3)));
         }
@@ -394,13 +372,10 @@ impl Scene {
             if random.below(4) == 0 {
                 let other = corpus.value(random);
                 values.push(self.values(random, number, row, &other));
-                let document = row.document.as_ref().map_or("NULL".into(), |value| {
-                    value.sql(random, self.kind, self.own.0, &self.own.1)
-                });
-                updates.push(format!(
-                    "UPDATE {} SET {} = {document} WHERE {} = ({})::{}",
-                    self.table, self.body, self.key, row.key, self.key_type
-                ));
+                let document = self.document(random, &row.document);
+                let (table, body, key) = (&self.table, &self.body, &self.key);
+                let row = self.key_of(row);
+                updates.push(format!("UPDATE {table} SET {body} = {document} WHERE {key} = {row}"));
             } else {
                 values.push(self.values(random, number, row, &row.document));
             }
@@ -414,14 +389,10 @@ impl Scene {
                 ..self.rows[random.below(self.rows.len())].clone()
             };
             values.push(self.values(random, number, &row, &row.document));
-            deletes.push(format!(
-                "DELETE FROM {} WHERE {} = ({})::{}",
-                self.table, self.key, row.key, self.key_type
-            ));
+            let (table, key) = (&self.table, &self.key);
+            deletes.push(format!("DELETE FROM {table} WHERE {key} = {}", self.key_of(&row)));
         }
-        for at in (1..values.len()).rev() {
-            values.swap(at, random.below(at + 1));
-        }
+        random.shuffle(&mut values);
         self.statements.push(Some(self.insert_of(&values)));
         self.last = updates.into_iter().chain(deletes).collect();
     }
@@ -466,11 +437,8 @@ impl Scene {
         columns.extend(self.title.then(|| "title".to_owned()));
         let by = random.below(columns.len());
         columns.rotate_left(by);
-        self.last.push(format!(
-            "CREATE VIEW v AS SELECT {} FROM {}",
-            columns.join(", "),
-            self.table
-        ));
+        let columns = columns.join(", ");
+        self.last.push(format!("CREATE VIEW v AS SELECT {columns} FROM {}", self.table));
     }
 
     fn index(&self, random: &mut Random, number: usize, shared: Option<Options>) -> Index {

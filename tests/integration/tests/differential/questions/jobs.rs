@@ -29,6 +29,33 @@ struct Source {
     has_flag: bool,
 }
 
+impl Source {
+    /// One that is read as the document column, with no arguments.
+    fn new(label: &'static str, sql: &str, options: Options, threshold: f64) -> Self {
+        Self {
+            label,
+            sql: sql.to_owned(),
+            arguments: Vec::new(),
+            how: As::Itself(Of::Column),
+            options,
+            threshold,
+            by_default: false,
+            scopes: Vec::new(),
+            only_even: false,
+            bandings: vec![options.banding(threshold)],
+            refusals: Vec::new(),
+            must_fail: false,
+            has_flag: true,
+        }
+    }
+
+    /// It must be refused, for one of some reasons.
+    fn fails(&mut self, refusals: &[Refusal]) {
+        self.refusals.extend_from_slice(refusals);
+        self.must_fail = true;
+    }
+}
+
 /// Gives the origin of a row.
 type OriginOf = Box<dyn Fn(&Row) -> Option<usize>>;
 
@@ -165,7 +192,7 @@ impl Asker<'_> {
         let (options, mut arguments) = self.options_given();
         let (threshold, by_default) = self.threshold_given();
         let scopes = self.scope_given(&mut arguments);
-        let (mut refusals, mut must_fail) = (Vec::new(), false);
+        let mut source = Source::new("table", &scene.table, options, threshold);
         let text_scopes = (0..scene.scopes.len()).filter(|at| scene.scopes[*at].is_text());
         let (named, others): (Vec<_>, Vec<_>) = text_scopes.partition(|at| scopes.contains(at));
         let others = others.len() + usize::from(scene.title);
@@ -174,50 +201,31 @@ impl Asker<'_> {
         if is_needed || self.random.below(3) > 0 {
             arguments.push(format!("body => {}", quoted(&scene.body)));
         } else if is_text && others > 0 {
-            refusals.push(Refusal::NoBody);
-            must_fail = true;
+            source.fails(&[Refusal::NoBody]);
         } else if !is_text || !named.is_empty() {
-            refusals.push(Refusal::NoBody);
+            source.refusals.push(Refusal::NoBody);
         }
         if self.random.below(4) == 0 {
             arguments.push(format!("key_column => {}", quoted(&scene.key)));
         } else if !scene.declared.names_rows() {
-            refusals.extend([Refusal::NoKey, Refusal::NoBody]);
-            must_fail = true;
+            source.fails(&[Refusal::NoKey, Refusal::NoBody]);
         }
-        let how = As::Itself(Of::Column);
-        let mut bandings = vec![options.banding(threshold)];
         let same = |at: &usize| {
             let index = &scene.indexes[*at];
             index.options.num_perm == options.num_perm && index.options.recall >= options.recall
         };
         let indexes = (0..scene.indexes.len()).filter(same);
-        bandings.extend(indexes.filter_map(|at| {
-            let banding = self.serves(at, how, &options, threshold, &scopes)?;
+        source.bandings.extend(indexes.filter_map(|at| {
+            let banding = self.serves(at, source.how, &options, threshold, &scopes)?;
             Some(banding.trimmed(threshold, options.recall))
         }));
-        Source {
-            label: "table",
-            sql: scene.table.clone(),
-            arguments,
-            how,
-            options,
-            threshold,
-            by_default,
-            scopes,
-            only_even: false,
-            bandings,
-            refusals,
-            must_fail,
-            has_flag: true,
-        }
+        Source { arguments, by_default, scopes, ..source }
     }
 
     fn by_index(&mut self) -> Option<Source> {
         let scene = self.scene;
         let at = self.random.below(scene.indexes.len());
         let index = &scene.indexes[at];
-        let mut arguments = Vec::new();
         let (mut threshold, mut by_default) = self.threshold_given();
         if by_default {
             threshold = index.threshold;
@@ -227,65 +235,42 @@ impl Asker<'_> {
         if scene.kind == Kind::Document && by_default {
             (threshold, by_default) = (1.0, false);
         }
-        let mut refusals = Vec::new();
-        let mut must_fail = false;
+        let options = index.options;
+        let label = if index.scopes.is_empty() { "index" } else { "scoped index" };
+        let mut source = Source::new(label, &index.name, options, threshold);
         if !index.valid {
-            refusals.push(Refusal::NotValid);
-            must_fail = true;
+            source.fails(&[Refusal::NotValid]);
         }
         if index.of == Of::Column && self.random.below(10) == 0 {
-            arguments.push(format!("body => {}", quoted(&scene.body)));
-            refusals.push(Refusal::NoBody);
-            must_fail = true;
+            source.arguments.push(format!("body => {}", quoted(&scene.body)));
+            source.fails(&[Refusal::NoBody]);
         }
         if self.random.below(6) == 0 {
-            arguments.push(format!("key_column => {}", quoted(&scene.key)));
+            source.arguments.push(format!("key_column => {}", quoted(&scene.key)));
         } else if !scene.declared.names_rows() {
-            refusals.push(Refusal::NoKey);
-            must_fail = true;
+            source.fails(&[Refusal::NoKey]);
         }
-        let options = index.options;
         if threshold < index.threshold {
-            refusals.push(Refusal::BelowThreshold);
-            must_fail = true;
+            source.fails(&[Refusal::BelowThreshold]);
         }
-        let banding = options.banding(index.threshold).trimmed(threshold, options.recall);
         Some(Source {
-            label: if index.scopes.is_empty() { "index" } else { "scoped index" },
-            sql: index.name.clone(),
-            arguments,
             how: self.read_by(at),
-            options,
-            threshold,
             by_default,
             scopes: index.scopes.clone(),
             only_even: index.partial,
-            bandings: vec![banding],
-            refusals,
-            must_fail,
-            has_flag: true,
+            bandings: vec![options.banding(index.threshold).trimmed(threshold, options.recall)],
+            ..source
         })
     }
 
     fn by_side_table(&mut self) -> Option<Source> {
         let (least, options) = self.scene.side?;
         let threshold = self.threshold();
-        let must_fail = threshold < least;
-        let bandings = vec![options.banding(least).trimmed(threshold, options.recall)];
         Some(Source {
-            label: "side table",
-            sql: "aside".into(),
-            arguments: Vec::new(),
-            how: As::Itself(Of::Column),
-            options,
-            threshold,
-            by_default: false,
-            scopes: Vec::new(),
-            only_even: false,
-            bandings,
+            bandings: vec![options.banding(least).trimmed(threshold, options.recall)],
             refusals: vec![Refusal::BelowThreshold],
-            must_fail,
-            has_flag: true,
+            must_fail: threshold < least,
+            ..Source::new("side table", "aside", options, threshold)
         })
     }
 
@@ -365,58 +350,42 @@ impl Asker<'_> {
         }
         let only_even = self.random.below(3) == 0;
         let condition = if only_even { " WHERE flag % 2 = 0" } else { "" };
-        let bandings = vec![options.banding(threshold)];
+        let sql = format!("SELECT {} FROM {}{condition}", columns.join(", "), scene.table);
+        let source = Source::new(label, &sql, options, threshold);
         Source {
-            label,
-            sql: format!("SELECT {} FROM {}{condition}", columns.join(", "), scene.table),
             arguments,
             how,
-            options,
-            threshold,
             by_default,
             scopes,
             only_even,
-            bandings,
             refusals,
             must_fail,
             has_flag,
+            ..source
         }
     }
 
     fn cluster_question(&mut self, source: &Source, found: &[Vec<Pair>]) -> Question {
-        let keys = self.facts;
-        let answer = |pairs: &Vec<Pair>| cluster_rows(pairs, keys);
-        let sql = call(
-            "near_duplicate_clusters",
-            source,
-            "",
-            "doc_id::text, cluster_id::text, size::text",
-        );
-        let expected = Expected::OneOf(found.iter().map(answer).collect());
-        Question::new("clusters", sql, expected)
+        let answer = |pairs: &Vec<Pair>| cluster_rows(pairs, self.facts);
+        let columns = "doc_id::text, cluster_id::text, size::text";
+        let sql = call("near_duplicate_clusters", source, "", columns);
+        Question::new("clusters", sql, Expected::OneOf(found.iter().map(answer).collect()))
     }
 
     fn bridge_question(&mut self, source: &Source, found: &[Vec<Pair>]) -> Question {
         let keys = self.facts;
         let answer = |pairs: &Vec<Pair>| {
-            let name = |row: usize| keys.keys[row].clone();
-            bridges(keys.keys.len(), pairs, &keys.rank)
-                .iter()
-                .map(|bridge| {
-                    let Pair { a, b, similarity } = bridge.pair;
-                    let [x, y] = bridge.sizes;
-                    let similarity = rounded(similarity);
-                    [
-                        name(bridge.cluster),
-                        name(a),
-                        name(b),
-                        similarity,
-                        x.to_string(),
-                        y.to_string(),
-                    ]
-                    .join(" | ")
-                })
-                .collect()
+            let bridges = bridges(keys.keys.len(), pairs, &keys.rank);
+            let rows = bridges.iter().map(|bridge| {
+                let Pair { a, b, similarity } = bridge.pair;
+                let [x, y] = bridge.sizes;
+                format!(
+                    "{} | {} | {x} | {y}",
+                    keys.keys[bridge.cluster],
+                    line(keys, a, b, similarity)
+                )
+            });
+            rows.collect()
         };
         let columns = "cluster_id::text, doc_a::text, doc_b::text, round(similarity::numeric, 9), size_a, size_b";
         let sql = call("near_duplicate_bridges", source, "", columns);
@@ -504,11 +473,10 @@ impl Asker<'_> {
         let in_a = |row: usize| by_name || self.is_even(row);
         let in_b = |row: usize| !self.is_even(row);
         let mut rows = Vec::new();
-        let name = |row: usize| self.facts.keys[row].clone();
         for pair in shared.iter().flatten() {
             for (a, b) in [(pair.a, pair.b), (pair.b, pair.a)] {
                 if in_a(a) && in_b(b) {
-                    rows.push(format!("{} | {} | {}", name(a), name(b), rounded(pair.similarity)));
+                    rows.push(line(self.facts, a, b, pair.similarity));
                 }
             }
         }
@@ -516,7 +484,7 @@ impl Asker<'_> {
         for (row, scope) in known.iter().enumerate() {
             let is_in_both = in_a(row) && in_b(row) && reading.documents.is_document(row);
             if is_in_both && scope.is_some() && !apart.contains(&[row, row]) {
-                rows.push(format!("{} | {} | {}", name(row), name(row), rounded(1.0)));
+                rows.push(line(self.facts, row, row, 1.0));
             }
         }
         let arguments: String = arguments.iter().map(|one| format!(", {one}")).collect();
@@ -583,17 +551,14 @@ fn line(keys: &Facts, a: usize, b: usize, similarity: f64) -> String {
 
 fn pair_question(source: &Source, keys: &Facts, found: &[Vec<Pair>]) -> Question {
     let answer = |pairs: &Vec<Pair>| {
-        pairs
-            .iter()
-            .map(|pair| {
-                let (a, b) = if keys.rank[pair.a] < keys.rank[pair.b] {
-                    (pair.a, pair.b)
-                } else {
-                    (pair.b, pair.a)
-                };
-                line(keys, a, b, pair.similarity)
-            })
-            .collect()
+        let rows = pairs.iter().map(|pair| {
+            let (mut a, mut b) = (pair.a, pair.b);
+            if keys.rank[a] > keys.rank[b] {
+                (a, b) = (b, a);
+            }
+            line(keys, a, b, pair.similarity)
+        });
+        rows.collect()
     };
     let columns = "doc_a::text, doc_b::text, round(similarity::numeric, 9)";
     let sql = call("near_duplicate_pairs", source, "", columns);
