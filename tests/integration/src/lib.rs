@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 pub use postgres::error::SqlState;
 pub use postgres::{Client, NoTls, Row};
 pub use random::{Random, seed};
-pub use server::{Database, EXTENDED, Server, database, superuser};
+pub use server::{Database, EXTENDED, Server, database, superuser, variable};
 
 /// The time that a test waits for something that must happen, before it fails. It is long, as other work may take the
 /// processors.

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::Database;
+use crate::{Database, variable};
 
 /// The blocks of a page that are run beside those of SQL.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Shell {
 /// If an example fails or prints something else, and if there is none.
 pub fn run_examples(page: &str, database: &Database, shell: Shell) {
     let server = database.server;
-    let examples = std::env::var("MINLSH_RUN_DIR").expect("MINLSH_RUN_DIR") + "/examples";
+    let examples = variable("MINLSH_RUN_DIR") + "/examples";
     let blocks = blocks(&read(page));
     let mut examples_run = 0;
     for (position, (language, line, sql)) in blocks.iter().enumerate() {

@@ -9,7 +9,12 @@ use postgres::{Client, NoTls};
 
 use crate::{PATIENCE, wait_until};
 
-fn variable(name: &str) -> String {
+/// A variable that `make integration` sets.
+///
+/// # Panics
+/// If it does not.
+#[must_use]
+pub fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run `make integration`"))
 }
 
@@ -301,16 +306,9 @@ fn template() -> &'static Path {
         }
         let server = Server::new_directory();
         let directory = server.data();
-        succeed(as_server_user(&program("initdb")).arg("-D").arg(&directory).args([
-            "-U",
-            &superuser(),
-            "-E",
-            "UTF8",
-            "--no-locale",
-            "-A",
-            "trust",
-            "-N",
-        ]));
+        let mut initdb = as_server_user(&program("initdb"));
+        initdb.arg("-D").arg(&directory).args(["-E", "UTF8", "--no-locale", "-N"]);
+        succeed(initdb.args(["-U", &superuser(), "-A", "trust"]));
         let settings = Path::new(&variable("MINLSH_RUN_DIR")).join("settings");
         let common = "listen_addresses = ''\nport = 5432\nfsync = off\nshared_buffers = 64MB\n\
                       max_connections = 50\nautovacuum = off\nlog_statement = none";

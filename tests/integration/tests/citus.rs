@@ -8,15 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use minlsh_integration::manual::{Shell, run_examples};
-use minlsh_integration::{Client, Database, Run, Server, texts};
+use minlsh_integration::{Client, Database, Run, Server, texts, variable};
 
 /// Says it where `cargo test` does not swallow it.
 fn say(what: &str) {
     let _ = writeln!(std::io::stderr(), "citus: {what}");
-}
-
-fn variable(name: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run `make integration`"))
 }
 
 /// A folder of the server.

@@ -2,7 +2,7 @@
 //! left behind.
 
 use minlsh_integration::near::assert_same;
-use minlsh_integration::{Client, Database, Run, database, texts};
+use minlsh_integration::{Client, Database, Run, database, texts, variable};
 
 /// Options by which every pair above 0.5 is found, but for one in a million.
 const OPTIONS: &str = "num_perm => 256, recall => 0.999999";
@@ -22,7 +22,7 @@ const LICENSES: &str = "SELECT row_number() OVER (ORDER BY id)::int AS id, body 
 /// The table `docs`, its true similar pairs, and the sources that have its rows.
 fn sources(database: &Database, rows: &str) -> (Client, Vec<String>) {
     let mut client = database.connect();
-    let examples = std::env::var("MINLSH_RUN_DIR").expect("MINLSH_RUN_DIR") + "/examples";
+    let examples = variable("MINLSH_RUN_DIR") + "/examples";
     let file = database.server.socket().join(format!("{}.csv", database.name));
     let file = file.display();
     client.run(&format!(

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use minlsh_integration::near::{assert_tree, docs};
-use minlsh_integration::{Client, Database, Run, assert_consistent, database, sqlstate, texts};
+use minlsh_integration::{
+    Client, Database, Run, assert_consistent, database, sqlstate, texts, variable,
+};
 
 /// An installed file of the extension, where the servers of this run find it.
 fn installed(name: &str) -> PathBuf {
     let server = database().server;
-    let run = std::env::var("MINLSH_RUN_DIR").expect("MINLSH_RUN_DIR");
+    let run = variable("MINLSH_RUN_DIR");
     let places = [
         format!("{run}/stage"),
         server.run_locally("pg_config", &["--sharedir"]),

@@ -5,7 +5,7 @@ mod reference;
 use std::path::{Path, PathBuf};
 
 use minlsh_integration::manual::{Shell, run_examples};
-use minlsh_integration::{Run, database};
+use minlsh_integration::{Run, database, variable};
 
 /// Pages that tests of their own execute: drivers, three servers, and figures that a benchmark writes.
 const EXECUTED_ELSEWHERE: [&str; 2] = ["citus.md", "clients.md"];
@@ -57,7 +57,7 @@ fn every_other_page_prints_what_it_says() {
 #[test]
 fn the_demo_runs_to_its_end() {
     let database = database();
-    let examples = std::env::var("MINLSH_RUN_DIR").expect("MINLSH_RUN_DIR") + "/examples";
+    let examples = variable("MINLSH_RUN_DIR") + "/examples";
     let licenses = format!("licenses={examples}/licenses/licenses.csv");
     let script = format!("{examples}/demo.sql");
     let arguments =

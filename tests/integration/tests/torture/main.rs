@@ -29,10 +29,7 @@ enum Blow {
 
 const BLOWS: [Blow; 4] = [Blow::OneProcess, Blow::AllProcesses, Blow::AmidVacuum, Blow::Promotion];
 
-const SETTINGS: [&str; 9] = [
-    "wal_level = replica",
-    "max_wal_senders = 4",
-    "hot_standby = on",
+const SETTINGS: [&str; 6] = [
     "autovacuum = on",
     "autovacuum_naptime = 1s",
     "checkpoint_timeout = 30s",
