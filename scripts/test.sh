@@ -21,7 +21,7 @@ below=(access_method concurrency differential dump_restore interruption near_uni
 # So is this, which takes as long as all of those: apart from them, so that lanes end together.
 attacks=(attacks)
 # What takes minutes on the newest version, apart from its others likewise.
-minutes=(cancel hands)
+minutes=(cancel hands refused_memory)
 # What does not depend on the version of PostgreSQL.
 once=(datasketch documentation experiments hands install)
 

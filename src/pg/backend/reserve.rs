@@ -132,8 +132,8 @@ fn is_there(bytes: usize) -> bool {
     pages(bytes).is_some_and(|pages| give_back(pages, bytes))
 }
 
-/// Raises the error that there are no such bytes, in place of a message at hand. It takes no memory but what
-/// PostgreSQL keeps for errors.
+/// Raises the error that there are no such bytes, in place of a message at hand, and as FATAL if that is. It takes no
+/// memory but what PostgreSQL keeps for errors.
 fn raise_plainly(bytes: usize) -> ! {
     unsafe extern "C-unwind" {
         // utils/elog.h, the same since PostgreSQL 13
@@ -145,11 +145,10 @@ fn raise_plainly(bytes: usize) -> ! {
     }
     const FILE: &CStr = c"reserve.rs";
     const DETAIL: &CStr = c"Failed on request of %zu bytes for a call or its error.";
-    // SAFETY: a message at hand is given up as a whole, and with it what its callers had to say: PostgreSQL puts their
-    // stack back where it catches an ERROR. No frame up to there has anything to drop: they are PostgreSQL's,
-    // `note_error`, or `answer` before it does anything.
+    // SAFETY: an error amid a message at hand takes its level if that is higher, and its memory (`errstart`). Callers
+    // have said what they had to: PostgreSQL puts their stack back where it catches an ERROR. No frame up to there has
+    // anything to drop: they are PostgreSQL's, `note_error`, or `answer` before it does anything.
     unsafe {
-        pg_sys::FlushErrorState();
         pg_sys::error_context_stack = null_mut();
         errstart(PgLogLevel::ERROR as c_int, std::ptr::null());
         errcode(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as c_int);

@@ -1,7 +1,6 @@
 //! The attacks of `tests/attacks`: none gains rights, runs planted code as somebody else, reads hidden
 //! rows, fails with an internal error, or ends a backend.
 
-mod refusals;
 mod resources;
 mod script;
 mod stage;
