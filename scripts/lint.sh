@@ -13,9 +13,12 @@ python3 scripts/links.py
 python3 scripts/words.py
 python3 scripts/pictures.py --check
 # The extension as it is built, and the rest as its tests are: what macros and build scripts need is there already, and
-# PostgreSQL's headers are translated. All at once would have other features, and compile that again.
+# PostgreSQL's headers are translated. All at once would have other features, and compile that again. The benchmarks
+# need crates of their own, which take half a minute: so they wait for make test-all.
+packages=(-p minlsh)
+[ -z "${MINLSH_THOROUGH:-}" ] || packages+=(-p minlsh-bench-engine)
 PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$root/build/target/$(pg_build) \
-	cargo clippy --locked --profile quick -p minlsh -p minlsh-bench-engine --no-default-features \
+	cargo clippy --locked --profile quick "${packages[@]}" --no-default-features \
 	--features "minlsh/pg$(pg_major)" -- -D warnings
 CARGO_TARGET_DIR=$root/build/target/tests \
 	cargo clippy --locked --profile test -p minlsh-sketch -p minlsh-integration --all-targets -- -D warnings
