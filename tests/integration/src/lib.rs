@@ -16,6 +16,7 @@ mod random;
 mod server;
 pub mod types;
 
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -71,8 +72,8 @@ pub fn blocked<T: Send + 'static>(
     waiting
 }
 
-/// Does some work while threads do others again and again. Returns what the work gives, and how often all others were
-/// done.
+/// Does some work while threads do others again and again, each at least once. Returns what the work gives, and how
+/// often all others were done.
 pub fn beside<T, O: FnMut() + Send>(others: Vec<O>, work: impl FnOnce() -> T) -> (T, u64) {
     /// Ends the threads, also if the work panics.
     struct End<'a>(&'a AtomicBool);
@@ -82,17 +83,24 @@ pub fn beside<T, O: FnMut() + Send>(others: Vec<O>, work: impl FnOnce() -> T) ->
         }
     }
     let (is_over, times) = (AtomicBool::new(false), AtomicU64::new(0));
+    // All are there before the work begins, which may be short.
+    let all = Barrier::new(others.len() + 1);
     let result = std::thread::scope(|scope| {
         let _end = End(&is_over);
         for mut other in others {
-            let (is_over, times) = (&is_over, &times);
+            let (is_over, times, all) = (&is_over, &times, &all);
             scope.spawn(move || {
-                while !is_over.load(Ordering::Acquire) {
+                all.wait();
+                loop {
                     other();
                     times.fetch_add(1, Ordering::Relaxed);
+                    if is_over.load(Ordering::Acquire) {
+                        break;
+                    }
                 }
             });
         }
+        all.wait();
         work()
     });
     (result, times.into_inner())
