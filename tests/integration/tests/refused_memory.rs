@@ -151,7 +151,7 @@ fn memory_refused_anywhere_is_an_error_and_no_crash() {
     let database = server.create_database();
     let mut client = database.connect();
     client
-        .batch_execute(
+        .run(
             "CREATE TABLE docs (id int PRIMARY KEY, body text); \
              INSERT INTO docs SELECT i, repeat(md5((i / 4)::text) || ' ', 40) || i % 4 FROM generate_series(1, 400) i; \
              CREATE TABLE live (LIKE docs INCLUDING INDEXES); \
@@ -161,16 +161,114 @@ fn memory_refused_anywhere_is_an_error_and_no_crash() {
              CREATE INDEX live_near ON live USING minlsh (body); \
              SELECT minlsh_track_clusters('live_near'); \
              SELECT minlsh_refresh_clusters('live_clusters'); ANALYZE",
-        )
-        .expect("tables");
+        );
     assert_eq!(refused(&database, &WORK, |needs| needs * 1024 / limits()), [""; 0]);
+}
+
+/// Gives a session little more memory than it has.
+fn starve(server: &Server, client: &mut Client, megabytes: u64) {
+    let pid = backend(client);
+    let bytes = (kilobytes(pid, "VmSize:") + megabytes * 1024) * 1024;
+    server.limit(pid, &format!("--as={bytes}"));
+}
+
+#[test]
+fn want_of_memory_is_an_error_and_no_crash() {
+    let Some(server) = server() else { return };
+    let database = server.create_database();
+    let mut client = database.connect();
+    client
+        .run(
+            "CREATE TABLE big AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 200000) i; \
+             CREATE TABLE sets AS SELECT array_agg(i::text) AS a, array_agg(i::bigint) AS b \
+               FROM generate_series(1, 500000) i; \
+             CREATE TABLE docs (id int PRIMARY KEY, body text); \
+             INSERT INTO docs SELECT i, repeat(md5((i / 40)::text), 5) FROM generate_series(1, 8000) i; \
+             SELECT minlsh_create_index('docs', 'body'); \
+             CREATE TABLE live (LIKE docs INCLUDING INDEXES); \
+             INSERT INTO live SELECT * FROM docs; \
+             CREATE INDEX live_near ON live USING minlsh (body); \
+             SELECT minlsh_track_clusters('live_near'); \
+             SELECT minlsh_track_clusters('live_near', name => 'fresh'); \
+             SELECT minlsh_refresh_clusters('live_clusters'); \
+             UPDATE live SET body = body || ' altered' || id WHERE id % 20 = 0",
+        );
+    let start = "SELECT pg_postmaster_start_time()::text || pg_backend_pid()";
+    let mut observer = database.connect();
+    let before = texts(&mut observer, start);
+    for (megabytes, work) in [
+        (40, "SELECT cardinality(shingles(body, 20)) FROM big"),
+        (40, "SELECT cardinality(shingle_hashes(body, 5)) FROM big"),
+        (30, "SELECT cardinality(minhash(body)) FROM big"),
+        (20, "SELECT length(normalize_text(body, 'aggressive')) FROM big"),
+        (40, "SELECT cardinality(tokens(body)) FROM big"),
+        (40, "SELECT count(*) FROM big, text_profile(body)"),
+        (40, "SELECT jaccard(body, body || 'x', 9) FROM big"),
+        (40, "SELECT containment(body, body || 'x', 3, 'word') FROM big"),
+        (40, "SELECT jaccard(a, a) FROM sets"),
+        (40, "SELECT jaccard(b, b) FROM sets"),
+        (40, "SELECT cardinality(minhash(a)) FROM sets"),
+        (40, "SELECT weighted_jaccard(a, b::float8[], a, b::float8[]) FROM sets"),
+        (
+            150,
+            "SELECT cardinality(minhash_agg(md5(i::text), 4096)) FROM generate_series(1, 100000) i",
+        ),
+        (60, "SELECT count(*) FROM big, shared_passages(body, body || 'x')"),
+        (60, "SELECT passage_coverage(body, body || 'x') FROM big"),
+        (30, "SELECT cardinality(passage_hashes(body)) FROM big"),
+        (60, "SELECT body ~> minlsh_passage(body) FROM big"),
+        (20, "SELECT length(minlsh_passage(body)::text::minlsh_passage::text) FROM big"),
+        (40, "SELECT count(*) FROM big, minlsh_diff(body, body || 'x')"),
+        (2, "SELECT count(*) FROM common_passages('docs', 2)"),
+        (2, "SELECT count(*) FROM strip_passages('docs', 2)"),
+        (2, "SELECT count(*) FROM repeated_passages('docs')"),
+        (6, "CREATE INDEX ON docs USING minlsh (body minlsh_passage_ops)"),
+        (3, "SELECT count(*) FROM near_duplicate_pairs('docs', 0.9)"),
+        (3, "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)"),
+        (3, "SELECT count(*) FROM near_duplicate_plan('docs', 0.9)"),
+        (3, "SELECT returned FROM minlsh_recall('docs', sample => 1000)"),
+        (3, "SELECT count(*) FROM near_duplicates(1, 0.9, 'docs')"),
+        (3, "SELECT count(*) FROM minlsh_check('docs')"),
+        (40, "SELECT passage_coverage(body, body || 'x') FROM big"),
+        (40, "SELECT count(*) FROM big, shared_passages(body, body || 'x')"),
+        (40, "SELECT cardinality(passage_hashes(body, 16)) FROM big"),
+        (40, "SELECT body ~> minlsh_passage(body, 1) FROM big"),
+        (3, "SELECT count(*) FROM common_passages('docs', 2)"),
+        (3, "SELECT count(*) FROM strip_passages('docs', 2)"),
+        (3, "SELECT count(*) FROM repeated_passages('docs')"),
+        (3, "SELECT count(*) FROM contained_documents('docs', 0.5)"),
+        (3, "SELECT count(*) FROM passages_between('docs', 'docs')"),
+        (1, "SELECT minlsh_refresh_clusters('live_clusters')"),
+        (3, "SELECT minlsh_refresh_clusters('live_clusters')"),
+        (1, "SELECT minlsh_refresh_clusters('fresh')"),
+        (4, "SELECT minlsh_refresh_clusters('fresh')"),
+        (1, "SELECT minlsh_refresh_clusters('fresh'); SELECT minlsh_check('fresh')"),
+        (1, "SELECT near_duplicate_cluster_of(1, index => 'live_near')"),
+        (6, "UPDATE docs SET body = body || '!'"),
+        (6, "SELECT minlsh_create_index('docs', 'body', threshold => 0.9)"),
+    ] {
+        let mut client = database.connect();
+        // Warm, so that what follows is all of the work's own.
+        client.run("SELECT minhash('x')");
+        starve(&server, &mut client, megabytes);
+        let result = client.batch_execute(&format!("BEGIN; {work}; ROLLBACK"));
+        if let Err(error) = result {
+            let code = error.code().map(|code| code.code().to_owned());
+            assert!(
+                code.as_deref().is_some_and(|code| code == "53200" || code == "53000"),
+                "{work}: {code:?} {error}\n{}",
+                server.log().lines().rev().take(5).collect::<Vec<_>>().join("\n")
+            );
+        }
+    }
+    assert_eq!(texts(&mut observer, start), before);
 }
 
 /// Makes the table `long`, and what it is used with.
 fn make_long(database: &Database) {
     let mut client = database.connect();
     client
-        .batch_execute(&format!(
+        .run(&format!(
             "SET client_min_messages = error; \
              CREATE TABLE docs (id int PRIMARY KEY, body text); \
              INSERT INTO docs SELECT i, repeat(md5((i / 4)::text) || ' ', 4) || i % 4 FROM generate_series(1, 40) i; \
@@ -191,8 +289,7 @@ fn make_long(database: &Database) {
                FROM (SELECT repeat('x', {BYTES}) AS letters, repeat(' ', {BYTES}) AS blanks) AS made; \
              CREATE FUNCTION fail(words text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ \
                BEGIN RAISE USING MESSAGE = words, DETAIL = words, HINT = words; END $$"
-        ))
-        .expect("long texts");
+        ));
 }
 
 /// A step after which the next limit has room for one more copy at most.
@@ -218,15 +315,14 @@ fn the_order_of_many_keys_that_is_refused_is_an_error_and_no_crash() {
     let pairs = if is_thorough() { 300_000 } else { 60_000 };
     database
         .connect()
-        .batch_execute(&format!(
+        .run(&format!(
             "CREATE TABLE docs (id int PRIMARY KEY, body text); \
              INSERT INTO docs SELECT i, 'one text for all of them' FROM generate_series(1, 10) i; \
              CREATE INDEX docs_near ON docs USING minlsh (body); \
              SELECT minlsh_track_clusters('docs_near'); \
              INSERT INTO docs_clusters_apart SELECT 2 * i, 2 * i + 1 FROM generate_series(1, {pairs}) i; \
              ANALYZE"
-        ))
-        .expect("tracked clusters");
+        ));
     // Less than the order of all keys takes, four bytes each.
     let step = |_| 2 * 4 * pairs / 2;
     let refresh = ["SELECT minlsh_refresh_clusters('docs_clusters')"];
@@ -237,9 +333,9 @@ fn the_order_of_many_keys_that_is_refused_is_an_error_and_no_crash() {
 fn a_copy_in_another_encoding_that_is_refused_is_an_error_and_no_crash() {
     let Some(server) = server() else { return };
     let create = "CREATE DATABASE latin TEMPLATE template0 ENCODING LATIN1 LOCALE 'C'";
-    server.connect("postgres").batch_execute(create).expect("a database");
+    server.connect("postgres").run(create);
     let database = Database { server: &server, name: "latin".into() };
-    database.connect().batch_execute("CREATE EXTENSION minlsh").expect("the extension");
+    database.connect().run("CREATE EXTENSION minlsh");
     make_long(&database);
     assert_eq!(refused(&database, &LATIN, a_copy), [""; 0]);
 }
@@ -279,7 +375,7 @@ fn refused(database: &Database, all: &[&str], step: impl Fn(u64) -> u64) -> Vec<
         // Threads and a compiler would take far more memory than the rest.
         let settings = "SET client_min_messages = error; SET log_min_messages = panic; SET jit = off; \
                         SET max_parallel_workers = 0; LOAD 'plpgsql'; SELECT minhash('x')";
-        client.batch_execute(settings).expect("a session");
+        client.run(settings);
         let pid = backend(&mut client);
         (client, pid, kilobytes(pid, "VmSize:"))
     };

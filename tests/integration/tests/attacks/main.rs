@@ -8,7 +8,7 @@ mod subscribers;
 
 use std::path::{Path, PathBuf};
 
-use minlsh_integration::{Server, texts};
+use minlsh_integration::{Run, Server, texts};
 use script::Script;
 use stage::{ROLES, Stage};
 
@@ -31,7 +31,7 @@ fn server() -> Server {
         Server::start_with(&["log_error_verbosity = verbose", "max_prepared_transactions = 4"]);
     let mut client = server.connect("postgres");
     for role in ROLES {
-        client.batch_execute(&format!("CREATE ROLE {role} LOGIN")).expect("a role");
+        client.run(&format!("CREATE ROLE {role} LOGIN"));
     }
     server
 }

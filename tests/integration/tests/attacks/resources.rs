@@ -3,125 +3,24 @@
 use std::io::Write;
 
 use minlsh_integration::{
-    Client, Server, backend, database, is_thorough, kilobytes, sqlstate, texts,
+    Client, Run, Server, backend, database, is_thorough, kilobytes, sqlstate, texts,
 };
-
-/// Gives a session little more memory than it has.
-fn starve(server: &Server, client: &mut Client, megabytes: u64) {
-    let pid = backend(client);
-    let bytes = (kilobytes(pid, "VmSize:") + megabytes * 1024) * 1024;
-    server.limit(pid, &format!("--as={bytes}"));
-}
-
-#[test]
-fn want_of_memory_is_an_error_and_no_crash() {
-    let server = Server::start();
-    let database = server.create_database();
-    let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE big AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 200000) i; \
-             CREATE TABLE sets AS SELECT array_agg(i::text) AS a, array_agg(i::bigint) AS b \
-               FROM generate_series(1, 500000) i; \
-             CREATE TABLE docs (id int PRIMARY KEY, body text); \
-             INSERT INTO docs SELECT i, repeat(md5((i / 40)::text), 5) FROM generate_series(1, 8000) i; \
-             SELECT minlsh_create_index('docs', 'body'); \
-             CREATE TABLE live (LIKE docs INCLUDING INDEXES); \
-             INSERT INTO live SELECT * FROM docs; \
-             CREATE INDEX live_near ON live USING minlsh (body); \
-             SELECT minlsh_track_clusters('live_near'); \
-             SELECT minlsh_track_clusters('live_near', name => 'fresh'); \
-             SELECT minlsh_refresh_clusters('live_clusters'); \
-             UPDATE live SET body = body || ' altered' || id WHERE id % 20 = 0",
-        )
-        .expect("large things");
-    let start = "SELECT pg_postmaster_start_time()::text || pg_backend_pid()";
-    let mut observer = database.connect();
-    let before = texts(&mut observer, start);
-    for (megabytes, work) in [
-        (40, "SELECT cardinality(shingles(body, 20)) FROM big"),
-        (40, "SELECT cardinality(shingle_hashes(body, 5)) FROM big"),
-        (30, "SELECT cardinality(minhash(body)) FROM big"),
-        (20, "SELECT length(normalize_text(body, 'aggressive')) FROM big"),
-        (40, "SELECT cardinality(tokens(body)) FROM big"),
-        (40, "SELECT count(*) FROM big, text_profile(body)"),
-        (40, "SELECT jaccard(body, body || 'x', 9) FROM big"),
-        (40, "SELECT containment(body, body || 'x', 3, 'word') FROM big"),
-        (40, "SELECT jaccard(a, a) FROM sets"),
-        (40, "SELECT jaccard(b, b) FROM sets"),
-        (40, "SELECT cardinality(minhash(a)) FROM sets"),
-        (40, "SELECT weighted_jaccard(a, b::float8[], a, b::float8[]) FROM sets"),
-        (
-            150,
-            "SELECT cardinality(minhash_agg(md5(i::text), 4096)) FROM generate_series(1, 100000) i",
-        ),
-        (60, "SELECT count(*) FROM big, shared_passages(body, body || 'x')"),
-        (60, "SELECT passage_coverage(body, body || 'x') FROM big"),
-        (30, "SELECT cardinality(passage_hashes(body)) FROM big"),
-        (60, "SELECT body ~> minlsh_passage(body) FROM big"),
-        (20, "SELECT length(minlsh_passage(body)::text::minlsh_passage::text) FROM big"),
-        (40, "SELECT count(*) FROM big, minlsh_diff(body, body || 'x')"),
-        (2, "SELECT count(*) FROM common_passages('docs', 2)"),
-        (2, "SELECT count(*) FROM strip_passages('docs', 2)"),
-        (2, "SELECT count(*) FROM repeated_passages('docs')"),
-        (6, "CREATE INDEX ON docs USING minlsh (body minlsh_passage_ops)"),
-        (3, "SELECT count(*) FROM near_duplicate_pairs('docs', 0.9)"),
-        (3, "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)"),
-        (3, "SELECT count(*) FROM near_duplicate_plan('docs', 0.9)"),
-        (3, "SELECT returned FROM minlsh_recall('docs', sample => 1000)"),
-        (3, "SELECT count(*) FROM near_duplicates(1, 0.9, 'docs')"),
-        (3, "SELECT count(*) FROM minlsh_check('docs')"),
-        (40, "SELECT passage_coverage(body, body || 'x') FROM big"),
-        (40, "SELECT count(*) FROM big, shared_passages(body, body || 'x')"),
-        (40, "SELECT cardinality(passage_hashes(body, 16)) FROM big"),
-        (40, "SELECT body ~> minlsh_passage(body, 1) FROM big"),
-        (3, "SELECT count(*) FROM common_passages('docs', 2)"),
-        (3, "SELECT count(*) FROM strip_passages('docs', 2)"),
-        (3, "SELECT count(*) FROM repeated_passages('docs')"),
-        (3, "SELECT count(*) FROM contained_documents('docs', 0.5)"),
-        (3, "SELECT count(*) FROM passages_between('docs', 'docs')"),
-        (1, "SELECT minlsh_refresh_clusters('live_clusters')"),
-        (3, "SELECT minlsh_refresh_clusters('live_clusters')"),
-        (1, "SELECT minlsh_refresh_clusters('fresh')"),
-        (4, "SELECT minlsh_refresh_clusters('fresh')"),
-        (1, "SELECT minlsh_refresh_clusters('fresh'); SELECT minlsh_check('fresh')"),
-        (1, "SELECT near_duplicate_cluster_of(1, index => 'live_near')"),
-        (6, "UPDATE docs SET body = body || '!'"),
-        (6, "SELECT minlsh_create_index('docs', 'body', threshold => 0.9)"),
-    ] {
-        let mut client = database.connect();
-        // Warm, so that what follows is all of the work's own.
-        client.batch_execute("SELECT minhash('x')").expect("a signature");
-        starve(&server, &mut client, megabytes);
-        let result = client.batch_execute(&format!("BEGIN; {work}; ROLLBACK"));
-        if let Err(error) = result {
-            let code = error.code().map(|code| code.code().to_owned());
-            assert!(
-                code.as_deref().is_some_and(|code| code == "53200" || code == "53000"),
-                "{work}: {code:?} {error}\n{}",
-                server.log().lines().rev().take(5).collect::<Vec<_>>().join("\n")
-            );
-        }
-    }
-    assert_eq!(texts(&mut observer, start), before);
-}
 
 #[test]
 fn without_threads_the_work_is_done_all_the_same() {
     let database = database();
     let mut client = database.connect();
     client
-        .batch_execute(
+        .run(
             "CREATE TABLE docs (id int PRIMARY KEY, body text); \
              INSERT INTO docs SELECT i, repeat(md5((i / 4)::text), 20) FROM generate_series(1, 5000) i",
-        )
-        .expect("a table");
+        );
     let ask = "SELECT count(*) FROM near_duplicate_pairs('docs', 0.9)";
     // No process of this user can have another thread. (Root's limits do not bind, but servers
     // do not run as root.)
     let mut poor = database.connect();
     database.server.limit(backend(&mut poor), "--nproc=1");
-    poor.batch_execute("SELECT minlsh_create_index('docs', 'body')").expect("an index");
+    poor.run("SELECT minlsh_create_index('docs', 'body')");
     assert_eq!(texts(&mut poor, ask), texts(&mut client, ask));
     assert_eq!(texts(&mut poor, "SELECT count(*) FROM minlsh_check('docs')"), ["0"]);
 }
@@ -133,13 +32,9 @@ fn many_rows_in_one_statement_take_little_memory() {
     let mut peaks = Vec::new();
     for table in ["plain", "indexed"] {
         let mut client = database.connect();
-        client
-            .batch_execute(&format!("CREATE TABLE {table} (id int PRIMARY KEY, body text)"))
-            .expect("a table");
+        client.run(&format!("CREATE TABLE {table} (id int PRIMARY KEY, body text)"));
         if table == "indexed" {
-            client
-                .batch_execute("SELECT minlsh_create_index('indexed', 'body')")
-                .expect("an index");
+            client.run("SELECT minlsh_create_index('indexed', 'body')");
         }
         let pid = backend(&mut client);
         for statement in [
@@ -148,7 +43,7 @@ fn many_rows_in_one_statement_take_little_memory() {
             ),
             format!("UPDATE {table} SET body = body || '.'"),
         ] {
-            client.batch_execute(&statement).expect("many rows");
+            client.run(&statement);
         }
         // Shared memory is not the backend's own.
         peaks.push(kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:")));
@@ -161,13 +56,12 @@ fn many_rows_in_one_statement_take_little_memory() {
 /// Makes the table `long`: two texts of so many words of 32 letters, nearly the same.
 fn make_long(client: &mut Client, words: u32) {
     client
-        .batch_execute(&format!(
+        .run(&format!(
             "CREATE TABLE long (a text, b text); \
              ALTER TABLE long ALTER a SET STORAGE external, ALTER b SET STORAGE external; \
              INSERT INTO long SELECT body, body || ' and a few words more' \
                FROM (SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, {words}) i) AS made",
-        ))
-        .expect("long texts");
+        ));
 }
 
 #[test]
@@ -181,7 +75,7 @@ fn two_long_texts_are_compared_in_little_memory() {
         ("(a ~= minlsh_document(b, 0.9))::int::float8", 1.0, 1.0),
     ] {
         let mut client = database.connect();
-        client.batch_execute("SELECT minhash('x'); SELECT md5(a || b) FROM long").expect("warm");
+        client.run("SELECT minhash('x'); SELECT md5(a || b) FROM long");
         let pid = backend(&mut client);
         let (row, more) = more_memory(&mut client, pid, |client| {
             client.query_one(&format!("SELECT {measure} FROM long"), &[]).expect("a measure")
@@ -195,9 +89,7 @@ fn two_long_texts_are_compared_in_little_memory() {
 
 /// Gives a session so much for maintenance; its process.
 fn warm(client: &mut Client, maintenance: &str) -> i32 {
-    client
-        .batch_execute(&format!("SET maintenance_work_mem = '{maintenance}'; SELECT minhash('x')"))
-        .expect("a session");
+    client.run(&format!("SET maintenance_work_mem = '{maintenance}'; SELECT minhash('x')"));
     backend(client)
 }
 
@@ -213,14 +105,12 @@ fn more_memory<T>(client: &mut Client, pid: i32, work: impl FnOnce(&mut Client) 
 fn two_long_arrays_are_compared_in_little_memory() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE long (a int[], b int[]); \
+    client.run(
+        "CREATE TABLE long (a int[], b int[]); \
              ALTER TABLE long ALTER a SET STORAGE external, ALTER b SET STORAGE external; \
              INSERT INTO long SELECT a, a[2:] \
                FROM (SELECT array_agg(i) AS a FROM generate_series(1, 6000000) i) AS made",
-        )
-        .expect("long arrays");
+    );
     let mut client = database.connect();
     let pid = warm(&mut client, "64MB");
     let (found, more) = more_memory(&mut client, pid, |client| {
@@ -241,7 +131,7 @@ fn texts_are_explained_in_the_memory_that_is_set() {
     let mut client = database.connect();
     let pid = warm(&mut client, "64MB");
     assert_eq!(sqlstate(&mut client, explain), "53400");
-    client.batch_execute("SET maintenance_work_mem = '240MB'").expect("a setting");
+    client.run("SET maintenance_work_mem = '240MB'");
     let (found, more) = more_memory(&mut client, pid, |client| texts(client, explain));
     println!("{more} kB for two texts of 10 MB");
     assert_eq!(found, ["t"]);
@@ -255,9 +145,7 @@ fn many_scopes_take_little_memory() {
     let mut peaks = Vec::new();
     for scope in ["''", "md5(i::text) || repeat('x', 100)"] {
         let mut client = database.connect();
-        client
-            .batch_execute("SET maintenance_work_mem = '16MB'; SELECT minhash('x')")
-            .expect("a session");
+        client.run("SET maintenance_work_mem = '16MB'; SELECT minhash('x')");
         let pid = backend(&mut client);
         let own = || kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:"));
         let before = own();
@@ -280,15 +168,13 @@ fn members_of_tracked_clusters_take_little_memory() {
     let (few, many) = (10_000, 60_000);
     let mut peaks = Vec::new();
     for rows in [few, many] {
-        client
-            .batch_execute(&format!(
-                "CREATE TABLE docs_{rows} AS SELECT i AS id, md5((i / 2)::text) AS body \
+        client.run(&format!(
+            "CREATE TABLE docs_{rows} AS SELECT i AS id, md5((i / 2)::text) AS body \
                    FROM generate_series(2, {rows} + 1) i; \
                  ALTER TABLE docs_{rows} ADD PRIMARY KEY (id); \
                  CREATE INDEX ON docs_{rows} USING minlsh (body); \
                  SELECT minlsh_track_clusters('docs_{rows}_body_idx')",
-            ))
-            .expect("tracked clusters");
+        ));
         let mut session = database.connect();
         let pid = warm(&mut session, "4MB");
         let refresh =
@@ -341,7 +227,7 @@ fn pairs_of_many_equal_texts_take_little_memory() {
     let mut client = database.connect();
     let pid = warm(&mut client, "16MB");
     // There are more pairs than any disk holds.
-    client.batch_execute("SET temp_file_limit = '128MB'").expect("a setting");
+    client.run("SET temp_file_limit = '128MB'");
     let pairs = format!(
         "SELECT count(*) FROM near_duplicate_pairs($$SELECT i, 'the same text' FROM generate_series(1, {ROWS}) i$$)"
     );
@@ -360,7 +246,7 @@ fn assert_refused_within(client: &mut Client, pid: i32, sql: &str, most: u64) {
 fn bytes_that_are_no_text_are_no_key() {
     let database = database();
     let mut client = database.connect();
-    client.batch_execute("CREATE TABLE keys (k minlsh_key)").expect("a table");
+    client.run("CREATE TABLE keys (k minlsh_key)");
     for (field, state) in [(&b"a\xff\x80"[..], "22021"), (b"a\0b", "22021"), (b"a", "")] {
         let mut copy = client.copy_in("COPY keys FROM STDIN BINARY").expect("COPY");
         copy.write_all(&binary_row(field)).expect("a row");
@@ -392,13 +278,11 @@ fn many_repeated_runs_take_little_memory() {
     let database = database();
     let mut client = database.connect();
     // Texts of some of the same 5,000 pieces, in any order: nearly each piece is a run of its own.
-    client
-        .batch_execute(
-            "SELECT setseed(0.5); CREATE TABLE docs AS \
+    client.run(
+        "SELECT setseed(0.5); CREATE TABLE docs AS \
                SELECT i, string_agg(left(md5((random() * 5000)::int::text), 20), '') \
                FROM generate_series(1, 2000) i, generate_series(1, 400) GROUP BY i",
-        )
-        .expect("texts");
+    );
     let mut client = database.connect();
     let pid = warm(&mut client, "16MB");
     let (runs, more) = more_memory(&mut client, pid, |client| {
@@ -414,25 +298,19 @@ fn a_long_queue_takes_little_memory() {
     const ROWS: u32 = 400_000;
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE live (id text PRIMARY KEY, body text); \
+    client.run(
+        "CREATE TABLE live (id text PRIMARY KEY, body text); \
              INSERT INTO live SELECT i, 'one text for all of them' FROM generate_series(1, 100) i; \
              CREATE INDEX live_near ON live USING minlsh (body); \
              SELECT minlsh_track_clusters('live_near'); \
              SELECT minlsh_refresh_clusters('live_clusters')",
-        )
-        .expect("tracked clusters");
+    );
     // As if so many rows had come and gone.
-    client
-        .batch_execute(&format!(
-            "INSERT INTO live_clusters_queue SELECT md5(i::text) FROM generate_series(1, {ROWS}) i"
-        ))
-        .expect("a long queue");
+    client.run(&format!(
+        "INSERT INTO live_clusters_queue SELECT md5(i::text) FROM generate_series(1, {ROWS}) i"
+    ));
     let mut client = database.connect();
-    client
-        .batch_execute("SET maintenance_work_mem = '4MB'; SELECT minhash('x')")
-        .expect("a session");
+    client.run("SET maintenance_work_mem = '4MB'; SELECT minhash('x')");
     let pid = backend(&mut client);
     let own = || kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:"));
     let before = own();
@@ -449,7 +327,7 @@ fn refreshes_that_fail_keep_nothing() {
     let database = database();
     let mut client = database.connect();
     client
-        .batch_execute(
+        .run(
             "CREATE TABLE live (id int PRIMARY KEY, body text); \
              INSERT INTO live SELECT i, 'one text for all of them' FROM generate_series(1, 10) i; \
              CREATE INDEX live_near ON live USING minlsh (body); \
@@ -461,11 +339,10 @@ fn refreshes_that_fail_keep_nothing() {
                  BEGIN PERFORM minlsh_refresh_clusters('live_clusters'); EXCEPTION WHEN division_by_zero THEN END; \
                END LOOP; END $$; \
              SELECT refresh(10)",
-        )
-        .expect("tracked clusters");
+        );
     let mut kept = || -> i64 {
         let sql = "SELECT sum(total_bytes)::bigint FROM pg_backend_memory_contexts";
-        client.batch_execute("SELECT refresh(100)").expect("refreshes");
+        client.run("SELECT refresh(100)");
         client.query_one(sql, &[]).expect("memory").get(0)
     };
     let (before, after) = (kept(), kept());
@@ -503,9 +380,8 @@ fn calls_that_fail_keep_nothing() {
     ];
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE live (id int PRIMARY KEY, body text); \
+    client.run(
+        "CREATE TABLE live (id int PRIMARY KEY, body text); \
              INSERT INTO live SELECT i, 'one text for all of them' FROM generate_series(1, 10) i; \
              CREATE TABLE plain AS SELECT * FROM live; \
              CREATE TABLE side (LIKE live INCLUDING ALL); \
@@ -519,8 +395,7 @@ fn calls_that_fail_keep_nothing() {
                FOR i IN 1..times LOOP \
                  BEGIN EXECUTE what; EXCEPTION WHEN OTHERS THEN failed := failed + 1; END; \
                END LOOP; RETURN failed; END $$",
-        )
-        .expect("tables");
+    );
     let mut kept = |call: &str, times: i32| -> i64 {
         let sql = "SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts";
         let failed: i64 =
@@ -542,22 +417,20 @@ fn an_exclusion_constraint_keeps_nothing_of_its_comparisons() {
     let mut client = database.connect();
     // Rows that share half of their text are compared, and are no near-duplicates.
     client
-        .batch_execute(
+        .run(
             "CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=)); \
              CREATE FUNCTION article(i int) RETURNS text LANGUAGE sql AS $$ \
              SELECT repeat('The terms of use of this page are those of all pages. ', 1) \
              || string_agg(CASE WHEN j <= 14 THEN md5(j::text) ELSE md5(i || ' ' || j) END, ' ') \
              FROM generate_series(1, 20) j $$; \
              INSERT INTO docs SELECT article(i) FROM generate_series(1, 100) i ON CONFLICT DO NOTHING",
-        )
-        .expect("a table");
+        );
     let pid = backend(&mut client);
     let before = kilobytes(pid, "VmHWM:");
     client
-        .batch_execute(
+        .run(
             "INSERT INTO docs SELECT article(i) FROM generate_series(101, 600) i ON CONFLICT DO NOTHING",
-        )
-        .expect("many comparisons");
+        );
     let more = kilobytes(pid, "VmHWM:").saturating_sub(before);
     println!("{more} kB more");
     assert!(more < 16 * 1024, "{more} kB for 500 rows");
@@ -602,17 +475,16 @@ fn bytes_that_are_no_document_are_refused() {
         return;
     }
     let receive = "SELECT typreceive <> 0 FROM pg_type WHERE typname = 'minlsh_document'";
-    client.batch_execute("CREATE TABLE documents (d minlsh_document)").expect("a table");
+    client.run("CREATE TABLE documents (d minlsh_document)");
     if texts(&mut client, receive) != ["t"] {
         assert_eq!(sqlstate(&mut client, "COPY documents FROM STDIN BINARY"), "42883");
         return;
     }
     client
-        .batch_execute(
+        .run(
             "INSERT INTO documents VALUES (minlsh_document('a text')), (minlsh_document(ARRAY['a', 'b'], 0.5)), \
              (minlsh_signature(minhash('a text'), 0.5))",
-        )
-        .expect("documents");
+        );
     let send = texts(
         &mut client,
         "SELECT string_agg(encode(minlsh_document_send(d), 'hex'), ',') FROM documents",
@@ -647,10 +519,8 @@ fn bytes_that_are_no_document_are_refused() {
         }
     }
     // What was taken can be used.
-    client
-        .batch_execute(
-            "SELECT d::text FROM documents; SELECT count(*) FROM documents a WHERE a.d ~= a.d; \
+    client.run(
+        "SELECT d::text FROM documents; SELECT count(*) FROM documents a WHERE a.d ~= a.d; \
              SELECT minlsh_document_send(d) FROM documents",
-        )
-        .expect("they are documents");
+    );
 }

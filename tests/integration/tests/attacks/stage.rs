@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{Client, EXTENDED, NoTls, Server, is_thorough, superuser};
+use minlsh_integration::{Client, EXTENDED, NoTls, Run, Server, is_thorough, superuser};
 use postgres::SimpleQueryMessage;
 
 use crate::script::{Expected, Script, Statement};
@@ -93,12 +93,12 @@ impl<'a> Stage<'a> {
             ),
             format!("ALTER DATABASE {database} SET attack.thorough = {}", is_thorough()),
         ] {
-            client.batch_execute(&statement).expect("a database");
+            client.run(&statement);
         }
         let mut client = self.server.connect(database);
-        client.batch_execute(TRAP).expect("the trap");
+        client.run(TRAP);
         if script.extension && !is_copy {
-            client.batch_execute("CREATE EXTENSION minlsh").expect("the extension");
+            client.run("CREATE EXTENSION minlsh");
         }
     }
 
@@ -202,11 +202,9 @@ impl<'a> Stage<'a> {
         );
         for role in superusers {
             self.failures.push(format!("{role} became a superuser"));
-            client.batch_execute(&format!("ALTER ROLE {role} NOSUPERUSER")).expect("ALTER ROLE");
+            client.run(&format!("ALTER ROLE {role} NOSUPERUSER"));
         }
-        client
-            .batch_execute(&format!("DROP DATABASE {} WITH (FORCE)", self.database))
-            .expect("DROP DATABASE");
+        client.run(&format!("DROP DATABASE {} WITH (FORCE)", self.database));
         let log = self.server.log();
         for line in log.get(self.logged..).unwrap_or(&log).lines() {
             let message = line.split_once(" UTC ").map_or(line, |(_, message)| message);

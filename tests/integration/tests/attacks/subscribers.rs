@@ -1,6 +1,6 @@
 //! Attacks by logical replication: by what a publisher sends, and by what the owner of a subscriber's table plants.
 
-use minlsh_integration::{Client, Database, Server, sqlstate, subscribe, texts, wait_until};
+use minlsh_integration::{Client, Database, Run, Server, sqlstate, subscribe, texts, wait_until};
 
 /// Settings under which each side sends and gets what it can: transactions in pieces, and errors again at once.
 const SETTINGS: [&str; 5] = [
@@ -49,13 +49,12 @@ fn assert_follows(to: &mut Client, server: &Server, after: &str) {
 
 /// Has a table of the subscriber followed by all that can stand beside one.
 fn follow(to: &mut Client) {
-    to.batch_execute(
+    to.run(
         "CREATE INDEX docs_near ON docs USING minlsh (body); \
          CREATE INDEX parts_near ON parts USING minlsh (body); \
          SELECT minlsh_create_index('docs', 'body'); SELECT minlsh_create_index('parts', 'body'); \
          SELECT minlsh_track_clusters('docs_near'); SELECT minlsh_track_clusters('parts_near')",
-    )
-    .expect("what follows");
+    );
 }
 
 #[test]
@@ -64,22 +63,20 @@ fn what_a_publisher_sends_is_followed() {
     let (source, target) = (pair.publisher.create_database(), pair.subscriber.create_database());
     let (mut from, mut to) = (source.connect(), target.connect());
     // The parts of the publisher are others than those of the subscriber, with columns in another order.
-    from.batch_execute(&format!(
+    from.run(&format!(
         "{TABLES}; CREATE TABLE part PARTITION OF parts DEFAULT; ALTER TABLE docs REPLICA IDENTITY FULL; \
          INSERT INTO docs SELECT i, 'one of the first texts: ' || i / 3 FROM generate_series(1, 300) i; \
          INSERT INTO parts SELECT * FROM docs; \
          CREATE PUBLICATION p FOR TABLE docs, parts WITH (publish_via_partition_root = true)"
-    ))
-    .expect("a publication");
-    to.batch_execute(&format!(
+    ));
+    to.run(&format!(
         "{TABLES}; CREATE TABLE odd (gone int, body text, id int NOT NULL); ALTER TABLE odd DROP gone; \
          CREATE TABLE low PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (100); \
          ALTER TABLE parts ATTACH PARTITION odd FOR VALUES FROM (100) TO (MAXVALUE)"
-    ))
-    .expect("tables");
+    ));
     follow(&mut to);
     subscribe(&mut to, &source);
-    to.batch_execute("ALTER SUBSCRIPTION s SET (streaming = on, binary = true)").expect("options");
+    to.run("ALTER SUBSCRIPTION s SET (streaming = on, binary = true)");
     let mut arrives = |from: &mut Client, change: &str| {
         for table in ["docs", "parts"] {
             let sent = rows(from, table);
@@ -108,7 +105,7 @@ fn what_a_publisher_sends_is_followed() {
         from.batch_execute(&format!("BEGIN; {}; COMMIT", both.join("; "))).expect(change);
         arrives(&mut from, change);
     }
-    to.batch_execute("DROP SUBSCRIPTION s").expect("drop");
+    to.run("DROP SUBSCRIPTION s");
 }
 
 /// Waits until an apply worker has failed with that SQLSTATE.
@@ -124,46 +121,42 @@ fn what_a_subscriber_refuses_ends_no_worker_for_good() {
     let pair = Pair::start();
     let (source, target) = (pair.publisher.create_database(), pair.subscriber.create_database());
     let (mut from, mut to) = (source.connect(), target.connect());
-    from.batch_execute(
+    from.run(
         "CREATE TABLE apart (id int PRIMARY KEY, body text); \
          INSERT INTO apart VALUES (1, 'a text'), (2, 'a text'); \
          CREATE TABLE typed (id int PRIMARY KEY, d bytea, p bytea, k bytea); \
          CREATE PUBLICATION p FOR TABLE apart, typed",
-    )
-    .expect("a publication");
-    to.batch_execute(
+    );
+    to.run(
         "CREATE TABLE apart (id int PRIMARY KEY, body text, \
              EXCLUDE USING minlsh (minlsh_document(body, 0.9) WITH ~=)); \
          CREATE TABLE typed (id int PRIMARY KEY, d minlsh_document, p minlsh_passage, k minlsh_key)",
-    )
-    .expect("tables");
+    );
     subscribe(&mut to, &source);
     // The first copy brings what the constraint refuses, again and again.
     wait_for_failure(&pair.subscriber, &target, "23P01");
-    from.batch_execute("UPDATE apart SET body = 'another one' WHERE id = 2").expect("an update");
+    from.run("UPDATE apart SET body = 'another one' WHERE id = 2");
     let keys = "SELECT string_agg(id::text, ' ' ORDER BY id) FROM apart";
     wait_until("the first copy", || texts(&mut to, keys) == ["1 2"]);
-    from.batch_execute("INSERT INTO apart VALUES (3, 'a text')").expect("a row");
+    from.run("INSERT INTO apart VALUES (3, 'a text')");
     wait_for_failure(&pair.subscriber, &target, "23P01");
-    to.batch_execute("DELETE FROM apart WHERE id = 1").expect("room for it");
+    to.run("DELETE FROM apart WHERE id = 1");
     wait_until("the row that was refused", || texts(&mut to, keys) == ["2 3"]);
     assert_eq!(texts(&mut to, "SELECT count(*) FROM minlsh_check()"), ["0"]);
     assert_eq!(sqlstate(&mut to, "INSERT INTO apart VALUES (4, 'another one')"), "23P01");
     // The publisher has other types of that column, and sends bytes as they are.
-    to.batch_execute("ALTER SUBSCRIPTION s SET (binary = true)").expect("options");
+    to.run("ALTER SUBSCRIPTION s SET (binary = true)");
     for column in ["d", "p", "k"] {
-        from.batch_execute(&format!("INSERT INTO typed (id, {column}) VALUES (1, '\\xff00ff')"))
-            .expect("bytes");
+        from.run(&format!("INSERT INTO typed (id, {column}) VALUES (1, '\\xff00ff')"));
         wait_for_failure(&pair.subscriber, &target, "22021");
-        to.batch_execute(&format!("ALTER TABLE typed ALTER {column} TYPE bytea USING NULL"))
-            .expect("bytes are bytes");
+        to.run(&format!("ALTER TABLE typed ALTER {column} TYPE bytea USING NULL"));
         let arrived = format!("SELECT encode({column}, 'hex') FROM typed");
         wait_until("the bytes", || texts(&mut to, &arrived) == ["ff00ff"]);
-        from.batch_execute("TRUNCATE typed").expect("truncate");
+        from.run("TRUNCATE typed");
     }
     let log = pair.subscriber.log();
     assert!(!log.contains("ERROR:  XX") && !log.contains("by signal"), "{log}");
-    to.batch_execute("DROP SUBSCRIPTION s").expect("drop");
+    to.run("DROP SUBSCRIPTION s");
 }
 
 #[test]
@@ -172,13 +165,12 @@ fn the_owner_of_a_subscribers_table_gets_no_more_rights() {
     let (source, target) = (pair.publisher.create_database(), pair.subscriber.create_database());
     let (mut from, mut to) = (source.connect(), target.connect());
     let table = "CREATE TABLE docs (id int PRIMARY KEY, body text)";
-    from.batch_execute(&format!("{table}; CREATE PUBLICATION p FOR TABLE docs"))
-        .expect("published");
+    from.run(&format!("{table}; CREATE PUBLICATION p FOR TABLE docs"));
     // Since PostgreSQL 16 an apply worker acts as the owner of the table. Before, its own writes run an index's code.
     let acts_as_owner =
         texts(&mut to, "SELECT current_setting('server_version_num')::int >= 160000");
     let springs = if acts_as_owner == ["t"] { "true" } else { "pg_trigger_depth() > 0" };
-    to.batch_execute(&format!(
+    to.run(&format!(
         "CREATE ROLE owner; GRANT ALL ON SCHEMA public TO owner; SET ROLE owner; {table}; \
          CREATE FUNCTION planted(body text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN \
            IF {springs} AND current_user <> 'owner' THEN RAISE LOG 'SPRUNG for %', current_user; END IF; \
@@ -194,11 +186,9 @@ fn the_owner_of_a_subscribers_table_gets_no_more_rights() {
            RETURN NEW; END $$; \
          CREATE TRIGGER ask AFTER INSERT ON docs FOR EACH ROW EXECUTE FUNCTION ask(); \
          ALTER TABLE docs ENABLE ALWAYS TRIGGER ask; RESET ROLE"
-    ))
-    .expect("what is planted");
+    ));
     subscribe(&mut to, &source);
-    from.batch_execute("INSERT INTO docs SELECT i, 'one text of all' FROM generate_series(1, 5) i")
-        .expect("rows");
+    from.run("INSERT INTO docs SELECT i, 'one text of all' FROM generate_series(1, 5) i");
     wait_until("the rows", || texts(&mut to, "SELECT count(*) FROM docs") == ["5"]);
     assert_eq!(texts(&mut to, "SELECT problem FROM minlsh_check('docs_near')"), [""; 0]);
     assert_eq!(texts(&mut to, "SELECT count(*) FROM docs_clusters"), ["5"]);
@@ -206,5 +196,5 @@ fn the_owner_of_a_subscribers_table_gets_no_more_rights() {
     for sign in ["SPRUNG", "ERROR:  XX", "by signal"] {
         assert!(!log.contains(sign), "{log}");
     }
-    to.batch_execute("DROP SUBSCRIPTION s").expect("drop");
+    to.run("DROP SUBSCRIPTION s");
 }
