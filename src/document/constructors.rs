@@ -193,7 +193,7 @@ fn read(literal: &[u8]) -> Read<Datum> {
     let content = match (&text, set, signature) {
         (Some(text), None, None) => Content::Text(Options::of(&options.config()?), text),
         (None, Some(hashes), None) if !has_options => {
-            Content::of_hashes(hashes.into_iter().map(|hash| hash as u64).collect())?
+            Content::of_hashes(memory::collect(hashes.into_iter().map(|hash| hash as u64))?)?
         }
         (None, None, Some(slots)) if !has_options => Content::of_slots(&slots)?,
         (None, None, None) => return syntax("It has no \"text\", \"set\" or \"signature\"."),
