@@ -115,9 +115,8 @@ pub fn beginning(text: &str, most: usize) -> Cow<'_, str> {
 #[track_caller]
 pub fn error(code: PgSqlErrorCode, message: impl Into<String>) -> SqlError {
     let mut message = message.into();
-    if message.len() > LONGEST_MESSAGE {
-        message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
-        message.push_str("...");
+    if let Cow::Owned(shorter) = beginning(&message, LONGEST_MESSAGE) {
+        message = shorter;
     }
     SqlError(Box::new((code, ErrorReport::new(code, message, "minlsh"))))
 }

@@ -150,7 +150,7 @@ impl Key {
         Sql::default().column(self.table, self.column)
     }
 
-    /// The collation under which it is unique, which need not be that of the column; invalid for a type that has none.
+    /// The collation by which its index tells keys apart. The column may have another. Invalid if the type has none.
     pub fn collation(&self) -> Oid {
         self.collation
     }

@@ -41,8 +41,7 @@ impl Source {
 
     /// The origin of documents that `boilerplate` says, if it was passed.
     fn origin_given(&self, arguments: &Arguments) -> Result<Option<Option<usize>>> {
-        let name = arguments.raw("boilerplate").map(raw_text).transpose()?;
-        if name.is_some_and(|name| name.to_bytes() == b"*") {
+        if arguments.text("boilerplate")? == Some("*") {
             return Ok(Some(None));
         }
         let place = self.column_given(arguments, "boilerplate")?;

@@ -13,7 +13,7 @@ use sketch::{Sketcher, estimate_jaccard};
 
 use crate::corpus::reading::keyed_rows::{SampleBuckets, Sampling};
 use crate::corpus::source::Source;
-use crate::corpus::source::arguments::{Arguments, raw_text};
+use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::criteria::criteria;
 use crate::corpus::source::named::{is_query, relation_named};
 use crate::corpus::source::reader::Criteria;
@@ -72,7 +72,7 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
 /// options are passed, which only a job can follow.
 fn index(call: &Call, arguments: &Arguments) -> Result<Option<Rc<Indexed>>> {
     let Some(name) = arguments.raw("source") else { return find::only(call).map(Some) };
-    let is_job = is_query(raw_text(name)?.to_bytes())
+    let is_job = arguments.text("source")?.is_some_and(|source| is_query(source.as_bytes()))
         || arguments.has_options()
         || arguments.has(&["body", "key_column", "scope", "wanted_recall"]);
     if is_job {
