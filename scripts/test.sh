@@ -20,7 +20,7 @@ trap 'exit 130' INT TERM HUP
 below=(access_method concurrency differential dump_restore interruption near_unique replication torture)
 # So is this, which takes as long as all of those: apart from them, so that lanes end together.
 attacks=(attacks)
-# What takes minutes on the newest version, apart from its others likewise.
+# What takes minutes on the newest version, in all, apart from its others likewise.
 minutes=(cancel hands refused_memory)
 # What does not depend on the version of PostgreSQL.
 once=(datasketch documentation experiments hands install)

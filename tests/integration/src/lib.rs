@@ -209,12 +209,15 @@ pub fn texts(client: &mut Client, sql: &str) -> Vec<String> {
         .collect()
 }
 
+/// The SQLSTATE with which statements fail, if they do; or how the session ended.
+pub fn failure(client: &mut Client, sql: &str) -> Option<String> {
+    let error = client.batch_execute(sql).err()?;
+    Some(error.code().map_or_else(|| error.to_string(), |code| code.code().to_owned()))
+}
+
 /// The SQLSTATE with which a statement fails.
 pub fn sqlstate(client: &mut Client, sql: &str) -> String {
-    match client.batch_execute(sql) {
-        Ok(()) => panic!("{sql}: should have failed"),
-        Err(error) => error.code().map_or_else(|| error.to_string(), |code| code.code().to_owned()),
-    }
+    failure(client, sql).unwrap_or_else(|| panic!("{sql}: should have failed"))
 }
 
 /// Asserts that an index and its table agree.

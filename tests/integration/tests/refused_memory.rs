@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use minlsh_integration::{
-    Client, Database, Run, Server, backend, is_thorough, kilobytes, number, texts, wait_until,
+    Database, Run, Server, backend, failure, is_thorough, kilobytes, number, texts, wait_until,
 };
 use postgres::error::Severity;
 
@@ -150,26 +150,34 @@ fn memory_refused_anywhere_is_an_error_and_no_crash() {
     let Some(server) = server() else { return };
     let database = server.create_database();
     let mut client = database.connect();
-    client
-        .run(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); \
-             INSERT INTO docs SELECT i, repeat(md5((i / 4)::text) || ' ', 40) || i % 4 FROM generate_series(1, 400) i; \
-             CREATE TABLE live (LIKE docs INCLUDING INDEXES); \
-             INSERT INTO live SELECT * FROM docs; \
-             CREATE TABLE apart (id int, body text, EXCLUDE USING minlsh (minlsh_document(body, 0.9) WITH ~=)); \
-             SELECT minlsh_create_index('docs', 'body'); \
-             CREATE INDEX live_near ON live USING minlsh (body); \
-             SELECT minlsh_track_clusters('live_near'); \
-             SELECT minlsh_refresh_clusters('live_clusters'); ANALYZE",
-        );
+    client.run(
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+         INSERT INTO docs SELECT i, repeat(md5((i / 4)::text) || ' ', 40) || i % 4 FROM generate_series(1, 400) i; \
+         CREATE TABLE live (LIKE docs INCLUDING INDEXES); \
+         INSERT INTO live SELECT * FROM docs; \
+         CREATE TABLE apart (id int, body text, EXCLUDE USING minlsh (minlsh_document(body, 0.9) WITH ~=)); \
+         SELECT minlsh_create_index('docs', 'body'); \
+         CREATE INDEX live_near ON live USING minlsh (body); \
+         SELECT minlsh_track_clusters('live_near'); \
+         SELECT minlsh_refresh_clusters('live_clusters'); ANALYZE",
+    );
     assert_eq!(refused(&database, &WORK, |needs| needs * 1024 / limits()), [""; 0]);
 }
 
-/// Gives a session little more memory than it has.
-fn starve(server: &Server, client: &mut Client, megabytes: u64) {
-    let pid = backend(client);
-    let bytes = (kilobytes(pid, "VmSize:") + megabytes * 1024) * 1024;
+/// Lets a session have so many bytes more than it has.
+fn starve(server: &Server, pid: i32, more: u64) {
+    let bytes = kilobytes(pid, "VmSize:") * 1024 + more;
     server.limit(pid, &format!("--as={bytes}"));
+}
+
+/// True if a failure says that there is no memory.
+fn is_of_memory(failure: &str) -> bool {
+    ["53200", "53000"].contains(&failure)
+}
+
+/// The last lines of the log.
+fn last_lines(server: &Server) -> String {
+    server.log().lines().rev().take(5).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -177,22 +185,21 @@ fn want_of_memory_is_an_error_and_no_crash() {
     let Some(server) = server() else { return };
     let database = server.create_database();
     let mut client = database.connect();
-    client
-        .run(
-            "CREATE TABLE big AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 200000) i; \
-             CREATE TABLE sets AS SELECT array_agg(i::text) AS a, array_agg(i::bigint) AS b \
-               FROM generate_series(1, 500000) i; \
-             CREATE TABLE docs (id int PRIMARY KEY, body text); \
-             INSERT INTO docs SELECT i, repeat(md5((i / 40)::text), 5) FROM generate_series(1, 8000) i; \
-             SELECT minlsh_create_index('docs', 'body'); \
-             CREATE TABLE live (LIKE docs INCLUDING INDEXES); \
-             INSERT INTO live SELECT * FROM docs; \
-             CREATE INDEX live_near ON live USING minlsh (body); \
-             SELECT minlsh_track_clusters('live_near'); \
-             SELECT minlsh_track_clusters('live_near', name => 'fresh'); \
-             SELECT minlsh_refresh_clusters('live_clusters'); \
-             UPDATE live SET body = body || ' altered' || id WHERE id % 20 = 0",
-        );
+    client.run(
+        "CREATE TABLE big AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 200000) i; \
+         CREATE TABLE sets AS SELECT array_agg(i::text) AS a, array_agg(i::bigint) AS b \
+           FROM generate_series(1, 500000) i; \
+         CREATE TABLE docs (id int PRIMARY KEY, body text); \
+         INSERT INTO docs SELECT i, repeat(md5((i / 40)::text), 5) FROM generate_series(1, 8000) i; \
+         SELECT minlsh_create_index('docs', 'body'); \
+         CREATE TABLE live (LIKE docs INCLUDING INDEXES); \
+         INSERT INTO live SELECT * FROM docs; \
+         CREATE INDEX live_near ON live USING minlsh (body); \
+         SELECT minlsh_track_clusters('live_near'); \
+         SELECT minlsh_track_clusters('live_near', name => 'fresh'); \
+         SELECT minlsh_refresh_clusters('live_clusters'); \
+         UPDATE live SET body = body || ' altered' || id WHERE id % 20 = 0",
+    );
     let start = "SELECT pg_postmaster_start_time()::text || pg_backend_pid()";
     let mut observer = database.connect();
     let before = texts(&mut observer, start);
@@ -250,15 +257,9 @@ fn want_of_memory_is_an_error_and_no_crash() {
         let mut client = database.connect();
         // Warm, so that what follows is all of the work's own.
         client.run("SELECT minhash('x')");
-        starve(&server, &mut client, megabytes);
-        let result = client.batch_execute(&format!("BEGIN; {work}; ROLLBACK"));
-        if let Err(error) = result {
-            let code = error.code().map(|code| code.code().to_owned());
-            assert!(
-                code.as_deref().is_some_and(|code| code == "53200" || code == "53000"),
-                "{work}: {code:?} {error}\n{}",
-                server.log().lines().rev().take(5).collect::<Vec<_>>().join("\n")
-            );
+        starve(&server, backend(&mut client), megabytes << 20);
+        if let Some(failure) = failure(&mut client, &format!("BEGIN; {work}; ROLLBACK")) {
+            assert!(is_of_memory(&failure), "{work}: {failure}\n{}", last_lines(&server));
         }
     }
     assert_eq!(texts(&mut observer, start), before);
@@ -267,29 +268,28 @@ fn want_of_memory_is_an_error_and_no_crash() {
 /// Makes the table `long`, and what it is used with.
 fn make_long(database: &Database) {
     let mut client = database.connect();
-    client
-        .run(&format!(
-            "SET client_min_messages = error; \
-             CREATE TABLE docs (id int PRIMARY KEY, body text); \
-             INSERT INTO docs SELECT i, repeat(md5((i / 4)::text) || ' ', 4) || i % 4 FROM generate_series(1, 40) i; \
-             CREATE TABLE texts (id text PRIMARY KEY, body text); \
-             INSERT INTO texts SELECT * FROM docs; \
-             SELECT minlsh_create_index('docs', 'body'), minlsh_create_index('texts', 'body'); \
-             CREATE TABLE long (letters text, quoted text, query text, condition text, mistake text, blanks text, \
-               steps text, words text, body text, numbers int[]); \
-             ALTER TABLE long ALTER letters SET STORAGE external, ALTER quoted SET STORAGE external, \
-               ALTER query SET STORAGE external, ALTER condition SET STORAGE external, \
-               ALTER mistake SET STORAGE external, ALTER blanks SET STORAGE external, \
-               ALTER steps SET STORAGE external, ALTER words SET STORAGE external, ALTER body SET STORAGE external, \
-               ALTER numbers SET STORAGE external; \
-             INSERT INTO long SELECT letters, '\"' || letters || '\"', 'SELECT id, id FROM docs' || blanks, \
-               'SELECT id, body FROM docs WHERE body <> ''' || letters || '''', 'SELECT ' || letters || ' FROM docs', \
-               blanks, repeat('nfc,', {BYTES} / 4), repeat('word+', {BYTES} / 5), \
-               repeat(chr(252) || 'bung ', {BYTES} / 7), array_fill(1, ARRAY[{BYTES} / 4]) \
-               FROM (SELECT repeat('x', {BYTES}) AS letters, repeat(' ', {BYTES}) AS blanks) AS made; \
-             CREATE FUNCTION fail(words text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ \
-               BEGIN RAISE USING MESSAGE = words, DETAIL = words, HINT = words; END $$"
-        ));
+    client.run(&format!(
+        "SET client_min_messages = error; \
+         CREATE TABLE docs (id int PRIMARY KEY, body text); \
+         INSERT INTO docs SELECT i, repeat(md5((i / 4)::text) || ' ', 4) || i % 4 FROM generate_series(1, 40) i; \
+         CREATE TABLE texts (id text PRIMARY KEY, body text); \
+         INSERT INTO texts SELECT * FROM docs; \
+         SELECT minlsh_create_index('docs', 'body'), minlsh_create_index('texts', 'body'); \
+         CREATE TABLE long (letters text, quoted text, query text, condition text, mistake text, blanks text, \
+           steps text, words text, body text, numbers int[]); \
+         ALTER TABLE long ALTER letters SET STORAGE external, ALTER quoted SET STORAGE external, \
+           ALTER query SET STORAGE external, ALTER condition SET STORAGE external, \
+           ALTER mistake SET STORAGE external, ALTER blanks SET STORAGE external, \
+           ALTER steps SET STORAGE external, ALTER words SET STORAGE external, ALTER body SET STORAGE external, \
+           ALTER numbers SET STORAGE external; \
+         INSERT INTO long SELECT letters, '\"' || letters || '\"', 'SELECT id, id FROM docs' || blanks, \
+           'SELECT id, body FROM docs WHERE body <> ''' || letters || '''', 'SELECT ' || letters || ' FROM docs', \
+           blanks, repeat('nfc,', {BYTES} / 4), repeat('word+', {BYTES} / 5), \
+           repeat(chr(252) || 'bung ', {BYTES} / 7), array_fill(1, ARRAY[{BYTES} / 4]) \
+           FROM (SELECT repeat('x', {BYTES}) AS letters, repeat(' ', {BYTES}) AS blanks) AS made; \
+         CREATE FUNCTION fail(words text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ \
+           BEGIN RAISE USING MESSAGE = words, DETAIL = words, HINT = words; END $$"
+    ));
 }
 
 /// A step after which the next limit has room for one more copy at most.
@@ -313,16 +313,14 @@ fn the_order_of_many_keys_that_is_refused_is_an_error_and_no_crash() {
     let Some(server) = server() else { return };
     let database = server.create_database();
     let pairs = if is_thorough() { 300_000 } else { 60_000 };
-    database
-        .connect()
-        .run(&format!(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); \
-             INSERT INTO docs SELECT i, 'one text for all of them' FROM generate_series(1, 10) i; \
-             CREATE INDEX docs_near ON docs USING minlsh (body); \
-             SELECT minlsh_track_clusters('docs_near'); \
-             INSERT INTO docs_clusters_apart SELECT 2 * i, 2 * i + 1 FROM generate_series(1, {pairs}) i; \
-             ANALYZE"
-        ));
+    database.connect().run(&format!(
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+         INSERT INTO docs SELECT i, 'one text for all of them' FROM generate_series(1, 10) i; \
+         CREATE INDEX docs_near ON docs USING minlsh (body); \
+         SELECT minlsh_track_clusters('docs_near'); \
+         INSERT INTO docs_clusters_apart SELECT 2 * i, 2 * i + 1 FROM generate_series(1, {pairs}) i; \
+         ANALYZE"
+    ));
     // Less than the order of all keys takes, four bytes each.
     let step = |_| 2 * 4 * pairs / 2;
     let refresh = ["SELECT minlsh_refresh_clusters('docs_clusters')"];
@@ -355,8 +353,7 @@ fn a_session_without_memory_can_be_terminated() {
         let waiting = std::thread::spawn(move || client.batch_execute(waits));
         let state = format!("SELECT wait_event FROM pg_stat_activity WHERE pid = {pid}");
         wait_until("the session sleeps", || texts(&mut observer, &state) == ["PgSleep"]);
-        let bytes = kilobytes(pid, "VmSize:") * 1024 + copies * 2 * BYTES;
-        server.limit(pid, &format!("--as={bytes}"));
+        starve(&server, pid, copies * 2 * BYTES);
         observer.run(&format!("SELECT pg_terminate_backend({pid})"));
         let ended = waiting.join().expect("a session").expect_err("the session goes on");
         let severity = ended.as_db_error().and_then(|error| error.parsed_severity());
@@ -377,32 +374,28 @@ fn refused(database: &Database, all: &[&str], step: impl Fn(u64) -> u64) -> Vec<
                         SET max_parallel_workers = 0; LOAD 'plpgsql'; SELECT minhash('x')";
         client.run(settings);
         let pid = backend(&mut client);
-        (client, pid, kilobytes(pid, "VmSize:"))
+        (client, pid)
     };
     for work in all.iter().filter(|work| work.contains(&*only)) {
         let work = format!("BEGIN; {work}; ROLLBACK");
-        let code = |client: &mut Client| {
-            let error = client.batch_execute(&work).err()?;
-            Some(error.code().map_or_else(|| error.to_string(), |code| code.code().to_owned()))
-        };
-        let (mut client, pid, has) = session();
-        let unlimited = code(&mut client);
+        let (mut client, pid) = session();
+        let has = kilobytes(pid, "VmSize:");
+        let unlimited = failure(&mut client, &work);
         let needs = kilobytes(pid, "VmPeak:").saturating_sub(has) + 200;
         let (mut refused, mut more) = (0, 0);
         while more < needs * 1024 {
-            let (mut client, pid, has) = session();
-            database.server.limit(pid, &format!("--as={}", has * 1024 + more));
+            let (mut client, pid) = session();
+            starve(database.server, pid, more);
             more = more.saturating_add(step(needs));
             // Once more in the same session, whose reserve may be gone.
             for _ in 0..2 {
-                let limited = code(&mut client);
+                let limited = failure(&mut client, &work);
                 if limited == unlimited {
                     break;
                 }
                 refused += 1;
-                if limited.as_deref().is_none_or(|code| !["53200", "53000"].contains(&code)) {
-                    let log =
-                        database.server.log().lines().rev().take(5).collect::<Vec<_>>().join("\n");
+                if !limited.as_deref().is_some_and(is_of_memory) {
+                    let log = last_lines(database.server);
                     failures.push(format!("{work} at {more}: {limited:?}\n{log}"));
                     // The server may be about to notice that a backend died.
                     std::thread::sleep(Duration::from_secs(1));

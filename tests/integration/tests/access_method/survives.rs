@@ -46,7 +46,8 @@ fn a_standby_answers_during_replay_and_after_promotion() {
             each(&mut client, &changes);
         }
     });
-    assert!(lookups > 0);
+    // One is always done, though perhaps only at the end.
+    assert!(lookups > 1);
     // Not amid the lookups: it does not wait for those of a standby, which may plan with the index, of
     // whatever kind, that it drops.
     client.run("REINDEX INDEX CONCURRENTLY near");

@@ -10,11 +10,10 @@ use minlsh_integration::{
 fn without_threads_the_work_is_done_all_the_same() {
     let database = database();
     let mut client = database.connect();
-    client
-        .run(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); \
-             INSERT INTO docs SELECT i, repeat(md5((i / 4)::text), 20) FROM generate_series(1, 5000) i",
-        );
+    client.run(
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+         INSERT INTO docs SELECT i, repeat(md5((i / 4)::text), 20) FROM generate_series(1, 5000) i",
+    );
     let ask = "SELECT count(*) FROM near_duplicate_pairs('docs', 0.9)";
     // No process of this user can have another thread. (Root's limits do not bind, but servers
     // do not run as root.)
@@ -55,13 +54,12 @@ fn many_rows_in_one_statement_take_little_memory() {
 
 /// Makes the table `long`: two texts of so many words of 32 letters, nearly the same.
 fn make_long(client: &mut Client, words: u32) {
-    client
-        .run(&format!(
-            "CREATE TABLE long (a text, b text); \
-             ALTER TABLE long ALTER a SET STORAGE external, ALTER b SET STORAGE external; \
-             INSERT INTO long SELECT body, body || ' and a few words more' \
-               FROM (SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, {words}) i) AS made",
-        ));
+    client.run(&format!(
+        "CREATE TABLE long (a text, b text); \
+         ALTER TABLE long ALTER a SET STORAGE external, ALTER b SET STORAGE external; \
+         INSERT INTO long SELECT body, body || ' and a few words more' \
+           FROM (SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, {words}) i) AS made",
+    ));
 }
 
 #[test]
@@ -326,20 +324,19 @@ fn a_long_queue_takes_little_memory() {
 fn refreshes_that_fail_keep_nothing() {
     let database = database();
     let mut client = database.connect();
-    client
-        .run(
-            "CREATE TABLE live (id int PRIMARY KEY, body text); \
-             INSERT INTO live SELECT i, 'one text for all of them' FROM generate_series(1, 10) i; \
-             CREATE INDEX live_near ON live USING minlsh (body); \
-             SELECT minlsh_track_clusters('live_near'); \
-             CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE division_by_zero; END'; \
-             CREATE TRIGGER fails BEFORE INSERT ON live_clusters FOR EACH ROW EXECUTE FUNCTION fail(); \
-             CREATE FUNCTION refresh(times int) RETURNS void LANGUAGE plpgsql AS $$ BEGIN \
-               FOR i IN 1..times LOOP \
-                 BEGIN PERFORM minlsh_refresh_clusters('live_clusters'); EXCEPTION WHEN division_by_zero THEN END; \
-               END LOOP; END $$; \
-             SELECT refresh(10)",
-        );
+    client.run(
+        "CREATE TABLE live (id int PRIMARY KEY, body text); \
+         INSERT INTO live SELECT i, 'one text for all of them' FROM generate_series(1, 10) i; \
+         CREATE INDEX live_near ON live USING minlsh (body); \
+         SELECT minlsh_track_clusters('live_near'); \
+         CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE division_by_zero; END'; \
+         CREATE TRIGGER fails BEFORE INSERT ON live_clusters FOR EACH ROW EXECUTE FUNCTION fail(); \
+         CREATE FUNCTION refresh(times int) RETURNS void LANGUAGE plpgsql AS $$ BEGIN \
+           FOR i IN 1..times LOOP \
+             BEGIN PERFORM minlsh_refresh_clusters('live_clusters'); EXCEPTION WHEN division_by_zero THEN END; \
+           END LOOP; END $$; \
+         SELECT refresh(10)",
+    );
     let mut kept = || -> i64 {
         let sql = "SELECT sum(total_bytes)::bigint FROM pg_backend_memory_contexts";
         client.run("SELECT refresh(100)");
@@ -416,21 +413,19 @@ fn an_exclusion_constraint_keeps_nothing_of_its_comparisons() {
     let database = database();
     let mut client = database.connect();
     // Rows that share half of their text are compared, and are no near-duplicates.
-    client
-        .run(
-            "CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=)); \
-             CREATE FUNCTION article(i int) RETURNS text LANGUAGE sql AS $$ \
-             SELECT repeat('The terms of use of this page are those of all pages. ', 1) \
-             || string_agg(CASE WHEN j <= 14 THEN md5(j::text) ELSE md5(i || ' ' || j) END, ' ') \
-             FROM generate_series(1, 20) j $$; \
-             INSERT INTO docs SELECT article(i) FROM generate_series(1, 100) i ON CONFLICT DO NOTHING",
-        );
+    client.run(
+        "CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=)); \
+         CREATE FUNCTION article(i int) RETURNS text LANGUAGE sql AS $$ \
+         SELECT repeat('The terms of use of this page are those of all pages. ', 1) \
+         || string_agg(CASE WHEN j <= 14 THEN md5(j::text) ELSE md5(i || ' ' || j) END, ' ') \
+         FROM generate_series(1, 20) j $$; \
+         INSERT INTO docs SELECT article(i) FROM generate_series(1, 100) i ON CONFLICT DO NOTHING",
+    );
     let pid = backend(&mut client);
     let before = kilobytes(pid, "VmHWM:");
-    client
-        .run(
-            "INSERT INTO docs SELECT article(i) FROM generate_series(101, 600) i ON CONFLICT DO NOTHING",
-        );
+    client.run(
+        "INSERT INTO docs SELECT article(i) FROM generate_series(101, 600) i ON CONFLICT DO NOTHING",
+    );
     let more = kilobytes(pid, "VmHWM:").saturating_sub(before);
     println!("{more} kB more");
     assert!(more < 16 * 1024, "{more} kB for 500 rows");
@@ -480,11 +475,10 @@ fn bytes_that_are_no_document_are_refused() {
         assert_eq!(sqlstate(&mut client, "COPY documents FROM STDIN BINARY"), "42883");
         return;
     }
-    client
-        .run(
-            "INSERT INTO documents VALUES (minlsh_document('a text')), (minlsh_document(ARRAY['a', 'b'], 0.5)), \
-             (minlsh_signature(minhash('a text'), 0.5))",
-        );
+    client.run(
+        "INSERT INTO documents VALUES (minlsh_document('a text')), (minlsh_document(ARRAY['a', 'b'], 0.5)), \
+         (minlsh_signature(minhash('a text'), 0.5))",
+    );
     let send = texts(
         &mut client,
         "SELECT string_agg(encode(minlsh_document_send(d), 'hex'), ',') FROM documents",
