@@ -73,7 +73,7 @@ impl Key {
         if !index.unique || index.partial || !is_btree || column.attribute <= 0 {
             return None;
         }
-        let attribute = AttributeRow::find(index.table, column.attribute)?;
+        let attribute = AttributeRow::of_column(index.table, column.attribute)?;
         let (input, equal) = (column.input_type, pg_sys::BTEqualStrategyNumber as i16);
         let equals = catalog::operator_of_family(column.family, input, input, equal);
         let is_key = attribute.attnotnull || allows_nulls;
@@ -134,7 +134,7 @@ impl Key {
 
     /// The key as its equality takes it, and the type of that.
     fn operand(&self, column: Sql) -> (Sql, Oid) {
-        let attribute = AttributeRow::find(self.table, self.column);
+        let attribute = AttributeRow::of_column(self.table, self.column);
         let (is, collation) =
             attribute.map_or((Oid::INVALID, Oid::INVALID), |row| (row.atttypid, row.attcollation));
         // An operator class for anyarray, anyenum, record and the like takes values as they are.

@@ -82,7 +82,7 @@ impl Tracked {
             )
         })?;
         // Rows without a key could be neither noted nor shown.
-        match AttributeRow::find(table, column).filter(|attribute| !attribute.attnotnull) {
+        match AttributeRow::of_column(table, column).filter(|attribute| !attribute.attnotnull) {
             None => Ok(key),
             Some(_) => {
                 let name = self.documents.column(column).map_or("", |column| &column.name);

@@ -70,8 +70,7 @@ fn check_open(
     if differs_from_parent(open, &options)? {
         report(None, "its options differ from those of the partitioned index that it belongs to")?;
     }
-    // SAFETY: an open index has its pg_index row.
-    if !unsafe { (*(*open.raw()).rd_index).indisvalid } {
+    if !open.index_form().is_some_and(|form| form.indisvalid) {
         report(None, "it is not valid because a concurrent build failed; it needs REINDEX")?;
     }
     // Older than what is read of the tree: where others write, on a standby, the tree has the entries of all

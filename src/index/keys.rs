@@ -10,9 +10,10 @@ use sketch::{ElementHash, ScopeHash, sort_by};
 use crate::document::kind::Kind;
 use crate::document::value::Value;
 use crate::index::layout::SCOPE_HASH;
-use crate::index::minlsh_index::{ColumnClass, MinlshIndex};
+use crate::index::minlsh_index::MinlshIndex;
 use crate::options::IndexOptions;
 use crate::pg::catalog::function_of_family;
+use crate::pg::index::IndexColumn;
 use crate::prelude::*;
 
 /// The key of a row without shingles.
@@ -137,7 +138,7 @@ impl MinlshIndex<'_> {
     /// # Safety
     /// `value` is a non-null value of `type_oid`, which is the column's own if it is invalid.
     unsafe fn hash(&self, column: usize, type_oid: Oid, value: Datum) -> u64 {
-        let ColumnClass { family, input_type, collation } = self.class(column);
+        let IndexColumn { family, input_type, collation, .. } = self.class(column);
         let seed = Datum::from(0_i64);
         // SAFETY: the index is open; the function is the one that the family has for the type that the value is of, as
         // the Safety section asks. Without one for that type, the call raises an ERROR.

@@ -10,6 +10,7 @@ use crate::index::layout::{Layout, SCOPE_HASH};
 use crate::index::nbtree::{META_BLOCK, Opaque};
 use crate::index::pages::{LockedPage, Meta};
 use crate::pg::catalog::{CatalogRow, access_method, function_of_family};
+use crate::pg::index::IndexColumn;
 use crate::pg::names::type_label;
 use crate::pg::type_storage::TypeStorage;
 use crate::prelude::*;
@@ -23,14 +24,6 @@ pub struct MinlshIndex<'a> {
     pub layout: Layout,
 }
 
-/// The operator class of a column.
-#[derive(Clone, Copy)]
-pub struct ColumnClass {
-    pub family: Oid,
-    pub input_type: Oid,
-    pub collation: Oid,
-}
-
 impl<'a> MinlshIndex<'a> {
     /// Looks at an open relation.
     ///
@@ -39,7 +32,7 @@ impl<'a> MinlshIndex<'a> {
     /// can be read, and the others are scopes.
     pub fn of(open: &'a Open) -> Result<Self> {
         let mut index = Self { open, kind: Kind::Document, layout: layout(open)? };
-        let ColumnClass { family, input_type, .. } = index.class(index.layout.document);
+        let IndexColumn { family, input_type, .. } = index.class(index.layout.document);
         if !is_readable(family, input_type) {
             let message = format!("values of {} are not documents", type_label(input_type));
             return Err(not_supported(message).set_hint(
@@ -55,25 +48,16 @@ impl<'a> MinlshIndex<'a> {
         self.open
     }
 
-    /// The operator class of one of its columns (from 0).
-    pub fn class(&self, column: usize) -> ColumnClass {
-        assert!(column < self.layout.columns(), "the layout has each column");
-        // SAFETY: `of` found an index, whose arrays have an entry for each of its columns, as just checked.
-        unsafe {
-            let relation = &*self.open.raw();
-            ColumnClass {
-                family: *relation.rd_opfamily.add(column),
-                input_type: *relation.rd_opcintype.add(column),
-                collation: *relation.rd_indcollation.add(column),
-            }
-        }
+    /// One of its columns (from 0), with its operator class.
+    pub fn class(&self, column: usize) -> IndexColumn {
+        IndexColumn::of(self.open, column)
     }
 
     /// Refuses operator classes of which `amvalidate` says that something is wrong: their functions could be called
     /// with values of other types.
     pub fn check_classes(&self) -> Result<()> {
         for (column, attribute) in self.open.attributes().enumerate() {
-            let ColumnClass { family, input_type: input, .. } = self.class(column);
+            let IndexColumn { family, input_type: input, .. } = self.class(column);
             let class = ValidatedClass { family, input, stored: attribute.atttypid };
             if !problems(&class).is_empty() {
                 return Err(cannot_serve(column));

@@ -95,8 +95,7 @@ impl<'a> IndexedRows<'a> {
         snapshot: &'a Snapshot,
         share: Share,
     ) -> Result<Self> {
-        // SAFETY: an open index has its pg_index row.
-        if unsafe { (*(*index.open().raw()).rd_index).indrelid } != heap.oid() {
+        if index.open().index_form().is_none_or(|form| form.indrelid != heap.oid()) {
             let message = format!("\"{}\" is not an index of that table", index.open().name());
             return Err(internal(message));
         }

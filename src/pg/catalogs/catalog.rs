@@ -92,31 +92,24 @@ look_ups! {
 /// The fixed columns of a catalog.
 ///
 /// # Safety
-/// `CACHE` must have rows that begin like this.
+/// `CACHE` must have rows that begin like this, and as its keys an OID and at most the number of a column.
 pub unsafe trait CatalogForm {
     /// A cache of its rows.
     const CACHE: pg_sys::SysCacheIdentifier::Type;
 }
 
-/// A catalog whose cache has the rows by their OID alone.
-///
-/// # Safety
-/// `CACHE` must have the OID as its only key.
-pub unsafe trait ByOid: CatalogForm {}
-
-/// The catalogs that are read, each with its cache by OID.
+/// The catalogs that are read, each with its cache.
 macro_rules! catalogs {
     ($($form:ident: $cache:ident;)*) => {
-        $(// SAFETY: the cache of that catalog by OID (syscache.c), whose rows have the type that its header declares.
+        $(// SAFETY: the cache of that catalog (syscache.c), whose rows have the type that its header declares.
         unsafe impl CatalogForm for pg_sys::$form {
             const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::$cache;
-        }
-        // SAFETY: that cache has one key, an OID (syscache.c); the list below names only such caches.
-        unsafe impl ByOid for pg_sys::$form {})*
+        })*
     };
 }
 
 catalogs! {
+    FormData_pg_attribute: ATTNUM;
     FormData_pg_class: RELOID;
     FormData_pg_index: INDEXRELID;
     FormData_pg_opclass: CLAOID;
@@ -124,11 +117,6 @@ catalogs! {
     FormData_pg_operator: OPEROID;
     FormData_pg_proc: PROCOID;
     FormData_pg_type: TYPEOID;
-}
-
-// SAFETY: the cache of `pg_attribute` by relation and number.
-unsafe impl CatalogForm for pg_sys::FormData_pg_attribute {
-    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::ATTNUM;
 }
 
 /// A row of a catalog, held while this lives.
@@ -141,26 +129,21 @@ pub type AttributeRow = CatalogRow<pg_sys::FormData_pg_attribute>;
 
 impl AttributeRow {
     /// The column of that number, if there is one.
-    pub fn find(relation: Oid, number: i16) -> Option<Self> {
-        let cache = pg_sys::SysCacheIdentifier::ATTNUM as i32;
-        // SAFETY: a look-up in the cache of that key.
-        Self::held(unsafe {
-            pg_sys::SearchSysCache2(cache, Datum::from(relation), Datum::from(number))
-        })
-    }
-}
-
-impl<F: ByOid> CatalogRow<F> {
-    /// The row of that OID, if there is one.
-    pub fn find(oid: Oid) -> Option<Self> {
-        // SAFETY: a look-up in a cache by OID, as `ByOid` promises.
-        Self::held(unsafe { pg_sys::SearchSysCache1(F::CACHE as i32, Datum::from(oid)) })
+    pub fn of_column(relation: Oid, number: i16) -> Option<Self> {
+        Self::of(Datum::from(relation), Datum::from(number))
     }
 }
 
 impl<F: CatalogForm> CatalogRow<F> {
-    /// A row that was found in the cache, or null; `Drop` gives it back.
-    fn held(tuple: pg_sys::HeapTuple) -> Option<Self> {
+    /// The row of that OID, if there is one.
+    pub fn find(oid: Oid) -> Option<Self> {
+        Self::of(Datum::from(oid), Datum::from(0))
+    }
+
+    fn of(oid: Datum, number: Datum) -> Option<Self> {
+        let none = Datum::from(0);
+        // SAFETY: a look-up in a cache by such keys, as `CatalogForm` promises; `Drop` gives the row back.
+        let tuple = unsafe { pg_sys::SearchSysCache(F::CACHE as i32, oid, number, none, none) };
         // Lazily: one that is null must not come to be, since dropping it gives it back.
         (!tuple.is_null()).then(|| Self { tuple, form: PhantomData })
     }
@@ -204,10 +187,8 @@ impl<F: CatalogForm> Drop for CatalogRow<F> {
 /// The name of the C function that a function of SQL calls, if it is one of that language. Superusers alone declare
 /// such functions, and who declares one by a name of ours means ours.
 pub fn c_function(function: Oid) -> Option<Vec<u8>> {
-    /// `pg_language.oid` of C
-    const LANGUAGE_C: u32 = 13;
     let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(function)?;
-    if row.prolang != Oid::from(LANGUAGE_C) {
+    if row.prolang != Oid::from(pg_sys::ClanguageId) {
         return None;
     }
     let name = row.column(pg_sys::Anum_pg_proc_prosrc)?;

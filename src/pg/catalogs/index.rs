@@ -87,6 +87,24 @@ pub struct IndexColumn {
     pub collation: Oid,
 }
 
+impl IndexColumn {
+    /// Reads a key column (from 0) of an open index.
+    pub fn of(open: &Open, number: usize) -> Self {
+        let entry = open.entry();
+        let form = open.index_form().filter(|form| number < form.indnkeyatts as usize);
+        let Some(form) = form else { unreachable!("the index has such a column") };
+        // SAFETY: an open index has arrays with an entry for each key column, as just checked.
+        unsafe {
+            Self {
+                attribute: *form.indkey.values.as_ptr().add(number),
+                family: *entry.rd_opfamily.add(number),
+                input_type: *entry.rd_opcintype.add(number),
+                collation: *entry.rd_indcollation.add(number),
+            }
+        }
+    }
+}
+
 impl Index {
     /// Describes an index, locking its table and it as a SELECT does; `None` if there is no such index.
     pub fn open(oid: Oid) -> Option<Self> {
@@ -96,35 +114,19 @@ impl Index {
             return None;
         }
         let open = Open::relation(oid, Lock::Read)?;
-        let class = open.class();
-        if !matches!(class.relkind as u8, b'i' | b'I') {
-            return None;
-        }
-        let entry = open.entry();
-        // SAFETY: an open index has its row of pg_index, and arrays with an entry for each key column.
-        unsafe {
-            let form = &*entry.rd_index;
-            let predicate = pg_sys::Anum_pg_index_indpred as i32;
-            let column = |number: usize| IndexColumn {
-                attribute: *form.indkey.values.as_ptr().add(number),
-                family: *entry.rd_opfamily.add(number),
-                input_type: *entry.rd_opcintype.add(number),
-                collation: *entry.rd_indcollation.add(number),
-            };
-            let is_whole =
-                pg_sys::heap_attisnull(entry.rd_indextuple, predicate, std::ptr::null_mut());
-            Some(Self {
-                oid,
-                name: open.name(),
-                table: form.indrelid,
-                method: class.relam,
-                valid: form.indisvalid && form.indisready && form.indislive,
-                primary: form.indisprimary,
-                unique: form.indisunique && form.indimmediate,
-                partial: !is_whole,
-                columns: (0..form.indnkeyatts as usize).map(column).collect(),
-            })
-        }
+        let form = open.index_form()?;
+        let columns = 0..form.indnkeyatts as usize;
+        Some(Self {
+            oid,
+            name: open.name(),
+            table: form.indrelid,
+            method: open.class().relam,
+            valid: form.indisvalid && form.indisready && form.indislive,
+            primary: form.indisprimary,
+            unique: form.indisunique && form.indimmediate,
+            partial: !open.lacks(pg_sys::Anum_pg_index_indpred),
+            columns: columns.map(|number| IndexColumn::of(&open, number)).collect(),
+        })
     }
 
     /// The predicate of a partial index, as `pg_node_tree`, in the current memory context: as it
@@ -139,17 +141,17 @@ impl Index {
     /// The types of its columns, as the table has them.
     pub fn types(&self) -> Vec<Oid> {
         Memory::scratch(c"minlsh expressions").run(|| {
-            // SAFETY: a list of expressions, valid trees of nodes.
-            let expressions =
-                unsafe { list::pointers(self.stored(pg_sys::Anum_pg_index_indexprs)) };
-            // SAFETY: each is the root of an expression of that list.
-            let mut expressions =
-                expressions.map(|expression| unsafe { pg_sys::exprType(expression) });
-            let type_of =
-                |column: &IndexColumn| match AttributeRow::find(self.table, column.attribute) {
-                    Some(attribute) => attribute.atttypid,
-                    None => expressions.next().unwrap_or(Oid::INVALID),
-                };
+            let [expressions, _] = self.expressions();
+            // SAFETY: a list of expressions, each the root of a valid tree of nodes.
+            let mut types = unsafe { list::pointers(expressions) }
+                .map(|expression| unsafe { pg_sys::exprType(expression) });
+            let type_of = |column: &IndexColumn| match AttributeRow::of_column(
+                self.table,
+                column.attribute,
+            ) {
+                Some(attribute) => attribute.atttypid,
+                None => types.next().unwrap_or(Oid::INVALID),
+            };
             self.columns.iter().map(type_of).collect()
         })
     }
@@ -158,32 +160,28 @@ impl Index {
     pub fn columns_read(&self) -> Vec<i16> {
         let mut columns: Vec<i16> = self.columns.iter().map(|column| column.attribute).collect();
         columns.retain(|column| *column != 0);
-        let mut pull = |attribute| {
-            // SAFETY: a valid tree of nodes over one table; the set is made by PostgreSQL.
-            unsafe {
-                let mut set = std::ptr::null_mut();
-                pg_sys::pull_varattnos(self.stored(attribute).cast(), 1, &mut set);
-                let mut member = pg_sys::bms_next_member(set, -1);
-                while member >= 0 {
-                    columns.push((member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16);
-                    member = pg_sys::bms_next_member(set, member);
-                }
+        // SAFETY: lists of valid trees of nodes over one table; the set is made by PostgreSQL.
+        Memory::scratch(c"minlsh expressions").run(|| unsafe {
+            let mut set = std::ptr::null_mut();
+            for list in self.expressions() {
+                pg_sys::pull_varattnos(list.cast(), 1, &mut set);
             }
-        };
-        Memory::scratch(c"minlsh expressions").run(|| {
-            pull(pg_sys::Anum_pg_index_indexprs);
-            pull(pg_sys::Anum_pg_index_indpred);
+            let mut member = pg_sys::bms_next_member(set, -1);
+            while member >= 0 {
+                columns.push((member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16);
+                member = pg_sys::bms_next_member(set, member);
+            }
         });
         columns
     }
 
-    /// An attribute of `pg_index` that holds a list of expressions, in the current memory context; null for NULL.
-    fn stored(&self, attribute: u32) -> *mut pg_sys::List {
-        let row = CatalogRow::<pg_sys::FormData_pg_index>::find(self.oid);
-        let value = row.as_ref().and_then(|row| row.column(attribute));
-        // SAFETY: a text that PostgreSQL wrote, read while the row is held.
-        value.map_or(std::ptr::null_mut(), |value| unsafe {
-            pg_sys::stringToNode(pg_sys::text_to_cstring(value.cast_mut_ptr())).cast()
+    /// The expressions of its columns, and the conditions of its predicate, in the current memory context.
+    fn expressions(&self) -> [*mut pg_sys::List; 2] {
+        let none = [std::ptr::null_mut(); 2];
+        // SAFETY: an open index, of whose lists PostgreSQL makes copies.
+        Open::relation(self.oid, Lock::Read).map_or(none, |index| unsafe {
+            let expressions = pg_sys::RelationGetIndexExpressions(index.raw());
+            [expressions, pg_sys::RelationGetIndexPredicate(index.raw())]
         })
     }
 

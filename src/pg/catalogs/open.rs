@@ -89,6 +89,20 @@ impl Open {
         unsafe { &*self.entry().rd_rel }
     }
 
+    /// The row of `pg_index`, if it is an index.
+    pub fn index_form(&self) -> Option<&pg_sys::FormData_pg_index> {
+        // SAFETY: null, or the row of an open index.
+        unsafe { self.entry().rd_index.as_ref() }
+    }
+
+    /// True if a column of its row of `pg_index` is NULL.
+    pub fn lacks(&self, attribute: u32) -> bool {
+        let row = self.entry().rd_indextuple;
+        // SAFETY: an open index has that row, and anything else none.
+        row.is_null()
+            || unsafe { pg_sys::heap_attisnull(row, attribute as i32, std::ptr::null_mut()) }
+    }
+
     /// True if it is a heap whose rows have places, and that no other table inherits from: its rows have their own.
     pub fn has_places(&self) -> bool {
         let class = self.class();

@@ -172,7 +172,7 @@ pub fn grantees(relation: Oid) -> Vec<Option<CString>> {
         return Vec::new();
     };
     let owner = row.relowner;
-    let columns = (1..=row.relnatts).filter_map(|number| AttributeRow::find(relation, number));
+    let columns = (1..=row.relnatts).filter_map(|number| AttributeRow::of_column(relation, number));
     let columns: Vec<AttributeRow> = columns.collect();
     let of_columns = columns.iter().filter_map(|row| row.column(pg_sys::Anum_pg_attribute_attacl));
     let rights = row.column(pg_sys::Anum_pg_class_relacl).into_iter().chain(of_columns);

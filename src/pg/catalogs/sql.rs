@@ -56,7 +56,7 @@ impl Sql {
 
     /// Adds a column of a relation, by its name alone; nothing of one that there is not.
     pub fn column(self, relation: Oid, number: i16) -> Self {
-        let Some(column) = AttributeRow::find(relation, number) else { return self };
+        let Some(column) = AttributeRow::of_column(relation, number) else { return self };
         self.name(text::of_name(&column.attname))
     }
 

@@ -4,7 +4,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
 use crate::pg::catalog::{function_of_operator, operator_of_family};
-use crate::pg::index::SearchOperator;
+use crate::pg::index::{IndexColumn, SearchOperator};
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::reserve::check_interrupts;
@@ -38,22 +38,14 @@ impl OpenIndex {
 
     /// The table's column that alone is its key; `None` if it has several, or an expression.
     pub fn only_column(&self) -> Option<i16> {
-        let form = self.form();
-        // SAFETY: indkey has `indnatts` entries, of which there is one at least.
-        let column = unsafe { *form.indkey.values.as_ptr() };
-        (form.indnkeyatts == 1 && column != 0).then_some(column)
+        let column = IndexColumn::of(self, 0).attribute;
+        (self.form().indnkeyatts == 1 && column != 0).then_some(column)
     }
 
     /// True if it has all rows, by their columns as they are.
     pub fn is_plain(&self) -> bool {
-        let null = std::ptr::null_mut();
-        // SAFETY: an open index has its pg_index tuple.
-        unsafe {
-            let tuple = (*self.raw()).rd_indextuple;
-            pg_sys::heap_attisnull(tuple, pg_sys::Anum_pg_index_indpred as i32, null)
-                && pg_sys::heap_attisnull(tuple, pg_sys::Anum_pg_index_indexprs as i32, null)
-                && !self.form().indisexclusion
-        }
+        let is_whole = self.lacks(pg_sys::Anum_pg_index_indpred);
+        is_whole && self.lacks(pg_sys::Anum_pg_index_indexprs) && !self.form().indisexclusion
     }
 
     /// Calls `visit` with the rows of `table` that this B-tree has for `key`.
@@ -68,9 +60,8 @@ impl OpenIndex {
         visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
         let strategy = pg_sys::BTEqualStrategyNumber as u16;
-        // SAFETY: an open index has its types.
-        let input = unsafe { *(*self.raw()).rd_opcintype };
-        let equal = operator_of_family(self.family(), input, input, strategy as i16);
+        let IndexColumn { family, input_type, .. } = IndexColumn::of(self, 0);
+        let equal = operator_of_family(family, input_type, input_type, strategy as i16);
         let function = function_of_operator(equal);
         let operator = SearchOperator { strategy, right: Oid::INVALID, function };
         // SAFETY: the caller promises the table and the value; the operator is that of the index for such values.
@@ -158,7 +149,7 @@ impl<'a> Search<'a> {
         // SAFETY: the operator is of the index, which is one of `table`, as # Safety asks. Both and the snapshot are
         // borrowed for as long as the scan, which `Drop` ends; the scan copies its one key.
         let scan = memory.run(|| unsafe {
-            let collation = *(*index.raw()).rd_indcollation;
+            let collation = IndexColumn::of(index, 0).collation;
             pg_sys::ScanKeyEntryInitialize(
                 &mut key, 0, 1, strategy, right, collation, function, value,
             );
