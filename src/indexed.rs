@@ -102,8 +102,8 @@ impl Indexed {
     }
 
     /// Its columns as SQL over its table.
-    pub fn columns(&self, session: &Session) -> Result<Columns> {
-        let (text, table) = (self.info.text(session)?, self.table());
+    pub fn columns(&self) -> Result<Columns> {
+        let (text, table) = (self.info.text()?, self.table());
         Ok(Columns {
             document: self.operand(text.document.sql(table)),
             scopes: text.scopes.iter().map(|part| part.sql(table)).collect(),

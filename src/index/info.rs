@@ -4,6 +4,8 @@
 
 use std::rc::Rc;
 
+use pgrx::direct_function_call_as_datum;
+
 use crate::document::kind::Kind;
 use crate::index::layout::SCOPE_HASH;
 use crate::index::stored_options;
@@ -202,27 +204,28 @@ impl Info {
     }
 
     /// Its columns as SQL over its table, with names as the search path finds them.
-    pub fn text(&self, session: &Session) -> Result<Text> {
-        let written = |sql: &str, values: &[Parameter]| -> Result<Vec<u8>> {
-            let row = session.query(sql, values)?;
-            let sql = row.as_ref().map_or(Ok(None), |row| row.value(1, pg_sys::TEXTOID))?;
-            // SAFETY: `value` has found a text, which lives as long as the row.
+    pub fn text(&self) -> Result<Text> {
+        let Index { oid, table, .. } = self.index;
+        let copied = |sql: Option<Datum>| {
+            // SAFETY: a text that PostgreSQL has made below, in the current memory context.
             let sql = sql.map_or(&[][..], |sql| unsafe { bytes::read(sql) });
-            memory::copied(sql).map_err(Into::into)
+            memory::copied(sql).map_err(SqlError::from)
         };
         let part = |place: usize| match self.index.columns[place].attribute {
             0 => {
-                let of = [Parameter::oid(self.index.oid), Parameter::int4(place as i32 + 1)];
-                let sql = "SELECT pg_catalog.pg_get_indexdef($1, $2, false)";
-                written(sql, &of).map(Part::Expression)
+                let of = [Datum::from(oid), Datum::from(place as i32 + 1), Datum::from(false)];
+                let of = of.map(Some);
+                // SAFETY: `pg_get_indexdef(oid, integer, boolean)`, which takes any values.
+                let sql =
+                    unsafe { direct_function_call_as_datum(pg_sys::pg_get_indexdef_ext, &of) };
+                copied(sql).map(Part::Expression)
             }
             number => Ok(Part::Column(number)),
         };
         let predicate = |tree| {
-            // SAFETY: a pg_node_tree, as the catalog has it.
-            let tree = unsafe { Parameter::new(pg_sys::PG_NODE_TREEOID, Some(tree)) };
-            let of = [tree, Parameter::oid(self.index.table)];
-            written("SELECT pg_catalog.pg_get_expr($1, $2)", &of)
+            let of = [Some(tree), Some(Datum::from(table))];
+            // SAFETY: `pg_get_expr(pg_node_tree, oid)`, and such a tree, as the catalog has it.
+            copied(unsafe { direct_function_call_as_datum(pg_sys::pg_get_expr, &of) })
         };
         let others = (0..self.index.columns.len()).filter(|place| *place != self.place);
         Ok(Text {

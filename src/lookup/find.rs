@@ -141,12 +141,9 @@ impl Finder {
     /// options. Nothing if there is none.
     fn best(self, table: Oid, indexes: &[Info]) -> Result<Option<Oid>> {
         let Some((first, others)) = indexes.split_first() else { return Ok(None) };
-        if !others.is_empty() {
-            let session = Session::open();
-            for other in others {
-                if !agree(&session, first, other)? {
-                    return Err(self.several_of(table, &oids(indexes)));
-                }
+        for other in others {
+            if !agree(first, other)? {
+                return Err(self.several_of(table, &oids(indexes)));
             }
         }
         // An index of this version of the library is better than one that must be rebuilt.
@@ -268,12 +265,12 @@ fn oids(indexes: &[Info]) -> Vec<Oid> {
 }
 
 /// True if two indexes of a table give the same answers: what they are of, and their options.
-fn agree(session: &Session, a: &Info, b: &Info) -> Result<bool> {
+fn agree(a: &Info, b: &Info) -> Result<bool> {
     let (of_a, of_b) = (a.options()?, b.options()?);
     let same = a.kind == b.kind
         && (&of_a.config, of_a.threshold, of_a.recall)
             == (&of_b.config, of_b.threshold, of_b.recall);
-    Ok(same && a.text(session)? == b.text(session)?)
+    Ok(same && a.text()? == b.text()?)
 }
 
 /// The command that creates an index of a table, of the column that probably has the texts.

@@ -107,7 +107,7 @@ impl Indexed {
         let key = self.key()?;
         let query = self.query(purpose, Oid::INVALID, || {
             let parts = Parts {
-                columns: columns(self.columns(session)?),
+                columns: columns(self.columns()?),
                 conditions: vec![key.equals(key.name(), 1)],
                 parameters: values.iter().map(Parameter::type_oid).collect(),
                 ..self.parts()
@@ -192,7 +192,7 @@ impl Indexed {
 
     /// The query for what is wanted: document, limit and threshold are its first parameters.
     fn search(&self, session: &Session, purpose: Purpose) -> Result<TableQuery> {
-        let (key, Columns { document, scopes, predicate }) = (self.key()?, self.columns(session)?);
+        let (key, Columns { document, scopes, predicate }) = (self.key()?, self.columns()?);
         let similarity = self.similarity(document.clone(), "$1");
         let mut parameters = vec![self.extension.document, pg_sys::INT8OID, pg_sys::FLOAT8OID];
         let mut conditions = vec![self.similar(document, "$1")];

@@ -233,7 +233,7 @@ impl Source {
         // A side table is of its table's own rows.
         let only = named.side.is_some() && has_heirs(relation);
         let table = Sql::new(if only { "ONLY " } else { "" }).relation(relation.oid);
-        let Text { document, scopes, predicate } = named.info.text(session)?;
+        let Text { document, scopes, predicate } = named.info.text()?;
         // Expressions become columns behind those of the table.
         let names = relation.columns.iter().map(|column| column.name.as_str());
         let fresh = |name: String| new_name(names.clone(), &name);

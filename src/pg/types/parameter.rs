@@ -53,10 +53,6 @@ impl Parameter {
         array.map(|array| unsafe { array::read(array) }).transpose()
     }
 
-    pub fn oid(value: Oid) -> Self {
-        Self { type_oid: pg_sys::OIDOID, value: Some(Datum::from(value)) }
-    }
-
     /// An array of values, and of NULLs.
     ///
     /// # Safety
@@ -71,10 +67,6 @@ impl Parameter {
     pub fn int8s(values: impl Iterator<Item = Option<i64>>) -> Self {
         // SAFETY: values of that type.
         unsafe { Self::array(values.map(|value| value.map(Datum::from)), pg_sys::INT8OID) }
-    }
-
-    pub fn int4(value: i32) -> Self {
-        Self { type_oid: pg_sys::INT4OID, value: Some(Datum::from(value)) }
     }
 
     pub fn int8(value: i64) -> Self {
