@@ -13,7 +13,6 @@ use crate::lookup::find;
 use crate::memory::of_explanation;
 use crate::options::{IndexOptions, Options, Threshold, with_sketcher};
 use crate::pg::catalog::base_element_type;
-use crate::pg::spi::FirstRow;
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 use crate::row_key;
@@ -94,8 +93,8 @@ impl<'a> Operand<'a> {
     }
 
     /// Reads the document of an index from its row, which has it in the first column.
-    fn of_row(kind: Kind, row: &'a FirstRow) -> Result<Self> {
-        let (value_type, Some(value)) = (row.type_of(1), row.datum(1)?) else {
+    fn of_row(kind: Kind, row: &'a Row) -> Result<Self> {
+        let (value_type, Some(value)) = (row.type_of(1), row.value(1)) else {
             return Ok(Self::of_text(b""));
         };
         let array = (kind == Kind::Set).then(|| (value, base_element_type(value_type)));

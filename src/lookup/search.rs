@@ -11,7 +11,6 @@ use crate::lookup::session_cache::{self, Purpose, QueryKey};
 use crate::options::Threshold;
 use crate::pg::names::{search_path, type_label, visible_name};
 use crate::pg::relation::has_row_security;
-use crate::pg::spi::FirstRow;
 use crate::pg::table_query::{Parts, TableQuery};
 use crate::pg::type_storage::TypeStorage;
 use crate::prelude::*;
@@ -72,7 +71,7 @@ impl Indexed {
 
     /// The row of a key as it is indexed; none if the caller cannot see it. Its first column is the document. The
     /// second one is the predicate, if the index is partial.
-    pub fn stored<'s>(&self, session: &'s Session, key: KeyValue) -> Result<Option<FirstRow<'s>>> {
+    pub fn stored(&self, session: &Session, key: KeyValue) -> Result<Option<Row>> {
         let key = self.key()?.parameter(key);
         // With the scopes it is refused, as all queries of the index are, if they have code of strangers.
         self.of_key(session, Purpose::Stored, &[key], |Columns { document, scopes, predicate }| {
@@ -87,7 +86,7 @@ impl Indexed {
         let values = [of_key.parameter(key)];
         let row = self.of_key(session, Purpose::StoredKey, &values, |_| vec![of_key.name()])?;
         let row = row.filter(|row| catalog::base_type(row.type_of(1)) == of_key.base_type);
-        let key = row.as_ref().map_or(Ok(None), |row| row.datum(1))?;
+        let key = row.as_ref().and_then(|row| row.value(1));
         // SAFETY: copied as a value of the type that the row has, as just checked.
         let copied = |key| unsafe {
             let copy = TypeStorage::of(of_key.base_type).copy(key);
@@ -97,13 +96,13 @@ impl Indexed {
     }
 
     /// The row of a key, the first of the values, if the caller sees it.
-    fn of_key<'s>(
+    fn of_key(
         &self,
-        session: &'s Session,
+        session: &Session,
         purpose: Purpose,
         values: &[Parameter],
         columns: impl FnOnce(Columns) -> Vec<Sql>,
-    ) -> Result<Option<FirstRow<'s>>> {
+    ) -> Result<Option<Row>> {
         let key = self.key()?;
         let query = self.query(purpose, Oid::INVALID, || {
             let parts = Parts {

@@ -7,9 +7,7 @@
 //! with the function's call, and not only when the last session ends. Values are read only as the
 //! type they are of, whatever became of the table behind a plan.
 
-use std::marker::PhantomData;
-
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, SqlError, error, internal, raise};
@@ -17,8 +15,7 @@ use crate::pg::memory::unmoved;
 pub use crate::pg::parameter::Parameter;
 use crate::pg::parameter::parameter_list;
 use crate::pg::plan::{PreparedPlan, free_left};
-use crate::pg::row::{Continue, Row, check_type};
-use crate::pg::type_storage::TypeStorage;
+use crate::pg::row::{Continue, Row};
 use crate::pg::{text, versions};
 
 /// A connection to SPI. Queries read only, under the snapshot of the statement that called us.
@@ -33,7 +30,7 @@ impl Session {
     }
 
     /// Runs `sql`, in the encoding of the database, once with typed parameters. Returns its first row.
-    pub fn query(&self, sql: &str, parameters: &[Parameter]) -> Result<Option<FirstRow<'_>>> {
+    pub fn query(&self, sql: &str, parameters: &[Parameter]) -> Result<Option<Row>> {
         self.first(&self.plan(sql, &types(parameters), 0)?, parameters)
     }
 
@@ -56,21 +53,14 @@ impl Session {
             .ok_or_else(|| failed(unsafe { pg_sys::SPI_result }))
     }
 
-    /// Runs a plan, up to its first row.
-    pub fn first(&self, plan: &PreparedPlan, values: &[Parameter]) -> Result<Option<FirstRow<'_>>> {
-        let options =
-            pg_sys::SPIExecuteOptions { read_only: true, tcount: 1, ..Default::default() };
-        self.execute(plan, values, options)?;
-        // SAFETY: SPI is connected; the tuple table belongs to this connection.
-        let table = unsafe {
-            let table = pg_sys::SPI_tuptable;
-            pg_sys::SPI_tuptable = std::ptr::null_mut();
-            table
-        };
-        let row = FirstRow { table, session: PhantomData };
-        // SAFETY: the table is alive, unless there is none.
-        let is_there = unsafe { !table.is_null() && (*table).numvals > 0 };
-        Ok(is_there.then_some(row))
+    /// Runs a plan, up to its first row, of which this is a copy.
+    pub fn first(&self, plan: &PreparedPlan, values: &[Parameter]) -> Result<Option<Row>> {
+        let mut first = None;
+        self.each(plan, values, None, &mut |row| {
+            first = Some(row.copied());
+            Ok(Continue::No)
+        })?;
+        Ok(first)
     }
 
     /// Runs a plan that writes, under a snapshot of its own. Returns the number of rows that it has written.
@@ -119,66 +109,6 @@ impl Drop for Session {
         if !std::thread::panicking() {
             // SAFETY: pairs with SPI_connect.
             unmoved(|| unsafe { pg_sys::SPI_finish() });
-        }
-    }
-}
-
-/// The first row of a query; columns are numbered from 1.
-pub struct FirstRow<'a> {
-    table: *mut pg_sys::SPITupleTable,
-    session: PhantomData<&'a Session>,
-}
-
-impl FirstRow<'_> {
-    /// The type of a column; invalid if there is no such column.
-    pub fn type_of(&self, column: i16) -> Oid {
-        // SAFETY: the table is alive, and has its descriptor.
-        unsafe { versions::type_of_column((*self.table).tupdesc, column) }
-    }
-
-    /// The value of a column as it is, `None` for NULL. It lives as long as the row.
-    pub fn datum(&self, column: i16) -> Result<Option<Datum>> {
-        self.value(column, self.type_of(column))
-    }
-
-    /// The value of a column, which must be of type `expected`; `None` for NULL. It lives as long as the row.
-    pub fn value(&self, column: i16, expected: Oid) -> Result<Option<Datum>> {
-        check_type(self.type_of(column), expected)?;
-        let mut is_null = false;
-        // SAFETY: the table has a row, and `check_type` has found that column.
-        let datum = unsafe {
-            let tuple = *(*self.table).vals;
-            pg_sys::SPI_getbinval(tuple, (*self.table).tupdesc, column.into(), &mut is_null)
-        };
-        Ok((!is_null).then_some(datum))
-    }
-
-    /// A copy of that value, in the current memory context, as a parameter of another query.
-    pub fn parameter(&self, column: i16, expected: Oid) -> Result<Parameter> {
-        let value = self.value(column, expected)?;
-        // SAFETY: checked to be of that type; it lives as long as the row, and the copy as long as its context.
-        Ok(unsafe {
-            let copied = value.map(|value| TypeStorage::of(expected).copy(value));
-            Parameter::new(expected, copied)
-        })
-    }
-
-    pub fn text(&self, column: i16) -> Result<Option<&str>> {
-        let datum = self.value(column, pg_sys::TEXTOID)?;
-        // SAFETY: checked to be a text, which lives as long as the row.
-        datum.map(|datum| unsafe { text::read(datum) }).transpose()
-    }
-
-    pub fn bool(&self, column: i16) -> Result<Option<bool>> {
-        Ok(self.value(column, pg_sys::BOOLOID)?.map(|datum| datum.value() as u8 != 0))
-    }
-}
-
-impl Drop for FirstRow<'_> {
-    fn drop(&mut self) {
-        if !self.table.is_null() && !std::thread::panicking() {
-            // SAFETY: the table belongs to the open session, and this was the way to it.
-            unsafe { pg_sys::SPI_freetuptable(self.table) };
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::pg::names::relation_name;
 use crate::pg::plan::{PreparedPlan, Statement};
 use crate::pg::rights::no_such_relation;
 use crate::pg::row::{Continue, Row};
-use crate::pg::spi::{FirstRow, Parameter, Session};
+use crate::pg::spi::{Parameter, Session};
 use crate::pg::sql::Sql;
 
 /// A query of a table, to be planned.
@@ -50,11 +50,7 @@ impl TableQuery {
     }
 
     /// Runs it, up to its first row.
-    pub fn first<'a>(
-        &self,
-        session: &'a Session,
-        values: &[Parameter],
-    ) -> Result<Option<FirstRow<'a>>> {
+    pub fn first(&self, session: &Session, values: &[Parameter]) -> Result<Option<Row>> {
         self.check()?;
         session.first(&self.plan, values)
     }

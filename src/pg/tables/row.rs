@@ -7,6 +7,8 @@ use crate::error::{Result, internal};
 use crate::pg::memory::{in_transaction, with_files};
 use crate::pg::names::type_label;
 use crate::pg::open::Open;
+use crate::pg::parameter::Parameter;
+use crate::pg::type_storage::TypeStorage;
 use crate::pg::{text, versions};
 
 /// The answer of a visitor of rows.
@@ -17,7 +19,7 @@ pub enum Continue {
 }
 
 /// Refuses a column of a query that is not there, or of another type than was meant.
-pub(in crate::pg) fn check_type(is: Oid, expected: Oid) -> Result<()> {
+fn check_type(is: Oid, expected: Oid) -> Result<()> {
     match is {
         Oid::INVALID => Err(internal("an internal query lacks a column")),
         _ if is == expected => Ok(()),
@@ -28,7 +30,7 @@ pub(in crate::pg) fn check_type(is: Oid, expected: Oid) -> Result<()> {
     }
 }
 
-/// A row: a slot.
+/// A row: a slot, which may be our own.
 pub struct Row {
     slot: *mut pg_sys::TupleTableSlot,
     owned: bool,
@@ -46,6 +48,36 @@ impl Row {
         Self { slot, owned: true }
     }
 
+    /// An empty row of columns that `make` describes, to be read from what PostgreSQL sorts or puts aside.
+    ///
+    /// # Safety
+    /// What it makes is a valid descriptor that nobody else has.
+    pub(in crate::pg) unsafe fn of_columns(make: impl FnOnce() -> pg_sys::TupleDesc) -> Self {
+        // SAFETY: a valid descriptor of our own, as # Safety asks. `Drop` frees it and the slot, which live in the
+        // transaction's memory.
+        let slot = in_transaction(|| unsafe {
+            pg_sys::MakeSingleTupleTableSlot(make(), &raw const pg_sys::TTSOpsMinimalTuple)
+        });
+        Self { slot, owned: true }
+    }
+
+    /// An empty row of the same columns.
+    fn alike(&self) -> Self {
+        // SAFETY: a slot has a descriptor, of which this is a copy.
+        unsafe { Self::of_columns(|| pg_sys::CreateTupleDescCopy(self.descriptor())) }
+    }
+
+    /// A copy. What is stored out of line stays there.
+    pub fn copied(&self) -> Self {
+        let copy = self.alike();
+        // SAFETY: two slots of the same columns; the copy is in the memory of its own.
+        unsafe {
+            let store = (*(*copy.slot).tts_ops).copyslot;
+            pg_guard_ffi_boundary(|| store.map(|store| store(copy.slot, self.slot)));
+        }
+        copy
+    }
+
     /// # Safety
     /// `slot` must be a slot that outlives the `Row`.
     pub unsafe fn borrowed(slot: *mut pg_sys::TupleTableSlot) -> Self {
@@ -55,6 +87,23 @@ impl Row {
     /// The slot, for the other islands.
     pub fn raw(&self) -> *mut pg_sys::TupleTableSlot {
         self.slot
+    }
+
+    pub(in crate::pg) fn descriptor(&self) -> pg_sys::TupleDesc {
+        // SAFETY: a slot has its descriptor.
+        unsafe { (*self.slot).tts_tupleDescriptor }
+    }
+
+    /// The type of a column; invalid if there is no such column.
+    pub fn type_of(&self, column: i16) -> Oid {
+        // SAFETY: the descriptor of a slot is valid.
+        unsafe { versions::type_of_column(self.descriptor(), column) }
+    }
+
+    fn types(&self) -> impl Iterator<Item = Oid> {
+        // SAFETY: the descriptor of a slot is valid.
+        let count = unsafe { (*self.descriptor()).natts };
+        (1..=count as i16).map(|column| self.type_of(column))
     }
 
     /// The value of column `number` (from 1), valid until the row is another; `None` for NULL, and
@@ -76,10 +125,22 @@ impl Row {
 
     /// The value of a column, which must be of type `expected`; `None` for NULL. It is valid until the row is another.
     pub fn typed(&self, number: i16, expected: Oid) -> Result<Option<Datum>> {
-        // SAFETY: a slot has its descriptor.
-        let is = unsafe { versions::type_of_column((*self.slot).tts_tupleDescriptor, number) };
-        check_type(is, expected)?;
+        check_type(self.type_of(number), expected)?;
         Ok(self.value(number))
+    }
+
+    /// A copy of that value, in the current memory context, as a parameter of another query.
+    pub fn parameter(&self, number: i16, expected: Oid) -> Result<Parameter> {
+        let value = self.typed(number, expected)?;
+        // SAFETY: checked to be of that type; it lives as long as the row, and the copy as long as its context.
+        Ok(unsafe {
+            let copied = value.map(|value| TypeStorage::of(expected).copy(value));
+            Parameter::new(expected, copied)
+        })
+    }
+
+    pub fn bool(&self, number: i16) -> Result<Option<bool>> {
+        Ok(self.typed(number, pg_sys::BOOLOID)?.map(|datum| datum.value() as u8 != 0))
     }
 
     pub fn text(&self, number: i16) -> Result<Option<&str>> {
@@ -129,8 +190,15 @@ impl Row {
 impl Drop for Row {
     fn drop(&mut self) {
         if self.owned && !std::thread::panicking() {
-            // SAFETY: made by `empty`, dropped once.
-            unsafe { pg_sys::ExecDropSingleTupleTableSlot(self.slot) };
+            // SAFETY: made by `empty` or `of_columns`, dropped once. A descriptor that is not counted is the row's own.
+            unsafe {
+                let descriptor = self.descriptor();
+                let is_own = (*descriptor).tdrefcount < 0;
+                pg_sys::ExecDropSingleTupleTableSlot(self.slot);
+                if is_own {
+                    pg_sys::FreeTupleDesc(descriptor);
+                }
+            }
         }
     }
 }
@@ -139,8 +207,8 @@ impl Drop for Row {
 /// What was stored out of line stays there.
 pub struct TupleStore {
     store: *mut pg_sys::Tuplestorestate,
-    /// A slot to read with, once the type of the rows is known.
-    slot: *mut pg_sys::TupleTableSlot,
+    /// A row to read with, once their type is known.
+    row: Option<Row>,
 }
 
 impl TupleStore {
@@ -150,7 +218,7 @@ impl TupleStore {
         // SAFETY: a store in the transaction's memory, which outlives it; so does the owner of its file.
         let store =
             with_files(|| unsafe { pg_sys::tuplestore_begin_heap(false, false, kilobytes) });
-        Self { store, slot: std::ptr::null_mut() }
+        Self { store, row: None }
     }
 
     /// The same, to be read several times: see [`Self::rewind`].
@@ -169,22 +237,8 @@ impl TupleStore {
 
     /// Adds a row. All rows are of one type: that of the first.
     pub fn push(&mut self, row: &Row) {
-        let types = |slot: *mut pg_sys::TupleTableSlot| {
-            // SAFETY: a slot has a descriptor with so many columns.
-            unsafe {
-                let descriptor = (*slot).tts_tupleDescriptor;
-                (1..=(*descriptor).natts as i16)
-                    .map(move |column| versions::type_of_column(descriptor, column))
-            }
-        };
-        if self.slot.is_null() {
-            // SAFETY: a slot for rows of that type, with a copy of the descriptor, which no one else holds.
-            self.slot = in_transaction(|| unsafe {
-                let descriptor = pg_sys::CreateTupleDescCopy((*row.raw()).tts_tupleDescriptor);
-                pg_sys::MakeSingleTupleTableSlot(descriptor, &raw const pg_sys::TTSOpsMinimalTuple)
-            });
-        }
-        assert!(types(self.slot).eq(types(row.raw())), "a row of the type of the first");
+        let own = self.row.get_or_insert_with(|| row.alike());
+        assert!(own.types().eq(row.types()), "a row of the type of the first");
         // SAFETY: the slot holds a row of the type by which it is read again, as was asserted; the store copies it.
         unsafe { pg_sys::tuplestore_puttupleslot(self.store, row.raw()) };
     }
@@ -199,29 +253,22 @@ impl TupleStore {
 
     /// Calls `visit` with the next row; `None` behind the last one.
     pub fn with_next<T>(&mut self, visit: impl FnOnce(&Row) -> T) -> Option<T> {
-        if self.slot.is_null() {
-            return None;
-        }
-        // SAFETY: the store is read forward, into a slot for its rows, which `push` has made.
+        let row = self.row.as_ref()?;
+        // SAFETY: the store is read forward, into a slot for its rows.
         let is_there =
-            unsafe { pg_sys::tuplestore_gettupleslot(self.store, true, false, self.slot) };
-        // SAFETY: the slot holds a row until the next one is read, which takes `&mut self` again.
-        is_there.then(|| visit(&unsafe { Row::borrowed(self.slot) }))
+            unsafe { pg_sys::tuplestore_gettupleslot(self.store, true, false, row.slot) };
+        // It is read into again by `&mut self` alone.
+        is_there.then(|| visit(row))
     }
 }
 
 impl Drop for TupleStore {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: made in `new` and `push`, ended once; on an ERROR the abort cleans up.
-            unsafe {
-                if !self.slot.is_null() {
-                    let descriptor = (*self.slot).tts_tupleDescriptor;
-                    pg_sys::ExecDropSingleTupleTableSlot(self.slot);
-                    pg_sys::FreeTupleDesc(descriptor);
-                }
-                pg_sys::tuplestore_end(self.store);
-            }
+            // The row first, which may lie in the store.
+            self.row = None;
+            // SAFETY: made in `new`, ended once; on an ERROR the abort cleans up.
+            unsafe { pg_sys::tuplestore_end(self.store) };
         }
     }
 }

@@ -19,9 +19,8 @@ pub const UUID: (Oid, Oid) = (pg_sys::UUIDOID, Oid::INVALID);
 /// Rows of some columns, to be read in the order of the first ones, NULLs last.
 pub struct SortedRows {
     sort: *mut pg_sys::Tuplesortstate,
-    /// A slot that is filled with a row to be added, and one into which rows are read.
-    write: *mut pg_sys::TupleTableSlot,
-    read: *mut pg_sys::TupleTableSlot,
+    /// The row that is added, and then the one that was read.
+    row: Row,
     types: Vec<Oid>,
     is_sorted: bool,
 }
@@ -41,18 +40,23 @@ impl SortedRows {
         let mut collations: Vec<Oid> = keys.iter().map(|column| column.1).collect();
         let mut nulls_first = vec![false; keys.len()];
         let kilobytes = c_int::try_from(memory / 1024).unwrap_or(c_int::MAX).max(64);
-        // SAFETY: a descriptor with as many attributes as there are columns, all of which are set; the sort is given
-        // as many keys as it is told, and copies them. All of it is in the transaction's memory, which outlives this.
-        in_transaction(|| unsafe {
-            let descriptor = pg_sys::CreateTemplateTupleDesc(columns.len() as c_int);
-            for (number, &(type_oid, collation)) in (1..).zip(columns) {
-                pg_sys::TupleDescInitEntry(descriptor, number, std::ptr::null(), type_oid, -1, 0);
-                pg_sys::TupleDescInitEntryCollation(descriptor, number, collation);
-            }
-            versions::finalize(descriptor);
-            let slot = |kind| pg_sys::MakeSingleTupleTableSlot(descriptor, kind);
-            let sort = pg_sys::tuplesort_begin_heap(
-                descriptor,
+        // SAFETY: a descriptor with as many attributes as there are columns, all of which are set.
+        let row = unsafe {
+            Row::of_columns(|| {
+                let made = pg_sys::CreateTemplateTupleDesc(columns.len() as c_int);
+                for (number, &(type_oid, collation)) in (1..).zip(columns) {
+                    pg_sys::TupleDescInitEntry(made, number, std::ptr::null(), type_oid, -1, 0);
+                    pg_sys::TupleDescInitEntryCollation(made, number, collation);
+                }
+                versions::finalize(made);
+                made
+            })
+        };
+        // SAFETY: the sort is given as many keys as it is told, and copies them. It is in the transaction's memory,
+        // which outlives this.
+        let sort = in_transaction(|| unsafe {
+            pg_sys::tuplesort_begin_heap(
+                row.descriptor(),
                 keys.len() as c_int,
                 numbers.as_mut_ptr(),
                 less.as_mut_ptr(),
@@ -61,13 +65,9 @@ impl SortedRows {
                 kilobytes,
                 std::ptr::null_mut(),
                 pg_sys::TUPLESORT_RANDOMACCESS as c_int,
-            );
-            let (write, read) = (
-                slot(&raw const pg_sys::TTSOpsVirtual),
-                slot(&raw const pg_sys::TTSOpsMinimalTuple),
-            );
-            Ok(Self { sort, write, read, types, is_sorted: false })
-        })
+            )
+        });
+        Ok(Self { sort, row, types, is_sorted: false })
     }
 
     /// Adds a row, before any is read.
@@ -85,8 +85,8 @@ impl SortedRows {
         // SAFETY: a slot of those columns, and values of their types, as was just looked at, which the sort copies.
         // What files it opens belong to the transaction, as it does.
         with_files(|| unsafe {
-            Row::borrowed(self.write).fill(&values);
-            pg_sys::tuplesort_puttupleslot(self.sort, self.write);
+            self.row.fill(&values);
+            pg_sys::tuplesort_puttupleslot(self.sort, self.row.raw());
         });
         Ok(())
     }
@@ -104,9 +104,9 @@ impl SortedRows {
         unsafe {
             let next = || {
                 let none = std::ptr::null_mut();
-                pg_sys::tuplesort_gettupleslot(self.sort, true, false, self.read, none)
+                pg_sys::tuplesort_gettupleslot(self.sort, true, false, self.row.raw(), none)
             };
-            while next() && visit(&Row::borrowed(self.read))? == Continue::Yes {}
+            while next() && visit(&self.row)? == Continue::Yes {}
         }
         Ok(())
     }
@@ -115,15 +115,9 @@ impl SortedRows {
 impl Drop for SortedRows {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: made in `new`, ended once; the slots before the sort, whose memory a row may lie in. On an ERROR
+            // SAFETY: made in `new`, ended once. A row that lies in its memory is not the slot's to free. On an ERROR
             // the abort cleans up.
-            unsafe {
-                let descriptor = (*self.read).tts_tupleDescriptor;
-                pg_sys::ExecDropSingleTupleTableSlot(self.read);
-                pg_sys::ExecDropSingleTupleTableSlot(self.write);
-                pg_sys::tuplesort_end(self.sort);
-                pg_sys::FreeTupleDesc(descriptor);
-            }
+            unsafe { pg_sys::tuplesort_end(self.sort) };
         }
     }
 }
