@@ -132,9 +132,9 @@ fn add(call: &Call) -> Result<Option<Datum>> {
     let set = SetState::of(datum)?;
     set.options.require_same(options)?;
     if let Some(element) = call.datum(1) {
+        let (of, hash) = (call.argument_type(1), options.scheme.element_hash());
         // SAFETY: an argument of the type that the call says it has.
-        let element = unsafe { element::read(element, call.argument_type(1)) }?;
-        set.add(element.hash(options.scheme.element_hash()), aggregate)?;
+        set.add(unsafe { element::hash(element, of, hash) }?, aggregate)?;
     }
     Ok(Some(datum))
 }

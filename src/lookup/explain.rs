@@ -128,7 +128,7 @@ impl<'a> Operand<'a> {
         // SAFETY: `of_row` gives an array with the type of its elements, that of the column which it was read from.
         unsafe {
             for element in array::each_element(array).flatten() {
-                let hash = element::read(element, of)?.hash(ElementHash::default());
+                let hash = element::hash(element, of, ElementHash::default())?;
                 if shown.len() < EXAMPLES && wanted(hash) && memory::insert(&mut seen, hash)? {
                     shown.push(memory::owned(&output.written(element)?)?);
                 }

@@ -1,7 +1,5 @@
 //! Elements of sets: values of the types that can be hashed, as the engine takes them.
 
-use std::borrow::Cow;
-
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Element, ElementHash, memory};
 
@@ -9,25 +7,6 @@ use crate::error::{Result, type_mismatch};
 use crate::pg::catalog::base_type;
 use crate::pg::names::type_label;
 use crate::pg::{array, bytes, lossless};
-
-pub enum ElementValue<'a> {
-    Text(Cow<'a, str>),
-    Bytes(&'a [u8]),
-    Integer(i64),
-    Uuid(&'a [u8; 16]),
-}
-
-impl ElementValue<'_> {
-    pub fn hash(&self, hash: ElementHash) -> u64 {
-        let element = match self {
-            Self::Text(text) => Element::Text(text),
-            Self::Bytes(bytes) => Element::Bytes(bytes),
-            Self::Integer(number) => Element::Integer(*number),
-            Self::Uuid(uuid) => Element::Uuid(uuid),
-        };
-        element.hash(hash)
-    }
-}
 
 /// The types of which there are elements, each with the domains over it.
 #[derive(Clone, Copy)]
@@ -57,19 +36,20 @@ impl ElementType {
     }
 
     /// # Safety
-    /// `datum` must be a non-null value of this type, valid for `'a`.
-    unsafe fn read<'a>(self, datum: Datum) -> Result<ElementValue<'a>> {
+    /// `datum` must be a non-null value of this type.
+    unsafe fn hash(self, datum: Datum, hash: ElementHash) -> Result<u64> {
         // SAFETY: `datum` is of the type named before the arrow, as # Safety asks; a uuid is 16 bytes.
-        unsafe {
-            Ok(match self {
-                Self::Text => ElementValue::Text(lossless::read(datum)?),
-                Self::Bytes => ElementValue::Bytes(bytes::read(datum)),
-                Self::Int2 => ElementValue::Integer((datum.value() as i16).into()),
-                Self::Int4 => ElementValue::Integer((datum.value() as i32).into()),
-                Self::Int8 => ElementValue::Integer(datum.value() as i64),
-                Self::Uuid => ElementValue::Uuid(&*datum.cast_mut_ptr()),
-            })
-        }
+        let element = unsafe {
+            match self {
+                Self::Text => return Ok(Element::Text(&lossless::read(datum)?).hash(hash)),
+                Self::Bytes => Element::Bytes(bytes::read(datum)),
+                Self::Int2 => Element::Integer((datum.value() as i16).into()),
+                Self::Int4 => Element::Integer((datum.value() as i32).into()),
+                Self::Int8 => Element::Integer(datum.value() as i64),
+                Self::Uuid => Element::Uuid(&*datum.cast_mut_ptr()),
+            }
+        };
+        Ok(element.hash(hash))
     }
 }
 
@@ -78,14 +58,14 @@ pub fn check(type_oid: Oid) -> Result<()> {
     ElementType::of(type_oid).map(|_| ())
 }
 
-/// Reads a value of a type of which there are elements, or of a domain over one.
+/// The hash of a value of a type of which there are elements, or of a domain over one.
 ///
 /// # Safety
-/// `datum` must be a non-null value of type `type_oid`, valid for `'a`.
-pub unsafe fn read<'a>(datum: Datum, type_oid: Oid) -> Result<ElementValue<'a>> {
+/// `datum` must be a non-null value of type `type_oid`.
+pub unsafe fn hash(datum: Datum, type_oid: Oid, hash: ElementHash) -> Result<u64> {
     let of = ElementType::of(type_oid)?;
     // SAFETY: `datum` is of `type_oid`, as # Safety asks, and `of` is the type of elements that belongs to it.
-    unsafe { of.read(datum) }
+    unsafe { of.hash(datum, hash) }
 }
 
 /// The hashes of the elements of an array but its nulls, in its order and with its repeats.
@@ -105,7 +85,7 @@ pub unsafe fn hashes(set: Datum, hash: ElementHash) -> Result<Vec<u64>> {
             None => *known.insert(ElementType::of(element_type)?),
         };
         // SAFETY: an element of that type.
-        hashes.push(unsafe { of.read(element) }?.hash(hash));
+        hashes.push(unsafe { of.hash(element, hash) }?);
     }
     Ok(hashes)
 }
