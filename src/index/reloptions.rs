@@ -93,7 +93,7 @@ impl Parameters {
         let value = unsafe {
             CStr::from_ptr(std::ptr::from_ref(self).cast::<c_char>().add(offset as usize))
         };
-        text::lossy(value.to_bytes())
+        lossless::decode(value.to_bytes())
     }
 
     /// The options of an index of passages: `min_match` and normalization, and no others.

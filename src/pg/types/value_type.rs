@@ -11,7 +11,7 @@ use pgrx::prelude::*;
 use crate::error::{LONGEST_VALUE, Result, SqlError, error};
 use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
-use crate::pg::{catalog, text};
+use crate::pg::{catalog, lossless, text};
 
 /// Compares values of one type under one collation.
 pub struct Order {
@@ -142,7 +142,7 @@ impl Output {
     /// `value` must be a non-null value of the type, and `'a` end before that context is reset.
     pub unsafe fn written<'a>(&self, value: Datum) -> Result<Cow<'a, str>> {
         // SAFETY: a value of the type whose output function this is, which gives a NUL-terminated string.
-        text::lossy(unsafe { CStr::from_ptr(self.call(value)) }.to_bytes())
+        lossless::decode(unsafe { CStr::from_ptr(self.call(value)) }.to_bytes())
     }
 
     /// The value as messages show it: the beginning of one that is long.

@@ -55,21 +55,6 @@ pub fn beginning(bytes: &[u8], most: usize) -> String {
     error::beginning(&String::from_utf8_lossy(first), most).into_owned()
 }
 
-/// Bytes as UTF-8, with a character for what is not.
-pub fn lossy(bytes: &[u8]) -> Result<Cow<'_, str>> {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        return Ok(text.into());
-    }
-    let mut text = String::new();
-    for chunk in bytes.utf8_chunks() {
-        memory::push_str(&mut text, chunk.valid())?;
-        if !chunk.invalid().is_empty() {
-            memory::push_str(&mut text, "\u{fffd}")?;
-        }
-    }
-    Ok(text.into())
-}
-
 /// A name as a row of a catalog has it, in the database's encoding.
 pub fn of_name(name: &pg_sys::NameData) -> &CStr {
     // SAFETY: a name is a NUL-terminated array.
