@@ -1,14 +1,14 @@
 //! From a value, stored or searched for, to the band hashes under which an index has it.
 
-use std::cell::Cell;
-
 use sketch::{Banding, Config};
 
 use super::image::Document;
 use super::kind::Kind;
 use super::passage;
 use super::value::{BandSearch, ReadValue, TypedValue, Value};
-use crate::options::{IndexOptions, Options, Threshold, same_shingling, shingling, with_sketcher};
+use crate::options::{
+    IndexOptions, Options, Recent, Threshold, same_shingling, shingling, with_sketcher,
+};
 use crate::prelude::*;
 use crate::settings;
 
@@ -46,11 +46,9 @@ impl<'a> Value<'a> {
             if let Some(min_match) = index.min_match {
                 return passage::append(&text, &index.config, min_match, bands);
             }
-            let signed = Signed::of(&text, index)?;
             // Fewer bands are the first ones of all, and a text without shingles has none.
-            memory::extend(bands, &signed.hashes[..count.min(signed.hashes.len())])?;
-            signed.keep();
-            return Ok(());
+            let append = |hashes: &[i64]| memory::extend(bands, &hashes[..count.min(hashes.len())]);
+            return Ok(with_signed(&text, index, append)??);
         }
         with_sketcher(&index.config, |sketcher| {
             let signature = self.signature(sketcher)?;
@@ -173,12 +171,12 @@ fn wrong_length(value: &Value, index: &IndexOptions) -> Option<usize> {
 const MAX_KEPT: usize = 1 << 18;
 
 thread_local! {
-    /// The text that was signed last. An insertion under an exclusion constraint has the same text signed for the
+    /// The texts that were signed last. An insertion under an exclusion constraint has the same text signed for the
     /// entries and for one or two searches, and a query by a constant for its estimate and for its search.
-    static SIGNED: Cell<Option<Signed>> = const { Cell::new(None) };
+    static SIGNED: Recent<Signed> = const { Recent::new() };
 }
 
-/// A text and its band hashes.
+/// A text and its band hashes, as an index has them.
 struct Signed {
     config: Config,
     banding: Banding,
@@ -186,39 +184,27 @@ struct Signed {
     hashes: Vec<i64>,
 }
 
-impl Signed {
-    /// The band hashes of a text, as an index has them.
-    fn of(text: &str, index: &IndexOptions) -> Result<Self> {
-        let is_same = |kept: &Self| (kept.banding, &kept.config) == (index.banding, &index.config);
-        let mut signed = match SIGNED.take().filter(is_same) {
-            Some(kept) if kept.text == text => return Ok(kept),
-            Some(kept) => kept,
-            None => Self {
-                config: index.config.clone(),
-                banding: index.banding,
-                text: String::new(),
-                hashes: Vec::new(),
-            },
-        };
-        let hashes = &mut signed.hashes;
-        hashes.clear();
-        with_sketcher(&index.config, |sketcher| {
+/// Calls `look` with the band hashes of a text, and keeps them for the next time, unless the text is too long.
+fn with_signed<T>(text: &str, index: &IndexOptions, look: impl FnOnce(&[i64]) -> T) -> Result<T> {
+    let (config, banding) = (&index.config, index.banding);
+    let sign = || -> Result<_> {
+        let mut hashes = Vec::new();
+        with_sketcher(config, |sketcher| {
             let signature = sketcher.sketch(text, &mut check_interrupts)?;
-            signature.map_or(Ok(()), |signature| index.banding.hashes(signature, hashes))
+            signature.map_or(Ok(()), |signature| banding.hashes(signature, &mut hashes))
         })?;
-        signed.text.clear();
-        if text.len() <= MAX_KEPT {
-            memory::push_str(&mut signed.text, text)?;
-        }
-        Ok(signed)
+        Ok(hashes)
+    };
+    if text.len() > MAX_KEPT {
+        return Ok(look(&sign()?));
     }
-
-    /// Keeps them for the next time, unless the text is too long.
-    fn keep(self) {
-        if !self.text.is_empty() {
-            SIGNED.set(Some(self));
-        }
-    }
+    let is_same =
+        |kept: &Signed| (kept.banding, &kept.config) == (banding, config) && kept.text == text;
+    let new = || {
+        let (hashes, text) = (sign()?, memory::owned(text)?);
+        Ok(Signed { config: config.clone(), banding, text, hashes })
+    };
+    SIGNED.with(|kept| kept.with(is_same, new, |signed| look(&signed.hashes)))
 }
 
 fn low_threshold(document: Threshold, index: Threshold) -> SqlError {
