@@ -4,8 +4,9 @@
 //! that the index does not serve (other options, a threshold below its own, a column left open) gets every row: slow,
 //! and right.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ops::ControlFlow::{self, Break, Continue};
+use std::vec;
 
 use pgrx::pg_sys::ScanKeyData;
 use sketch::passage::Bound;
@@ -20,7 +21,7 @@ use crate::options::IndexOptions;
 use crate::prelude::*;
 use crate::settings;
 
-/// Rows handed to a bitmap at a time.
+/// Rows from which on repeats among them are removed before there is room for more.
 const BATCH: usize = 1 << 16;
 
 /// Rows for which a search has room from the beginning.
@@ -33,8 +34,7 @@ struct ScanState {
     /// The index is open as long as the scan; nobody asks for it afterwards.
     index: MinlshIndex<'static>,
     /// The rows found, as [`tid_to_u64`](crate::index::layout::tid_to_u64) has them; `None` before the search.
-    rows: RefCell<Option<Vec<u64>>>,
-    next: Cell<usize>,
+    rows: RefCell<Option<vec::IntoIter<u64>>>,
 }
 
 enum Lookup {
@@ -73,7 +73,7 @@ pub unsafe extern "C-unwind" fn ambeginscan(
                 pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
             );
             let index = MinlshIndex::of(Open::lent(&(*scan).indexRelation))?;
-            let state = ScanState { memory, index, rows: RefCell::new(None), next: Cell::new(0) };
+            let state = ScanState { memory, index, rows: RefCell::new(None) };
             let mut context = pgrx::memcxt::PgMemoryContexts::For(memory);
             (*scan).opaque = context.leak_and_drop_on_delete(state).cast();
             Ok(scan)
@@ -129,16 +129,14 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
         // SAFETY: a scan of `ambeginscan` that was rescanned.
         let own = unsafe { IndexScan::of(scan) };
         own.search(&mut |rows| {
-            for rows in rows.chunks(BATCH) {
-                batch.clear();
-                memory::reserve(&mut batch, rows.len())?;
-                batch.extend(rows.iter().map(|row| u64_to_tid(*row)));
-                // SAFETY: the bitmap is being filled; the addresses are copied.
-                unsafe {
-                    pg_sys::tbm_add_tuples(bitmap, batch.as_mut_ptr(), batch.len() as i32, true);
-                }
-                count += batch.len() as i64;
+            batch.clear();
+            memory::reserve(&mut batch, rows.len())?;
+            batch.extend(rows.iter().map(|row| u64_to_tid(*row)));
+            // SAFETY: the bitmap is being filled; the addresses are copied.
+            unsafe {
+                pg_sys::tbm_add_tuples(bitmap, batch.as_mut_ptr(), batch.len() as i32, true);
             }
+            count += batch.len() as i64;
             Ok(())
         })?;
         Ok(count)
@@ -176,18 +174,16 @@ impl<'a> IndexScan<'a> {
 
     /// The next of the rows, which are searched for first.
     fn next_row(&self) -> Result<Option<u64>> {
-        let ScanState { rows, next, .. } = self.state;
+        let rows = &self.state.rows;
         if rows.borrow().is_none() {
-            self.collect()?;
+            let found = self.collect()?;
+            rows.replace(Some(found.into_iter()));
         }
-        let place = next.get();
-        let row = rows.borrow().as_ref().and_then(|rows| rows.get(place).copied());
-        next.set(place + 1);
-        Ok(row)
+        Ok(rows.borrow_mut().as_mut().and_then(Iterator::next))
     }
 
     /// Collects the rows of a search, each once, in the order of their addresses.
-    fn collect(&self) -> Result<()> {
+    fn collect(&self) -> Result<Vec<u64>> {
         let mut rows: Vec<u64> = memory::with_capacity(FEW)?;
         let mut visit = |found: &[u64]| {
             // A row has as many entries as bands: without repeats the list is a fraction.
@@ -201,9 +197,7 @@ impl<'a> IndexScan<'a> {
         if self.snapshot.as_ref().is_some_and(Snapshot::is_dirty) {
             self.rule_out(&mut rows)?;
         }
-        self.state.rows.replace(Some(rows));
-        self.state.next.set(0);
-        Ok(())
+        Ok(rows)
     }
 
     /// Removes from the rows that the scan of a constraint has found those that this transaction knows to be no
