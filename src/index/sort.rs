@@ -252,17 +252,17 @@ fn sorted(
     crew: &mut Crew,
     taker: &mut impl EntryTaker,
 ) -> Result<()> {
-    let parts = SortParts::of(entries);
     if entries.len() < 2 * CHUNK {
-        return sorted_in_place(entries, parts, crew, taker);
+        return sorted_in_place(entries, crew, taker);
     }
+    let parts = SortParts::of(entries);
     let chunks = parted(entries, parts, crew)?;
     let size = |part: usize| chunks.iter().map(|chunk| chunk.of(part, part + 1).len()).sum();
     let sizes: Vec<usize> = (0..parts.count()).map(size).collect();
     // A copy of the largest part is too much where most keys are the same.
     if sizes.iter().any(|size| size * size_of::<Entry>() > memory) {
         drop(chunks);
-        return sorted_in_place(entries, parts, crew, taker);
+        return sorted_in_place(entries, crew, taker);
     }
     let mut start = 0;
     let mut next = || {
@@ -323,39 +323,16 @@ fn parted<'a>(
     Ok(chunks)
 }
 
-/// As [`sorted`], where the entries are.
-fn sorted_in_place(
-    entries: &mut [Entry],
-    parts: SortParts,
+/// As [`sorted`], where the entries are, and by the caller alone.
+fn sorted_in_place<'a>(
+    entries: &'a mut [Entry],
     crew: &mut Crew,
     taker: &mut impl EntryTaker,
 ) -> Result<()> {
-    let (mut ends, mut end) = (Vec::new(), 0);
-    parts.bring(entries, &mut || crew.check(), &mut |count| {
-        end += count;
-        if end - ends.last().copied().unwrap_or(0) >= PART {
-            ends.push(end);
-        }
-    });
-    ends.push(end);
-    let (mut rest, mut start, mut ends) = (entries, 0, ends.into_iter());
-    let mut next = || {
-        let Some(end) = ends.next() else { return Ok(None) };
-        let (part, others) = std::mem::take(&mut rest).split_at_mut(end - start);
-        (rest, start) = (others, end);
-        Ok(Some((Some(part), 0)))
-    };
-    each(crew, &mut next, &sort_part, taker)
-}
-
-fn sort_part<'a>(
-    part: &mut Option<&'a mut [Entry]>,
-    check: Check,
-) -> Result<&'a mut [Entry], Error> {
-    if let Some(part) = part {
-        sort_by_key(part, check);
-    }
-    Ok(part.take().unwrap_or_default())
+    sort_by_key(entries, &mut || crew.check());
+    let mut parts = entries.chunks(PART);
+    let mut next = || Ok(parts.next().map(|part| (part, 0)));
+    each(crew, &mut next, &|part: &mut &'a [Entry], _| Ok(*part), taker)
 }
 
 /// Merges sorted runs, and gives one part after the other. Reads about as much of each run as memory holds
