@@ -6,6 +6,7 @@
 
 use std::ffi::CStr;
 
+use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys;
 
 /// A memory context, deleted when this goes out of scope.
@@ -35,12 +36,7 @@ impl Memory {
     /// Runs `work` with what it allocates in this context.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         // SAFETY: the context is alive; an ERROR sets the current context itself.
-        unsafe {
-            let previous = pg_sys::MemoryContextSwitchTo(self.0);
-            let result = work();
-            pg_sys::MemoryContextSwitchTo(previous);
-            result
-        }
+        unsafe { PgMemoryContexts::For(self.0).switch_to(|_| work()) }
     }
 
     /// Runs `work` with what it allocates in this context, and frees that again: no pointer to it
@@ -66,12 +62,7 @@ impl Drop for Memory {
 /// whoever holds it.
 pub fn in_transaction<T>(make: impl FnOnce() -> T) -> T {
     // SAFETY: a function is called within a transaction; an ERROR sets the current context itself.
-    unsafe {
-        let previous = pg_sys::MemoryContextSwitchTo(pg_sys::CurTransactionContext);
-        let made = make();
-        pg_sys::MemoryContextSwitchTo(previous);
-        made
-    }
+    unsafe { PgMemoryContexts::CurTransactionContext.switch_to(|_| make()) }
 }
 
 /// The same, for what keeps temporary files: these belong to the transaction as well, whoever owns what is opened

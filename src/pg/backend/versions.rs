@@ -44,18 +44,15 @@ pub fn access_method(
     #[cfg(feature = "pg19")]
     {
         use std::cell::Cell;
+
+        use pgrx::memcxt::PgMemoryContexts;
         thread_local! {
             static MADE: Cell<*mut pg_sys::IndexAmRoutine> =
                 const { Cell::new(std::ptr::null_mut()) };
         }
         if MADE.get().is_null() {
             // SAFETY: the context of the backend is there all the time.
-            MADE.set(unsafe {
-                let previous = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
-                let made = make();
-                pg_sys::MemoryContextSwitchTo(previous);
-                made
-            });
+            MADE.set(unsafe { PgMemoryContexts::TopMemoryContext.switch_to(|_| make()) });
         }
         MADE.get()
     }
