@@ -90,7 +90,7 @@ fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows) -> Result<(f64, u
     };
     let scanned = rows.each_entry(&options, memory.rows, &mut take)?;
     scanned.saturated.warn(&options.config, &open.name());
-    page_file::write_metapage(open);
+    page_file::write_metapage(open, pg_sys::InvalidBlockNumber, nbtree::NO_BLOCK, 0);
     stored_options::store(open, pg_sys::ForkNumber::MAIN_FORKNUM, &options)?;
     let mut written = None;
     let mut count = |entries| {

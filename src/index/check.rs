@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use crate::index::descent;
 use crate::index::layout::{Entry, u64_to_tid};
 use crate::index::minlsh_index::MinlshIndex;
-use crate::index::nbtree::{NO_BLOCK, Opaque};
+use crate::index::nbtree::NO_BLOCK;
 use crate::index::pages::LockedPage;
 use crate::index::sort::Sorter;
 use crate::index::stored_options::{self, OPTIONS_BLOCK};
@@ -107,8 +107,10 @@ fn each_entry(
     snapshot: &Snapshot,
     visit: &mut dyn FnMut(Entry) -> Result<()>,
 ) -> Result<()> {
-    let bare = Opaque { previous: NO_BLOCK, next: NO_BLOCK, level: 0, flags: 0, cycle: 0 };
-    if index.tree_page(OPTIONS_BLOCK)?.1 != bare {
+    let (_, opaque) = index.tree_page(OPTIONS_BLOCK)?;
+    let pg_sys::BTPageOpaqueData { btpo_prev, btpo_next, btpo_level, btpo_flags, btpo_cycleid } =
+        opaque;
+    if [btpo_prev, btpo_next, btpo_level] != [0; 3] || (btpo_flags, btpo_cycleid) != (0, 0) {
         return Err(index.damaged(OPTIONS_BLOCK));
     }
     let (mut block, mut low, mut last) = (NO_BLOCK, None, None);

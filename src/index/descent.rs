@@ -13,11 +13,11 @@
 use std::cmp::Ordering;
 use std::ops::{ControlFlow, Range};
 
-use pgrx::pg_sys::BlockNumber;
+use pgrx::pg_sys::{BTPageOpaqueData, BlockNumber};
 
 use crate::index::layout::{Entry, Layout};
 use crate::index::minlsh_index::MinlshIndex;
-use crate::index::nbtree::{self, NO_BLOCK, Opaque};
+use crate::index::nbtree::{self, NO_BLOCK};
 use crate::index::pages::{Page, Pivot, downlink, entries, first_item};
 use crate::pg::rights::no_such_relation;
 use crate::prelude::*;
@@ -176,14 +176,14 @@ pub fn each_leaf(
         let damaged = || index.damaged(block);
         let (page, opaque) = index.tree_page(block)?;
         page.refuse_old(index.open(), snapshot);
-        let has = |flag| opaque.flags & flag != 0;
+        let has = |flag| opaque.btpo_flags & flag != 0;
         count += 1;
         // If they are more than the pages of the index, they are linked in a circle.
-        if opaque.level != 0 || !has(nbtree::LEAF) || count > index.open().pages() {
+        if opaque.btpo_level != 0 || !has(nbtree::LEAF) || count > index.open().pages() {
             return Err(damaged());
         }
         if !has(nbtree::DELETED) {
-            (leaf.previous, leaf.high) = (opaque.previous, None);
+            (leaf.previous, leaf.high) = (opaque.btpo_prev, None);
             leaf.entries.clear();
             if !has(nbtree::HALF_DEAD) {
                 leaf.high = page.high_key(&opaque, layout).ok_or_else(damaged)?;
@@ -197,7 +197,7 @@ pub fn each_leaf(
             drop(page);
             visit(&leaf)?;
         }
-        leaf.block = opaque.next;
+        leaf.block = opaque.btpo_next;
     }
     Ok(())
 }
@@ -207,12 +207,12 @@ fn leftmost(index: &MinlshIndex) -> Result<BlockNumber> {
     let (mut block, mut level) = index.meta()?.root;
     while block != NO_BLOCK && level > 0 {
         let (page, opaque) = index.tree_page(block)?;
-        let is_gone = opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) != 0;
+        let is_gone = opaque.btpo_flags & (nbtree::DELETED | nbtree::HALF_DEAD) != 0;
         let next = match is_gone {
-            true => Some(opaque.next),
+            true => Some(opaque.btpo_next),
             false => page.item(first_item(&opaque)).and_then(downlink),
         };
-        let is_leftmost = opaque.level == level && opaque.previous == NO_BLOCK;
+        let is_leftmost = opaque.btpo_level == level && opaque.btpo_prev == NO_BLOCK;
         block = next.filter(|_| is_leftmost).ok_or_else(|| index.damaged(block))?;
         level -= u32::from(!is_gone);
     }
@@ -247,11 +247,11 @@ impl Descent<'_> {
         let page = self.index.page(step.block);
         let opaque = self.sound(&step, page.opaque())?;
         page.refuse_old(self.index.open(), self.snapshot);
-        if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) != 0 {
+        if opaque.btpo_flags & (nbtree::DELETED | nbtree::HALF_DEAD) != 0 {
             return self.go_right(&opaque, step);
         }
-        self.sound(&step, (step.level == opaque.level).then_some(()))?;
-        if opaque.level > 0 {
+        self.sound(&step, (step.level == opaque.btpo_level).then_some(()))?;
+        if opaque.btpo_level > 0 {
             return self.inner(&page, &opaque, step);
         }
         page.lock_for_serializable(self.index.open(), self.snapshot);
@@ -264,8 +264,8 @@ impl Descent<'_> {
     }
 
     /// Notes the pages below an inner page.
-    fn inner(&mut self, page: &Page, opaque: &Opaque, step: Step) -> Result<()> {
-        let (layout, wanted, level) = (self.layout, self.wanted, opaque.level - 1);
+    fn inner(&mut self, page: &Page, opaque: &BTPageOpaqueData, step: Step) -> Result<()> {
+        let (layout, wanted, level) = (self.layout, self.wanted, opaque.btpo_level - 1);
         let (first, end) = (first_item(opaque), page.last_item() + 1);
         let child = |offset| downlink(page.item(offset)?);
         let bound = |offset| Pivot::read(layout, page.item(offset)?);
@@ -297,7 +297,7 @@ impl Descent<'_> {
     }
 
     /// Collects the rows of a leaf page.
-    fn leaf(&mut self, page: &Page, opaque: &Opaque, mut step: Step) -> Result<()> {
+    fn leaf(&mut self, page: &Page, opaque: &BTPageOpaqueData, mut step: Step) -> Result<()> {
         let (layout, wanted) = (self.layout, self.wanted);
         let (first, end) = (first_item(opaque), page.last_item() + 1);
         let key = |offset| layout.key(page.item(offset)?);
@@ -324,7 +324,7 @@ impl Descent<'_> {
     fn until(
         &mut self,
         page: &Page,
-        opaque: &Opaque,
+        opaque: &BTPageOpaqueData,
         step: &Step,
         is_here: fn(Ordering) -> bool,
     ) -> Result<usize> {
@@ -338,12 +338,12 @@ impl Descent<'_> {
         Ok(until)
     }
 
-    fn go_right(&mut self, opaque: &Opaque, step: Step) -> Result<()> {
+    fn go_right(&mut self, opaque: &BTPageOpaqueData, step: Step) -> Result<()> {
         self.moves += 1;
         // If keys went over more pages than there are, they would be linked in a circle.
         let over = self.moves.saturating_sub(self.wanted.len());
-        let is_sound = opaque.next != NO_BLOCK && self.has_more_pages(over);
-        let block = self.sound(&step, is_sound.then_some(opaque.next))?;
+        let is_sound = opaque.btpo_next != NO_BLOCK && self.has_more_pages(over);
+        let block = self.sound(&step, is_sound.then_some(opaque.btpo_next))?;
         Ok(memory::push(&mut self.steps, Step { block, ..step })?)
     }
 

@@ -7,7 +7,7 @@
 use crate::document::kind::{Kind, is_document};
 use crate::error::JOINED;
 use crate::index::layout::{Layout, SCOPE_HASH};
-use crate::index::nbtree::{META_BLOCK, Opaque};
+use crate::index::nbtree::META_BLOCK;
 use crate::index::pages::{LockedPage, Meta};
 use crate::pg::catalog::{CatalogRow, access_method, function_of_family};
 use crate::pg::index::IndexColumn;
@@ -77,7 +77,10 @@ impl<'a> MinlshIndex<'a> {
     }
 
     /// Locks a page of the tree for reading, if there is such a block.
-    pub fn tree_page(&self, block: pg_sys::BlockNumber) -> Result<(LockedPage, Opaque)> {
+    pub fn tree_page(
+        &self,
+        block: pg_sys::BlockNumber,
+    ) -> Result<(LockedPage, pg_sys::BTPageOpaqueData)> {
         let page = (block < self.open.pages()).then(|| self.page(block));
         let page = page.and_then(|page| page.opaque().map(|opaque| (page, opaque)));
         page.ok_or_else(|| self.damaged(block))

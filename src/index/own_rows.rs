@@ -190,8 +190,8 @@ fn words_for(hashes: &[u64]) -> usize {
 
 /// True if a row of a heap was inserted by this transaction, and will not be taken back by the statement that did it.
 fn is_own(page: &LockedPage, offset: u16) -> bool {
-    /// `SpecTokenOffsetNumber`: stands in the place of a row's successor as long as it may be taken back.
-    const TOKEN_OFFSET: u16 = 0xfffe;
+    /// Stands in the place of a row's successor as long as it may be taken back.
+    const TOKEN_OFFSET: u16 = pg_sys::SpecTokenOffsetNumber as u16;
     let tuple = page.item(offset);
     let tuple = tuple.filter(|tuple| tuple.len() >= size_of::<pg_sys::HeapTupleHeaderData>());
     tuple.is_some_and(|tuple| {

@@ -3,11 +3,10 @@
 use std::cmp::Ordering;
 use std::ops::Deref;
 
-use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{BlockNumber, Buffer};
+use pgrx::pg_sys::{BTPageOpaqueData, BlockNumber, Buffer};
 
 use crate::index::layout::{Entry, Layout, read_tid};
-use crate::index::nbtree::{self, HIGH_KEY, NO_BLOCK, Opaque};
+use crate::index::nbtree::{self, HIGH_KEY, NO_BLOCK};
 use crate::pg::guc::is_serializable;
 use crate::prelude::*;
 
@@ -15,7 +14,7 @@ pub const PAGE: usize = pg_sys::BLCKSZ as usize;
 pub const PAGE_HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
 pub const LINE_POINTER: usize = size_of::<pg_sys::ItemIdData>();
 pub const TUPLE_HEADER: usize = size_of::<pg_sys::IndexTupleData>();
-pub const OPAQUE: usize = size_of::<Opaque>().next_multiple_of(8);
+pub const OPAQUE: usize = size_of::<BTPageOpaqueData>().next_multiple_of(8);
 
 /// The bytes of a page.
 #[repr(transparent)]
@@ -61,10 +60,9 @@ impl LockedPage {
         if let Some(snapshot) = snapshot.filter(|_| is_serializable()) {
             let (index, snapshot) = (index.raw(), snapshot.raw());
             // SAFETY: the index is open and the snapshot is held, as their references say; `of` has pinned the buffer.
-            // Nothing is dropped in the closure.
             unsafe {
                 let block = pg_sys::BufferGetBlockNumber(self.buffer);
-                pg_guard_ffi_boundary(|| nbtree::raw::PredicateLockPage(index, block, snapshot));
+                pg_sys::PredicateLockPage(index, block, snapshot);
             }
         }
     }
@@ -98,18 +96,19 @@ impl Page {
         u32::from_ne_bytes([0, 1, 2, 3].map(|byte| self.0[offset + byte]))
     }
 
-    fn half_word(&self, offset: usize) -> usize {
-        u16::from_ne_bytes([self.0[offset], self.0[offset + 1]]).into()
+    fn header(&self) -> pg_sys::PageHeaderData {
+        // SAFETY: a page begins with its header, and any bits make one.
+        unsafe { self.0.as_ptr().cast::<pg_sys::PageHeaderData>().read_unaligned() }
     }
 
     /// The tree's own words at the end of the page; `None` if the page is not part of a tree.
-    pub fn opaque(&self) -> Option<Opaque> {
-        let special = self.half_word(std::mem::offset_of!(pg_sys::PageHeaderData, pd_special));
+    pub fn opaque(&self) -> Option<BTPageOpaqueData> {
+        let special = usize::from(self.header().pd_special);
         if special != PAGE - OPAQUE {
             return None;
         }
-        // SAFETY: the page has that many bytes there; any bits make an `Opaque`.
-        Some(unsafe { self.0.as_ptr().add(special).cast::<Opaque>().read_unaligned() })
+        // SAFETY: the page has that many bytes there; any bits make an `BTPageOpaqueData`.
+        Some(unsafe { self.0.as_ptr().add(special).cast::<BTPageOpaqueData>().read_unaligned() })
     }
 
     /// The content of a metapage; `None` of another page, and of a tree in which equal keys may have other bytes.
@@ -118,15 +117,15 @@ impl Page {
         let word = |number: usize| self.word(start + 4 * number);
         // Behind eight words and a number of eight bytes.
         let all_equal_image = self.0[start + 40] == 1;
-        let is_meta = (word(0), word(1)) == (nbtree::MAGIC, nbtree::VERSION)
-            && self.opaque()?.flags == nbtree::META
+        let is_meta = (word(0), word(1)) == (pg_sys::BTREE_MAGIC, pg_sys::BTREE_VERSION)
+            && self.opaque()?.btpo_flags == nbtree::META
             && all_equal_image;
         is_meta.then(|| Meta { root: (word(2), word(3)), fast_root: (word(4), word(5)) })
     }
 
     /// The high key of a page of the tree, or none if it is the rightmost; `None` if that is damaged.
-    pub fn high_key(&self, opaque: &Opaque, layout: &Layout) -> Option<Option<Pivot>> {
-        if opaque.next == NO_BLOCK {
+    pub fn high_key(&self, opaque: &BTPageOpaqueData, layout: &Layout) -> Option<Option<Pivot>> {
+        if opaque.btpo_next == NO_BLOCK {
             return Some(None);
         }
         Pivot::read(layout, self.item(HIGH_KEY)?).map(Some)
@@ -134,7 +133,7 @@ impl Page {
 
     /// The number of the last item.
     pub fn last_item(&self) -> u16 {
-        let lower = self.half_word(std::mem::offset_of!(pg_sys::PageHeaderData, pd_lower));
+        let lower = usize::from(self.header().pd_lower);
         (lower.min(PAGE - OPAQUE).saturating_sub(PAGE_HEADER) / LINE_POINTER) as u16
     }
 
@@ -157,15 +156,15 @@ impl Page {
     pub fn item(&self, offset: u16) -> Option<&[u8]> {
         let pointer = self.line_pointer(offset)?;
         let (start, length) = (pointer.lp_off() as usize, pointer.lp_len() as usize);
-        let upper = self.half_word(std::mem::offset_of!(pg_sys::PageHeaderData, pd_upper));
+        let upper = usize::from(self.header().pd_upper);
         let item = self.0.get(start..start.checked_add(length)?)?;
         (length >= TUPLE_HEADER && start >= upper).then_some(item)
     }
 }
 
 /// The first item of a leaf page: behind the high key, which all but the rightmost have.
-pub fn first_item(opaque: &Opaque) -> u16 {
-    if opaque.next == NO_BLOCK { HIGH_KEY } else { HIGH_KEY + 1 }
+pub fn first_item(opaque: &BTPageOpaqueData) -> u16 {
+    if opaque.btpo_next == NO_BLOCK { HIGH_KEY } else { HIGH_KEY + 1 }
 }
 
 /// The key of a leaf item, and its rows: one, or those of a posting list. `None` if it is neither.

@@ -18,7 +18,6 @@ use sketch::{
 use crate::document::kind::Kind;
 use crate::error::shortened;
 use crate::index::minlsh_index::MinlshIndex;
-use crate::index::nbtree::BtOptions;
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::prelude::*;
 
@@ -41,7 +40,7 @@ macro_rules! parameters {
         /// from the start, 0 for none. `build_reloptions` alone makes these, with the strings behind them.
         #[repr(C)]
         struct Parameters {
-            btree: BtOptions,
+            btree: pg_sys::BTOptions,
             $($field: $type,)*
         }
 

@@ -4,20 +4,17 @@
 //! page is [made](LeafBatch) a batch at a time by whoever is free, in any thread, and comes back to be written.
 
 use std::collections::VecDeque;
-use std::ffi::c_void;
 use std::sync::Arc;
 
 use pgrx::pg_sys::BlockNumber;
-use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use sketch::Error;
 
 use crate::index::layout::{self, Entry, Layout};
 use crate::index::minlsh_index::MinlshIndex;
-use crate::index::nbtree::{self, HIGH_KEY, LEAF, META_BLOCK, NO_BLOCK, Opaque, ROOT};
-use crate::index::page_file::{BATCH, BufferedPage, FilePage, NewPage, PageFile, ROOM};
+use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK};
+use crate::index::page_file::{BATCH, NewPage, PageFile, ROOM, write_metapage};
 use crate::index::pages::{LINE_POINTER, TUPLE_HEADER};
 use crate::index::sort::EntryTaker;
-use crate::pg::memory::in_transaction;
 use crate::prelude::*;
 
 /// Inner pages are filled to that many bytes, as nbtree fills them (`BTREE_NONLEAF_FILLFACTOR`).
@@ -46,7 +43,6 @@ pub struct TreeWriter<'a> {
     index: &'a Open,
     file: PageFile<'a>,
     shape: Arc<Shape>,
-    separator: Separator<'a>,
     /// Called with the number of entries that were taken.
     taken: &'a mut dyn FnMut(usize),
     /// Bytes of a full leaf page, and leaf pages that are made at a time.
@@ -81,13 +77,12 @@ impl<'a> TreeWriter<'a> {
         // As much of a page as nbtree's own build gives a list at most.
         let deduplicates = index.deduplicates();
         let list = if deduplicates { (MAX_LIST - layout.size) / TID } else { 1 };
-        let file = PageFile::of(open)?;
+        let file = PageFile::of(open);
         let leftmost = file.next_block();
         Ok(Self {
             index: open,
             file,
             shape: Arc::new(Shape { layout: layout.clone(), list }),
-            separator: Separator::of(index),
             taken,
             room,
             batch: (memory / PAGE_AND_ENTRIES).clamp(1, BATCH),
@@ -135,12 +130,11 @@ impl<'a> TreeWriter<'a> {
         let end = self.leaves.pivots.len();
         let start = self.leaves.children.last().map_or(0, |child| child.pivot.end);
         let pivot = match (self.pending.last(), next) {
-            (Some(last), Some(next)) => self.separator.between(*last, next),
+            (Some(last), Some(next)) => self.shape.pivot(*last, next),
             _ => Vec::new(),
         };
-        self.leaves.try_reserve(pivot.len())?;
-        self.leaves.children.push(Child { block, pivot: start..end });
-        self.leaves.pivots.extend_from_slice(&pivot);
+        memory::push(&mut self.leaves.children, Child { block, pivot: start..end })?;
+        memory::extend(&mut self.leaves.pivots, &pivot)?;
         memory::extend(&mut self.high_keys, &pivot)?;
         memory::push(&mut self.ends, (self.pending.len(), self.high_keys.len()))?;
         if self.ends.len() == self.batch || next.is_none() {
@@ -181,30 +175,23 @@ impl<'a> TreeWriter<'a> {
             level = self.write_inner(&level, height)?;
         }
         let root = level.children.first().map_or(NO_BLOCK, |child| child.block);
-        let mut page = BufferedPage::existing(self.index, META_BLOCK);
-        page.bytes().make_meta(root, height);
-        page.finish();
+        write_metapage(self.index, META_BLOCK, root, height);
         self.file.finish();
         Ok(self.entries)
     }
 
     fn write_inner(&mut self, below: &TreeLevel, height: u32) -> Result<TreeLevel> {
         let mut level = TreeLevel::default();
-        let (mut first, mut previous) = (0, NO_BLOCK);
+        let (mut first, mut previous, mut pages) = (0, NO_BLOCK, Vec::new());
         while first < below.children.len() {
             check_interrupts();
             let end = below.fitting(first);
-            let block = self.file.next_block();
-            let page = self.file.append()?;
+            let block = self.file.next_block() + pages.len() as BlockNumber;
             let more = end < below.children.len();
-            let next = if more { block + 1 } else { NO_BLOCK };
-            let flags = if first == 0 && !more { ROOT } else { 0 };
-            *page.opaque() = Opaque { previous, next, level: height, flags, cycle: 0 };
+            let (next, high) =
+                if more { (block + 1, below.pivot(end)) } else { (NO_BLOCK, &[][..]) };
+            let mut page = NewPage::of_tree([previous, next], height, high);
             level.push(block, below.pivot(first))?;
-            if more {
-                let high = below.pivot(end);
-                page.add(high.len(), |bytes| bytes.copy_from_slice(high));
-            }
             for number in first..end {
                 let child = below.children[number].block;
                 // The first downlink of a page stands for minus infinity.
@@ -212,6 +199,11 @@ impl<'a> TreeWriter<'a> {
                 page.add(pivot.len().max(TUPLE_HEADER), |bytes| {
                     write_downlink(child, pivot, bytes)
                 });
+            }
+            memory::push(&mut pages, page)?;
+            if pages.len() == BATCH || !more {
+                self.file.append(&mut pages);
+                pages.clear();
             }
             (first, previous) = (end, block);
         }
@@ -221,7 +213,7 @@ impl<'a> TreeWriter<'a> {
 
 impl EntryTaker for TreeWriter<'_> {
     type Part = LeafBatch;
-    type Made = Vec<FilePage>;
+    type Made = Vec<NewPage>;
 
     fn take(&mut self, entries: &[Entry]) -> Result<()> {
         (self.taken)(entries.len());
@@ -232,43 +224,37 @@ impl EntryTaker for TreeWriter<'_> {
         &mut self.ready
     }
 
-    fn make(batch: &mut LeafBatch, check: Check) -> Result<Vec<FilePage>, Error> {
+    fn make(batch: &mut LeafBatch, check: Check) -> Result<Vec<NewPage>, Error> {
         batch.make(check)
     }
 
-    fn made(&mut self, mut pages: Vec<FilePage>) -> Result<()> {
-        self.file.append_all(&mut pages);
+    fn made(&mut self, mut pages: Vec<NewPage>) -> Result<()> {
+        self.file.append(&mut pages);
         Ok(())
     }
 }
 
-/// `BTreeTupleSetDownLink`, and for minus infinity `BTreeTupleSetNAtts` with none.
+/// Writes the item that leads to a page: its pivot, with the block of the page in place of a row's. Without a pivot it
+/// has no attributes and stands for minus infinity. The bytes are zeros.
 fn write_downlink(child: BlockNumber, pivot: &[u8], bytes: &mut [u8]) {
-    if pivot.is_empty() {
-        bytes.fill(0);
-        let info = TUPLE_HEADER as u16 | nbtree::ALTERNATIVE_TID;
-        bytes[6..8].copy_from_slice(&info.to_ne_bytes());
-    } else {
-        bytes.copy_from_slice(pivot);
-    }
-    bytes[0..2].copy_from_slice(&((child >> 16) as u16).to_ne_bytes());
-    bytes[2..4].copy_from_slice(&(child as u16).to_ne_bytes());
+    bytes[..pivot.len()].copy_from_slice(pivot);
+    let attributes = u16::from_ne_bytes([bytes[4], bytes[5]]);
+    write_header(child, attributes, bytes);
+}
+
+/// Writes the header of an item that has a number of attributes or of rows in place of a row's offset.
+fn write_header(block: BlockNumber, number: u16, item: &mut [u8]) {
+    layout::write_tid(u64::from(block) << 16 | u64::from(number), &mut item[..TID]);
+    let info = item.len() as u16 | nbtree::ALTERNATIVE_TID;
+    item[TID..TUPLE_HEADER].copy_from_slice(&info.to_ne_bytes());
 }
 
 impl TreeLevel {
     fn push(&mut self, block: BlockNumber, pivot: &[u8]) -> Result<()> {
-        self.try_reserve(pivot.len())?;
         let start = self.pivots.len();
-        self.pivots.extend_from_slice(pivot);
-        self.children.push(Child { block, pivot: start..self.pivots.len() });
-        Ok(())
-    }
-
-    /// Makes room for a child and that many bytes of pivots.
-    fn try_reserve(&mut self, bytes: usize) -> Result<()> {
-        let refused = |_| crate::error::out_of_memory();
-        self.children.try_reserve(1).map_err(refused)?;
-        self.pivots.try_reserve(bytes).map_err(refused)
+        memory::extend(&mut self.pivots, pivot)?;
+        let child = Child { block, pivot: start..self.pivots.len() };
+        memory::push(&mut self.children, child).map_err(Into::into)
     }
 
     fn pivot(&self, number: usize) -> &[u8] {
@@ -332,11 +318,26 @@ impl Shape {
             layout::write_tid(row.tid, bytes);
         }
         // The list's place stands where a plain item has its block, and their number as its offset.
-        let place = (item.len() as u64) << 16;
-        let count = u64::from(rows.len() as u16 | nbtree::POSTING_LIST);
-        layout::write_tid(place | count, &mut item[..TID]);
-        let info = (item.len() + list.len()) as u16 | nbtree::ALTERNATIVE_TID;
-        item[6..8].copy_from_slice(&info.to_ne_bytes());
+        let place = item.len() as BlockNumber;
+        write_header(place, rows.len() as u16 | nbtree::POSTING_LIST, bytes);
+    }
+
+    /// The pivot between two pages, as `_bt_truncate` makes it, but with all attributes: the key of the first entry of
+    /// the right one. If the left one ends with that key, its last row stands behind it.
+    fn pivot(&self, last_left: Entry, first_right: Entry) -> Vec<u8> {
+        let (size, attributes) = (self.layout.size, self.layout.columns() as u16);
+        let mut pivot = vec![0; size];
+        self.layout.write(first_right, &mut pivot);
+        let row = if last_left.key == first_right.key {
+            pivot.resize(size + TID.next_multiple_of(8), 0);
+            let place = pivot.len() - TID;
+            layout::write_tid(last_left.tid, &mut pivot[place..]);
+            nbtree::PIVOT_HAS_ROW
+        } else {
+            0
+        };
+        write_header(0, attributes | row, &mut pivot);
+        pivot
     }
 }
 
@@ -345,86 +346,34 @@ impl LeafBatch {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; then it can be tried again.
-    fn make(&mut self, check: Check) -> Result<Vec<FilePage>, Error> {
+    fn make(&mut self, check: Check) -> Result<Vec<NewPage>, Error> {
         let mut pages = memory::with_capacity(self.ends.len())?;
         let (mut block, mut start, mut high_start) = (self.first, 0, 0);
         for &(end, high_end) in &self.ends {
             check();
-            let page = FilePage::append_to(&mut pages)?;
-            self.fill(page, block, start..end, high_start..high_end);
+            memory::push(&mut pages, self.page(block, start..end, high_start..high_end))?;
             (block, start, high_start) = (block + 1, end, high_end);
         }
         Ok(pages)
     }
 
-    fn fill(
+    fn page(
         &self,
-        page: &mut NewPage,
         block: BlockNumber,
         entries: std::ops::Range<usize>,
         high_key: std::ops::Range<usize>,
-    ) {
-        let (is_first, is_last) = (block == self.leftmost, high_key.is_empty());
-        let previous = if is_first { NO_BLOCK } else { block - 1 };
-        let next = if is_last { NO_BLOCK } else { block + 1 };
-        let flags = if is_first && is_last { LEAF | ROOT } else { LEAF };
-        *page.opaque() = Opaque { previous, next, level: 0, flags, cycle: 0 };
-        if !is_last {
-            let high_key = &self.high_keys[high_key];
-            page.add(high_key.len(), |bytes| bytes.copy_from_slice(high_key));
-        }
+    ) -> NewPage {
+        let high_key = &self.high_keys[high_key];
+        let previous = if block == self.leftmost { NO_BLOCK } else { block - 1 };
+        let next = if high_key.is_empty() { NO_BLOCK } else { block + 1 };
+        let mut page = NewPage::of_tree([previous, next], 0, high_key);
         for same_key in self.entries[entries].chunk_by(|a, b| a.key == b.key) {
             for rows in same_key.chunks(self.shape.list) {
                 let size = self.shape.item_size(rows.len()) - LINE_POINTER;
                 page.add(size, |bytes| self.shape.write_item(rows, bytes));
             }
         }
-    }
-}
-
-/// Makes the pivots of a build: what separates two leaf pages.
-struct Separator<'a> {
-    index: &'a MinlshIndex<'a>,
-    /// In the memory of the transaction, which outlives the call.
-    key: *mut c_void,
-}
-
-impl<'a> Separator<'a> {
-    fn of(index: &'a MinlshIndex<'a>) -> Self {
-        let relation = index.open().raw();
-        // SAFETY: an open index of the access method, whose operator classes have the B-tree's comparison, as a build
-        // needs; nothing is dropped in the closure.
-        let key = || unsafe {
-            pg_guard_ffi_boundary(|| nbtree::raw::_bt_mkscankey(relation, std::ptr::null_mut()))
-        };
-        let key = in_transaction(key);
-        Self { index, key }
-    }
-
-    /// The pivot between two leaf pages: the last entry of the left one is below the first of the right one.
-    fn between(&self, last_left: Entry, first_right: Entry) -> Vec<u8> {
-        let [left, right] = &mut [last_left, first_right].map(|entry| self.tuple(entry));
-        let (left, right) = (left.as_mut_ptr().cast(), right.as_mut_ptr().cast());
-        // SAFETY: the index is open and the key is one of its own, as `of` made it; both tuples were written by the
-        // layout of the index. The result is a tuple as long as its header says.
-        unsafe {
-            let (relation, key) = (self.index.open().raw(), self.key);
-            let truncate = || nbtree::raw::_bt_truncate(relation, left, right, key);
-            let pivot = pg_guard_ffi_boundary(truncate);
-            let length = usize::from((*pivot).t_info & nbtree::SIZE_MASK);
-            let bytes = std::slice::from_raw_parts(pivot.cast::<u8>(), length).to_vec();
-            pg_sys::pfree(pivot.cast());
-            bytes
-        }
-    }
-
-    /// The leaf tuple of an entry, in words, so that it is aligned.
-    fn tuple(&self, entry: Entry) -> Vec<u64> {
-        let layout = &self.index.layout;
-        let mut bytes = vec![0; layout.size];
-        layout.write(entry, &mut bytes);
-        let (words, _) = bytes.as_chunks();
-        words.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+        page
     }
 }
 

@@ -100,10 +100,6 @@ const COPIES: usize = 8;
 /// PostgreSQL calls this for each message, before it goes on to whoever catches an error. `callers` is the stack of
 /// callbacks below.
 unsafe extern "C-unwind" fn note_error(callers: *mut c_void) {
-    unsafe extern "C-unwind" {
-        // utils/elog.h, the same since PostgreSQL 8
-        fn geterrcode() -> c_int;
-    }
     let mut caller = callers.cast::<pg_sys::ErrorContextCallback>();
     // SAFETY: the stack of callbacks as `answer` found it, whose callers are still there; each is called as
     // PostgreSQL would call it.
@@ -116,7 +112,7 @@ unsafe extern "C-unwind" fn note_error(callers: *mut c_void) {
         }
     }
     // SAFETY: it is called for a message, whose code this reads; it raises no error.
-    let code = unsafe { geterrcode() };
+    let code = unsafe { pg_sys::geterrcode() };
     // SAFETY: the context of errors is always there. It holds their texts, and nothing else that is long.
     let texts = unsafe { pg_sys::MemoryContextMemAllocated(pg_sys::ErrorContext, true) };
     if code == PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as c_int || !is_there(BYTES + COPIES * texts) {

@@ -4,12 +4,9 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::relation::owner_of;
 
-/// `pg_depend`, and its index by what is depended on: the bindings do not name them.
-const DEPEND: u32 = 2608;
-const DEPEND_BY_REFERENCE: u32 = 2674;
-const DEPEND_BY_DEPENDENT: u32 = 2673;
-/// `pg_constraint`
-const CONSTRAINT: u32 = 2606;
+/// The indexes of `pg_depend`: by what is depended on, and by what depends.
+const DEPEND_BY_REFERENCE: u32 = pg_sys::DependReferenceIndexId;
+const DEPEND_BY_DEPENDENT: u32 = pg_sys::DependDependerIndexId;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Object {
@@ -31,23 +28,11 @@ impl Object {
             Self::Column(oid, number) => (pg_sys::RelationRelationId, oid, number),
             Self::Trigger(oid) => (pg_sys::TriggerRelationId, oid, 0),
             Self::Function(oid) => (pg_sys::ProcedureRelationId, oid, 0),
-            Self::Constraint(oid) => (Oid::from(CONSTRAINT), oid, 0),
+            Self::Constraint(oid) => (pg_sys::ConstraintRelationId, oid, 0),
             Self::OperatorClass(oid) => (pg_sys::OperatorClassRelationId, oid, 0),
         };
         pg_sys::ObjectAddress { classId: class, objectId: object, objectSubId: column.into() }
     }
-}
-
-/// A row of `pg_depend`; its layout has been the same since PostgreSQL 7.3.
-#[repr(C)]
-struct DependencyRow {
-    dependent_class: Oid,
-    dependent: Oid,
-    dependent_column: i32,
-    referenced_class: Oid,
-    referenced: Oid,
-    referenced_column: i32,
-    kind: std::ffi::c_char,
 }
 
 /// `dependent` is dropped together with `referenced`, silently, as an index is with its table.
@@ -73,8 +58,8 @@ fn record(dependent: Object, referenced: Object, kind: pg_sys::DependencyType::T
 fn dependents(referenced: Object, class: Oid) -> Vec<Oid> {
     let mut dependents = Vec::new();
     each(DEPEND_BY_REFERENCE, referenced, |form| {
-        if form.dependent_class == class {
-            dependents.push(form.dependent);
+        if form.classid == class {
+            dependents.push(form.objid);
         }
     });
     dependents
@@ -89,10 +74,8 @@ pub fn indexes_of_class(class: Oid) -> Vec<Oid> {
 pub fn relations_needed_by(dependent: Object) -> Vec<Oid> {
     let mut relations = Vec::new();
     each(DEPEND_BY_DEPENDENT, dependent, |form| {
-        if form.referenced_class == pg_sys::RelationRelationId
-            && !relations.contains(&form.referenced)
-        {
-            relations.push(form.referenced);
+        if form.refclassid == pg_sys::RelationRelationId && !relations.contains(&form.refobjid) {
+            relations.push(form.refobjid);
         }
     });
     relations
@@ -111,10 +94,10 @@ fn is_recorded(
     let referenced = referenced.address();
     let mut found = false;
     each(DEPEND_BY_DEPENDENT, dependent, |form| {
-        found |= form.referenced_class == referenced.classId
-            && form.referenced == referenced.objectId
-            && form.referenced_column == referenced.objectSubId
-            && kind.is_none_or(|kind| form.kind as u8 == kind as u8);
+        found |= form.refclassid == referenced.classId
+            && form.refobjid == referenced.objectId
+            && form.refobjsubid == referenced.objectSubId
+            && kind.is_none_or(|kind| form.deptype as u8 == kind as u8);
     });
     found
 }
@@ -133,13 +116,13 @@ pub fn tables_tied_to(relation: Oid) -> Vec<Oid> {
 }
 
 /// Visits the rows of one side's object, by the index of that side.
-fn each(index: u32, object: Object, mut visit: impl FnMut(&DependencyRow)) {
+fn each(index: u32, object: Object, mut visit: impl FnMut(&pg_sys::FormData_pg_depend)) {
     let address = object.address();
     let first = if index == DEPEND_BY_DEPENDENT { 1 } else { 4 };
     let keys = [(first, address.classId), (first + 1, address.objectId)];
-    scan(Oid::from(DEPEND), Oid::from(index), &keys, |tuple| {
-        // SAFETY: a row of `pg_depend` begins with these columns.
-        visit(unsafe { &*pg_sys::GETSTRUCT(tuple).cast::<DependencyRow>() });
+    scan(pg_sys::DependRelationId, Oid::from(index), &keys, |tuple| {
+        // SAFETY: a row of `pg_depend`.
+        visit(unsafe { &*pg_sys::GETSTRUCT(tuple).cast() });
     });
 }
 

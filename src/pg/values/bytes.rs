@@ -6,8 +6,8 @@ use sketch::stored::{Packing, StoredBytes};
 
 use crate::error::{raise, too_large};
 
-/// The way of compression that is pglz (`access/toast_compression.h`).
-const PGLZ: u32 = 0;
+/// The way of compression that is pglz.
+const PGLZ: u32 = pg_sys::ToastCompressionId::TOAST_PGLZ_COMPRESSION_ID;
 
 /// Bytes before the data of a compressed value (`VARHDRSZ_COMPRESSED`).
 const COMPRESSED_HEADER: usize = size_of::<pg_sys::varattrib_4b__bindgen_ty_2>();

@@ -4,8 +4,8 @@ use std::os::unix::fs::FileExt;
 
 use minlsh_integration::near::{NEAR, assert_sound, docs, each, pairs};
 use minlsh_integration::{
-    Client, Run, Server, assert_consistent, backend, beside, database, subscribe, texts,
-    wait_until, wait_until_blocked, wait_until_replayed,
+    Client, Run, Server, assert_consistent, beside, database, subscribe, texts, wait_until,
+    wait_until_replayed,
 };
 
 const INDEXES: &str = "CREATE INDEX near ON docs USING minlsh (body); \
@@ -299,13 +299,6 @@ fn with_minimal_wal_a_crash_loses_no_index() {
     assert_consistent(&mut client, "fleeting");
 }
 
-/// An operator class under which a build waits for an advisory lock once half of its pages are written: its entries are
-/// hashes, in ascending order.
-const WAITING: &str = "CREATE FUNCTION waiting(a tid, b tid) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT AS $$ BEGIN \
-     IF a > '(2147483648,0)' THEN PERFORM pg_advisory_xact_lock_shared(1); END IF; RETURN bttidcmp(a, b); END $$; \
-     CREATE OPERATOR CLASS waiting FOR TYPE text USING minlsh AS OPERATOR 1 ~= (text, minlsh_document), \
-     FUNCTION 1 waiting(tid, tid), FUNCTION 4 btequalimage(oid), STORAGE tid";
-
 #[test]
 fn a_power_failure_after_a_build_amid_a_checkpoint_loses_no_page() {
     const PAGE: usize = 8192;
@@ -313,44 +306,42 @@ fn a_power_failure_after_a_build_amid_a_checkpoint_loses_no_page() {
     let database = server.create_database();
     let (mut client, mut observer) = (database.connect(), database.connect());
     docs(&mut client, 8000);
-    client.run(WAITING);
     // The backend alone writes what is ready before it goes on.
     client.run("SET max_parallel_maintenance_workers = 0");
-    observer.run("SELECT pg_advisory_lock(1)");
-    let build = backend(&mut client);
-    std::thread::scope(|scope| {
-        let client = &mut client;
-        let create = "CREATE INDEX near ON docs USING minlsh (body waiting)";
-        let builder = scope.spawn(move || client.batch_execute(create));
-        wait_until_blocked(&mut observer, build);
-        observer.run("CHECKPOINT; SELECT pg_advisory_unlock(1)");
-        builder.join().expect("a builder").expect("an index");
+    let mut amid = None;
+    wait_until("a checkpoint begins amid the writing of pages", || {
+        client.run("DROP INDEX IF EXISTS near");
+        std::thread::scope(|scope| {
+            let create = || client.batch_execute("CREATE INDEX near ON docs USING minlsh (body)");
+            let builder = scope.spawn(create);
+            let writes = "SELECT phase ~ 'writing pages' FROM pg_stat_progress_create_index WHERE phase <> ''";
+            while texts(&mut observer, writes) != ["t"] && !builder.is_finished() {}
+            observer.run("CHECKPOINT");
+            builder.join().expect("a builder").expect("an index");
+        });
+        let path = texts(&mut observer, "SELECT pg_relation_filepath('near')").remove(0);
+        let redo = "SELECT redo_lsn::pg_lsn - '0/0'::pg_lsn FROM pg_control_checkpoint()";
+        let redo: u64 = texts(&mut observer, redo)[0].parse().expect("a place in the WAL");
+        let file = std::fs::read(server.data().join(&path)).expect("the file of the index");
+        let is_late = |page: &[u8]| {
+            let half =
+                |at: usize| u64::from(u32::from_ne_bytes(page[at..at + 4].try_into().expect("4")));
+            half(0) << 32 | half(4) > redo
+        };
+        let late: Vec<bool> = file.chunks_exact(PAGE).map(is_late).collect();
+        let count = late.iter().filter(|late| **late).count();
+        let is_amid = count > 20 && late.len() - count > 20;
+        amid = is_amid.then_some((path, late));
+        is_amid
     });
-    let path = texts(&mut observer, "SELECT pg_relation_filepath('near')").remove(0);
-    let redo = texts(
-        &mut observer,
-        "SELECT redo_lsn::pg_lsn - '0/0'::pg_lsn FROM pg_control_checkpoint()",
-    );
-    let redo: u64 = redo[0].parse().expect("a place in the WAL");
     server.crash();
     // A power failure may also take what was written since the checkpoint.
-    let file = std::fs::OpenOptions::new().read(true).write(true).open(server.data().join(path));
+    let (path, late) = amid.expect("a file and its pages");
+    let file = std::fs::OpenOptions::new().write(true).open(server.data().join(path));
     let file = file.expect("the file of the index");
-    let pages = file.metadata().expect("a size").len() as usize / PAGE;
-    let (mut kept, mut lost) = (0, 0);
-    for place in (0..pages).map(|page| (page * PAGE) as u64) {
-        let mut page = [0; PAGE];
-        file.read_exact_at(&mut page, place).expect("a page");
-        let half =
-            |at: usize| u64::from(u32::from_ne_bytes(page[at..at + 4].try_into().expect("4")));
-        if half(0) << 32 | half(4) > redo {
-            file.write_all_at(&[0; PAGE], place).expect("a lost page");
-            lost += 1;
-        } else {
-            kept += 1;
-        }
+    for (page, _) in late.into_iter().enumerate().filter(|(_, late)| *late) {
+        file.write_all_at(&[0; PAGE], (page * PAGE) as u64).expect("a lost page");
     }
-    assert!(kept > 20 && lost > 20, "{kept} pages of before the checkpoint, {lost} of after it");
     server.launch();
     let mut client = database.connect();
     assert_sound(&mut client, "near");
