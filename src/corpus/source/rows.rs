@@ -151,11 +151,7 @@ impl Source {
             let places = Places::new(table, columns.clone(), self.key_column().0, memory);
             return RowSpool::Places(Box::new(places));
         }
-        // Where boilerplate does not count, they are gone through twice.
-        RowSpool::Rows(match self.origin {
-            Some(_) => TupleStore::rewindable(memory),
-            None => TupleStore::new(memory),
-        })
+        RowSpool::Rows(TupleStore::new(memory))
     }
 
     /// The parts that others have stored of the statements that read it: casts of the key, expressions of an index.

@@ -221,17 +221,9 @@ impl TupleStore {
         Self { store, row: None }
     }
 
-    /// The same, to be read several times: see [`Self::rewind`].
-    pub fn rewindable(memory: usize) -> Self {
-        let store = Self::new(memory);
-        // SAFETY: an empty store.
-        unsafe { pg_sys::tuplestore_set_eflags(store.store, pg_sys::EXEC_FLAG_REWIND as i32) };
-        store
-    }
-
     /// Has [`Self::each`] begin with the first row again.
     pub fn rewind(&mut self) {
-        // SAFETY: a store that was made to be rewound.
+        // SAFETY: a store, which can be rewound unless it was told otherwise.
         unsafe { pg_sys::tuplestore_rescan(self.store) };
     }
 
