@@ -2,7 +2,7 @@
 //! nothing was written since the last one, sizes and similarities that are not those of the members, and members that
 //! are not where the log has put them.
 
-use sketch::clusters::ClusterEvent;
+use sketch::clusters::EventKind;
 
 use crate::clusters::events::{Events, LoggedEvent};
 use crate::clusters::refresh::Refresh;
@@ -101,23 +101,22 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
     let mut events = Events::of(&mut places, &ids, &tables.key)?;
     events.each(&mut |LoggedEvent { event, key, .. }| {
         let Some(event) = event else { return Ok(()) };
-        let cluster = event.cluster();
-        match event {
-            ClusterEvent::Leave { .. } => report(
+        let cluster = event.cluster;
+        match event.kind {
+            EventKind::Leave => report(
                 key,
                 &format!(
                     "in cluster {cluster}, but has no near-duplicate or \
                  no longer exists"
                 ),
             ),
-            ClusterEvent::Join { .. } => report(key, "missing from its cluster"),
-            ClusterEvent::Move { .. } => report(key, &format!("in another cluster than {cluster}")),
-            ClusterEvent::Merge { other, .. } => {
+            EventKind::Join => report(key, "missing from its cluster"),
+            EventKind::Move => report(key, &format!("in another cluster than {cluster}")),
+            EventKind::Merge => {
+                let other = event.other.unwrap_or_default();
                 report(None, &format!("clusters {cluster} and {other} belong together"));
             }
-            ClusterEvent::Create { .. }
-            | ClusterEvent::Split { .. }
-            | ClusterEvent::Dissolve { .. } => {}
+            EventKind::Create | EventKind::Split | EventKind::Dissolve => {}
         }
         Ok(())
     })?;

@@ -55,7 +55,7 @@ impl Events {
 
     fn push(&mut self, event: ClusterEvent, place: Option<&UpdatePlace>) -> Result<()> {
         let (step, cluster, other, document) = event.place();
-        let size = event.size().unwrap_or(0) as i64;
+        let size = event.size.map_or(-1, |size| size as i64);
         self.push_at([step.into(), cluster, other, document.map_or(-1, i64::from), size], place)
     }
 
@@ -80,7 +80,7 @@ impl Events {
             let int = |column| Ok::<_, SqlError>(row.int8(column)?.unwrap_or_default());
             let (cluster, other, document) = (int(2)?, int(3)?, u32::try_from(int(4)?).ok());
             let place = u8::try_from(int(1)?).map(|step| (step, cluster, other, document));
-            let size = int(5)? as u64;
+            let size = u64::try_from(int(5)?).ok();
             let event = place.ok().and_then(|place| ClusterEvent::at(place, size));
             let (key, print) = (row.typed(6, key)?, print_of(row, 7)?);
             visit(LoggedEvent { event, cluster, key, print })?;

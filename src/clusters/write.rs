@@ -1,6 +1,6 @@
 //! The difference between the old state and the new one, written with its log.
 
-use sketch::clusters::{ClusterEvent, ClusterId, ClusterIds};
+use sketch::clusters::{ClusterId, ClusterIds, EventKind};
 
 use crate::clusters::corpus::TrackedCorpus;
 use crate::clusters::events::{Events, LoggedEvent};
@@ -137,37 +137,38 @@ fn members(
 /// Writes the members as some events say, which are in the order of the log: documents leave and move before clusters
 /// merge and others join.
 fn apply(tables: &Tables, events: &[LoggedEvent], counts: &mut WrittenCounts) -> Result<()> {
-    let write = |kind: fn(Option<ClusterEvent>) -> bool, sql: &'static str, values: &[ColumnOf]| {
-        let of = memory::collect(events.iter().filter(|event| kind(event.event)))?;
+    let write = |kind: Option<EventKind>, sql: &'static str, values: &[ColumnOf]| {
+        let of = events.iter().filter(|of| of.event.map(|event| event.kind) == kind);
+        let of = memory::collect(of)?;
         let values: Vec<Parameter> = values.iter().map(|column| column(tables, &of)).collect();
         if of.is_empty() { Ok(0) } else { tables.write(sql, &values).map(|rows| rows as i64) }
     };
     write(
-        |event| event.is_none(),
+        None,
         "UPDATE {members} AS m SET fingerprint = n.fingerprint
          FROM unnest($1, $2) AS n (doc_id, fingerprint) WHERE m.doc_id {=} n.doc_id",
         &[keys, prints],
     )?;
     counts.removed += write(
-        |event| matches!(event, Some(ClusterEvent::Leave { .. })),
+        Some(EventKind::Leave),
         "DELETE FROM {members} AS m USING unnest($1) AS n (doc_id) WHERE m.doc_id {=} n.doc_id",
         &[keys],
     )?;
     counts.moved += write(
-        |event| matches!(event, Some(ClusterEvent::Move { .. })),
+        Some(EventKind::Move),
         "UPDATE {members} AS m SET cluster_id = n.cluster_id
          FROM unnest($1, $2) AS n (doc_id, cluster_id) WHERE m.doc_id {=} n.doc_id",
         &[keys, clusters],
     )?;
     counts.moved += write(
-        |event| matches!(event, Some(ClusterEvent::Merge { .. })),
+        Some(EventKind::Merge),
         "UPDATE {members} AS m SET cluster_id = n.cluster_id
          FROM unnest($1, $2) AS n (other_id, cluster_id) WHERE m.cluster_id = n.other_id",
         &[others, clusters],
     )?;
     // Somebody may have inserted a row that the transaction's snapshot does not see.
     counts.joined += write(
-        |event| matches!(event, Some(ClusterEvent::Join { .. })),
+        Some(EventKind::Join),
         "INSERT INTO {members} SELECT * FROM unnest($1, $2, $3) ON CONFLICT (doc_id)
          DO UPDATE SET cluster_id = excluded.cluster_id, fingerprint = excluded.fingerprint",
         &[keys, clusters, prints],
@@ -189,7 +190,7 @@ fn log(
     let names = of.iter().map(|of| Some(text::write(of.event?.name())));
     // SAFETY: texts that were just made.
     let names = unsafe { Parameter::array(names, pg_sys::TEXTOID) };
-    let sizes = Parameter::int8s(of.iter().map(|of| Some(of.event?.size()? as i64)));
+    let sizes = Parameter::int8s(of.iter().map(|of| Some(of.event?.size? as i64)));
     let last_seq = Parameter::int8(last_seq);
     let (clusters, others, keys) = (clusters(tables, of), others(tables, of), keys(tables, of));
     tables.write(
@@ -213,7 +214,7 @@ fn clusters(_: &Tables, events: &[&LoggedEvent]) -> Parameter {
 }
 
 fn others(_: &Tables, events: &[&LoggedEvent]) -> Parameter {
-    Parameter::int8s(events.iter().map(|of| of.event?.other()))
+    Parameter::int8s(events.iter().map(|of| of.event?.other))
 }
 
 fn prints(_: &Tables, events: &[&LoggedEvent]) -> Parameter {

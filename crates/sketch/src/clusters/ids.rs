@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::event::{Block, ClusterEvent, ClusterId, RankedDocument};
+use super::event::{Block, ClusterEvent, ClusterId, EventKind, RankedDocument};
 use crate::{Result, memory};
 
 /// The documents of an old cluster that are in one component.
@@ -118,42 +118,46 @@ impl ClusterIds {
     /// The event of a document, which was [added](super::Pieces::add) at that rank. One that comes to another
     /// cluster with all that is left of its own has no event.
     pub fn event_of(&self, document: u32, ranked: RankedDocument) -> Option<ClusterEvent> {
-        match (ranked.old, self.id(ranked.component)) {
-            (Some(cluster), None) => Some(ClusterEvent::Leave { cluster, document }),
-            (None, Some(cluster)) => Some(ClusterEvent::Join { cluster, document }),
-            (Some(other), Some(cluster))
-                if other != cluster && self.merged_into(other).is_none() =>
-            {
-                Some(ClusterEvent::Move { cluster, other, document })
+        let (kind, cluster, other) = match (ranked.old, self.id(ranked.component)) {
+            (Some(cluster), None) => (EventKind::Leave, cluster, None),
+            (None, Some(cluster)) => (EventKind::Join, cluster, None),
+            (Some(old), Some(cluster)) if old != cluster && self.merged_into(old).is_none() => {
+                (EventKind::Move, cluster, Some(old))
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        Some(ClusterEvent { kind, cluster, other, document: Some(document), size: None })
     }
 
     /// The events of clusters, in the order of the log.
     pub fn events(&self) -> Result<Vec<ClusterEvent>> {
+        let event = |kind, cluster, other, size| ClusterEvent {
+            kind,
+            cluster,
+            other,
+            document: None,
+            size: Some(size),
+        };
         let mut events = Vec::new();
-        for piece in self.pieces.iter().filter(|piece| piece.old > 0) {
-            let (other, size) = (piece.old, piece.weight);
-            if let Some(cluster) = self.id(piece.component).filter(|cluster| *cluster != other)
-                && self.merged_into(other).is_none()
+        for &Piece { old, component, weight, .. } in self.pieces.iter().filter(|of| of.old > 0) {
+            if let Some(cluster) = self.id(component).filter(|cluster| *cluster != old)
+                && self.merged_into(old).is_none()
             {
-                memory::push(&mut events, ClusterEvent::Split { cluster, other, size })?;
+                memory::push(&mut events, event(EventKind::Split, cluster, Some(old), weight))?;
             }
         }
-        let mut split_to = memory::collect(events.iter().map(|event| event.cluster()))?;
+        let mut split_to = memory::collect(events.iter().map(|event| event.cluster))?;
         split_to.sort_unstable();
-        for &Component { id: cluster, size, is_new, .. } in &self.components {
-            if is_new && split_to.binary_search(&cluster).is_err() {
-                memory::push(&mut events, ClusterEvent::Create { cluster, size })?;
+        for component in self.components.iter().filter(|component| component.is_new) {
+            let (cluster, size) = (component.id, component.size);
+            if split_to.binary_search(&cluster).is_err() {
+                memory::push(&mut events, event(EventKind::Create, cluster, None, size))?;
             }
         }
         for &old in &self.ended {
             let event = match self.merged_into(old) {
-                Some(&Component { id: cluster, size, .. }) => {
-                    ClusterEvent::Merge { cluster, other: old, size }
-                }
-                None => ClusterEvent::Dissolve { cluster: old },
+                Some(into) => event(EventKind::Merge, into.id, Some(old), into.size),
+                None => event(EventKind::Dissolve, old, None, 0),
             };
             memory::push(&mut events, event)?;
         }

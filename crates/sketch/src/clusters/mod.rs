@@ -23,7 +23,7 @@
 //! assert_eq!((ids.changed()?, ids.ended.clone(), ids.next), (vec![(7, 4)], vec![9], 10));
 //! assert_eq!(ids.events()?[0].name(), "merge");
 //! let of_documents = (0..).zip(documents).filter_map(|(rank, document)| ids.event_of(rank, document));
-//! let log: Vec<_> = of_documents.map(|event| (event.name(), event.cluster())).collect();
+//! let log: Vec<_> = of_documents.map(|event| (event.name(), event.cluster)).collect();
 //! assert_eq!(log, [("join", 7)]);
 //! # Ok::<(), sketch::Error>(())
 //! ```
@@ -35,6 +35,6 @@ mod event;
 mod ids;
 mod pieces;
 
-pub use event::{Block, ClusterEvent, ClusterId, RankedDocument};
+pub use event::{Block, ClusterEvent, ClusterId, EventKind, RankedDocument};
 pub use ids::ClusterIds;
 pub use pieces::{Outcome, Pieces};

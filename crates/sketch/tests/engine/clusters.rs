@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use sketch::clusters::{Block, ClusterEvent, ClusterId, Outcome, Pieces, RankedDocument};
+use sketch::clusters::{
+    Block, ClusterEvent, ClusterId, EventKind, Outcome, Pieces, RankedDocument,
+};
 
 use crate::common::cases;
 
@@ -61,28 +63,29 @@ fn replay(old: &State, events: &[ClusterEvent], created: &mut BTreeSet<ClusterId
     let mut state = old.clone();
     let mut moves_left = 0;
     for &event in events {
-        let is_move = matches!(event, ClusterEvent::Move { .. });
-        assert_eq!(is_move, moves_left > 0, "{event:?}");
-        match event {
-            ClusterEvent::Leave { cluster, document } => {
+        assert_eq!(event.kind == EventKind::Move, moves_left > 0, "{event:?}");
+        let ClusterEvent { kind, cluster, other, document, size } = event;
+        match (kind, document) {
+            (EventKind::Leave, Some(document)) => {
                 assert_eq!(state.remove(&document), Some(cluster));
             }
-            ClusterEvent::Create { cluster, .. } => assert!(created.insert(cluster)),
-            ClusterEvent::Split { cluster, size, .. } => {
-                moves_left = size + 1;
+            (EventKind::Create, None) => assert!(created.insert(cluster)),
+            (EventKind::Split, None) => {
+                moves_left = size.unwrap() + 1;
                 created.insert(cluster);
             }
-            ClusterEvent::Move { cluster, other, document } => {
-                assert_eq!(state.insert(document, cluster), Some(other));
+            (EventKind::Move, Some(document)) => {
+                assert_eq!(state.insert(document, cluster), other);
             }
-            ClusterEvent::Merge { cluster, other, .. } => {
-                assert!(state.values().any(|id| *id == other));
-                state.values_mut().filter(|id| **id == other).for_each(|id| *id = cluster);
+            (EventKind::Merge, None) => {
+                assert!(state.values().any(|id| Some(*id) == other));
+                state.values_mut().filter(|id| Some(**id) == other).for_each(|id| *id = cluster);
             }
-            ClusterEvent::Join { cluster, document } => {
+            (EventKind::Join, Some(document)) => {
                 assert_eq!(state.insert(document, cluster), None);
             }
-            ClusterEvent::Dissolve { cluster } => assert!(state.values().all(|id| *id != cluster)),
+            (EventKind::Dissolve, None) => assert!(state.values().all(|id| *id != cluster)),
+            _ => panic!("{event:?}"),
         }
         moves_left = moves_left.saturating_sub(1);
     }
@@ -138,7 +141,7 @@ fn update(
         ids.events().unwrap().into_iter().chain(of_documents).collect();
     events.sort_by_key(|event| event.place());
     for event in &events {
-        assert_eq!(ClusterEvent::at(event.place(), event.size().unwrap_or(0)), Some(*event));
+        assert_eq!(ClusterEvent::at(event.place(), event.size), Some(*event));
     }
     let changed = ids.changed().unwrap();
     Ok(Update { events, changed, ended: ids.ended, next: ids.next })
@@ -259,11 +262,8 @@ proptest! {
                     }
                 }
                 Ok(mut found) => {
-                    let rank = |event: &mut ClusterEvent| match event {
-                        ClusterEvent::Leave { document, .. }
-                        | ClusterEvent::Move { document, .. }
-                        | ClusterEvent::Join { document, .. } => *document = kept[*document as usize],
-                        _ => {}
+                    let rank = |event: &mut ClusterEvent| {
+                        event.document = event.document.map(|document| kept[document as usize]);
                     };
                     found.events.iter_mut().for_each(rank);
                     prop_assert_eq!(found, expected);
@@ -312,17 +312,19 @@ fn a_log_reads_like_this() {
         some(0, 3),
     ];
     let found = done(&documents, 3);
+    let events =
+        found.events.iter().map(|of| (of.name(), of.cluster, of.other, of.document, of.size));
     assert_eq!(
-        found.events,
+        events.collect::<Vec<_>>(),
         [
-            ClusterEvent::Leave { cluster: 1, document: 6 },
-            ClusterEvent::Create { cluster: 3, size: 2 },
-            ClusterEvent::Split { cluster: 2, other: 1, size: 2 },
-            ClusterEvent::Move { cluster: 2, other: 1, document: 0 },
-            ClusterEvent::Move { cluster: 2, other: 1, document: 1 },
-            ClusterEvent::Join { cluster: 1, document: 5 },
-            ClusterEvent::Join { cluster: 3, document: 8 },
-            ClusterEvent::Join { cluster: 3, document: 9 },
+            ("leave", 1, None, Some(6), None),
+            ("create", 3, None, None, Some(2)),
+            ("split", 2, Some(1), None, Some(2)),
+            ("move", 2, Some(1), Some(0), None),
+            ("move", 2, Some(1), Some(1), None),
+            ("join", 1, None, Some(5), None),
+            ("join", 3, None, Some(8), None),
+            ("join", 3, None, Some(9), None),
         ]
     );
     assert_eq!(found.changed, [(1, 4), (2, 3), (3, 2)]);
