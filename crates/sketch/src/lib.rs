@@ -53,7 +53,7 @@ mod text;
 pub use config::Config;
 pub use error::{Error, Result, counted};
 pub use exact::{
-    Blocks, Comparison, ExactSample, FoundIn, Overlap, PreparedSet, ShingleSet, overlap_of_texts,
+    Blocks, Comparison, FoundIn, Overlap, PreparedSet, ShingleSet, overlap_of_texts,
     ratio_interval, word_diff,
 };
 pub use hash::{Element, ElementHash, Keyed, SortParts, hash128, sort_by, sort_by_key};

@@ -6,7 +6,7 @@
 
 use std::collections::{BinaryHeap, HashSet};
 
-use sketch::{Config, ElementHash, ExactSample, estimate_jaccard};
+use sketch::{Config, ElementHash, ShingleSet, estimate_jaccard};
 
 use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling, sample_order};
 use crate::corpus::reading::scopes::{Scope, Scopes};
@@ -79,7 +79,7 @@ impl Audited<'_> {
             let (mut truth, mut members, mut bytes) = (Truth::default(), Vec::new(), 0);
             finder.begin();
             rows.each(|row| {
-                let full = truth.bytes() + bytes >= room;
+                let full = truth.bytes + bytes >= room;
                 if full && !members.is_empty() || !left.remove(row.name) {
                     return Ok(());
                 }
@@ -167,40 +167,34 @@ fn chosen(rows: &KeyedRows, wanted: Sampling) -> Result<HashSet<String>> {
 /// similarities with others.
 #[derive(Default)]
 struct Truth {
-    sets: ExactSample,
-    /// The number of each set.
-    numbers: Vec<u32>,
+    sets: Vec<(u32, ShingleSet)>,
     signatures: Vec<(u32, Vec<i32>)>,
-    slots: usize,
+    /// About how many bytes they take.
+    bytes: usize,
 }
 
 impl Truth {
     fn push(&mut self, document: Value, config: &Config) -> Result<()> {
-        let number = (self.numbers.len() + self.signatures.len()) as u32;
+        let number = (self.sets.len() + self.signatures.len()) as u32;
         if let Value::Signature(slots) = document {
-            self.slots += slots.len();
+            self.bytes += size_of_val(&*slots);
             let slots = memory::copied(&slots)?;
             return Ok(memory::push(&mut self.signatures, (number, slots))?);
         }
-        memory::push(&mut self.numbers, number)?;
-        Ok(self.sets.push(document.into_set(config)?)?)
-    }
-
-    /// About how many bytes they take.
-    fn bytes(&self) -> usize {
-        self.sets.bytes() + self.slots * size_of::<i32>()
+        let set = document.into_set(config)?;
+        self.bytes += set.len() * size_of::<u64>();
+        Ok(memory::push(&mut self.sets, (number, set))?)
     }
 
     /// Appends the documents that are at least `threshold` similar to another one, in their order: by the sets, or by
     /// the signatures where these are all there is.
     fn similar_to(
-        &mut self,
+        &self,
         other: Value,
         config: &Config,
         threshold: f64,
         near: &mut Vec<Similar>,
     ) -> Result<()> {
-        let mut outcome = Ok(());
         if let Value::Signature(slots) = other {
             for (number, own) in &self.signatures {
                 // Signatures of other lengths have no similarity.
@@ -209,15 +203,15 @@ impl Truth {
                     memory::push(near, (*number, similarity))?;
                 }
             }
-        } else {
-            let set = other.into_set(config)?;
-            self.sets.similar_to(&set, threshold, |place, similarity| {
-                let pushed = memory::push(near, (self.numbers[place as usize], similarity));
-                outcome = std::mem::replace(&mut outcome, Ok(())).and(pushed);
-            });
+            return Ok(());
         }
-        near.sort_unstable_by_key(|(number, _)| *number);
-        Ok(outcome?)
+        let set = other.into_set(config)?;
+        for (number, own) in &self.sets {
+            if let Some(similarity) = set.jaccard_at_least(own, threshold) {
+                memory::push(near, (*number, similarity))?;
+            }
+        }
+        Ok(())
     }
 }
 

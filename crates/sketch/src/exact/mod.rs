@@ -16,7 +16,7 @@ pub use numbered_sets::NumberedSets;
 pub use overlap::Overlap;
 pub use parted_overlap::{Blocks, overlap_of_texts};
 pub use prepared_set::PreparedSet;
-pub use sample::{ExactSample, ratio_interval};
+pub use sample::ratio_interval;
 pub use set_outline::SetOutline;
 pub use shingle_set::ShingleSet;
 pub use word_diff::{FoundIn, word_diff};

@@ -79,7 +79,12 @@ impl ShingleSet {
     pub fn jaccard_at_least(&self, other: &Self, threshold: f64) -> Option<f64> {
         /// Steps between two looks at the difference.
         const STRIDE: usize = 64;
-        let total = self.len() + other.len();
+        let (lesser, greater) = (self.len().min(other.len()), self.len().max(other.len()));
+        // Sets of such sizes are no more similar than that.
+        if (lesser as f64 / greater as f64) < threshold {
+            return None;
+        }
+        let total = lesser + greater;
         // |A ∪ B| - |A ∩ B| = total (1 - J) / (1 + J); one more is no harm, rounding may be.
         let tolerated = (total as f64 * (1.0 - threshold) / (1.0 + threshold)) as usize + 1;
         let (mut i, mut j, mut common) = (0, 0, 0);
