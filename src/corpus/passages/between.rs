@@ -6,7 +6,7 @@
 //! 3. The texts of each pair are compared character by character, and what was noted is left out.
 
 use sketch::passage::CharacterOffsets;
-use sketch::pipeline::{Shared, Sharing, TextBatch};
+use sketch::pipeline::{Shared, TextBatch, sharing};
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, TextPairs, Texts};
@@ -38,7 +38,7 @@ fn passages_between(call: &Call) -> Result<Option<Datum>> {
     drop(shared);
     let pairs = pairs(windows, &texts, max_documents as usize)?;
     let cut = texts.cut.clone();
-    let make = || Ok(Sharing::new(cut.clone(), coverage));
+    let make = || Ok(sharing(cut.clone(), coverage));
     let mut context = Memory::scratch(c"minlsh passages listed");
     let left_out = texts.compare(pairs, &make, &mut |keys, batch| {
         list(keys, batch, &mut |row| result.push(row), &mut context)

@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use sketch::counted;
 use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
-use sketch::pipeline::{CountOf, GivenText, PassageCut, Stripped, Stripping, Test, TextBatch};
+use sketch::pipeline::{CountOf, GivenText, PassageCut, Stripped, Test, TextBatch, stripping};
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, Texts, Visit};
-use crate::corpus::passages::windows::{
-    EachWindow, Look, Looking, WEIGHT, WindowCounts, finder, test,
-};
+use crate::corpus::passages::windows::{EachWindow, Look, WindowCounts, look, test};
 use crate::corpus::reading::keys::Members;
 use crate::corpus::reading::progress::JobPhase;
 use crate::prelude::*;
@@ -48,10 +46,9 @@ fn common_passages(call: &Call) -> Result<Option<Datum>> {
     let taken = memory::filled(false, counts.len())?;
     let context = Memory::scratch(c"minlsh passages listed");
     let mut listing =
-        Looking(Listing { counts, taken, cut: cut.clone(), result: &result, context, count: 0 });
-    let make = || finder(&cut, &frequent, &wanted);
-    texts.each_by_hands(JobPhase::Finding, false, WEIGHT, &make, &mut listing)?;
-    if listing.0.count == 0 {
+        Listing { counts, taken, cut: cut.clone(), result: &result, context, count: 0 };
+    look(&mut texts, JobPhase::Finding, &frequent, &wanted, &mut listing)?;
+    if listing.count == 0 {
         let most = frequent.most.max(1);
         notice(format!("no passage is in {min_documents} documents or more"))
             .set_detail(format!(
@@ -140,7 +137,7 @@ fn strip_passages(call: &Call) -> Result<Option<Datum>> {
     let cut = texts.cut.clone();
     let mut writing =
         Writing { result: &result, context: Memory::scratch(c"minlsh texts stripped") };
-    let make = || Stripping::new(cut.clone(), test(&frequent), count.clone());
+    let make = || stripping(cut.clone(), test(&frequent), count.clone());
     texts.each_by_hands(JobPhase::Finding, true, 2, &make, &mut writing)?;
     Ok(None)
 }
@@ -150,7 +147,7 @@ struct Writing<'a> {
     context: Memory,
 }
 
-impl Visit<Stripping> for Writing<'_> {
+impl Visit<Stripped> for Writing<'_> {
     fn take(&mut self, keys: &Members, batch: &TextBatch<Stripped>) -> Result<()> {
         let Self { result, context } = self;
         for (number, body, removed) in batch.found.each() {

@@ -9,7 +9,7 @@
 //!    Of many texts that have it, the ones nearest by key are candidates.
 //! 5. Sorted by contained text, candidates are read again and compared. The texts decide.
 
-use sketch::pipeline::{Asking, Containers, Containing, GivenText, Lookups, TextBatch};
+use sketch::pipeline::{Containers, GivenText, Lookups, TextBatch, asking, containing};
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{TextForm, TextPairs, Texts};
@@ -107,7 +107,7 @@ impl Containment {
     fn ask(&mut self, by_text: Sorter, met: &mut Sorter, limit: usize) -> Result<(u64, u64)> {
         let Self { texts, coverage } = self;
         let (min_match, coverage) = (texts.cut.min_match, *coverage);
-        let make = || Ok(Asking::new(min_match, coverage, limit));
+        let make = || Ok(asking(min_match, coverage, limit));
         let mut left_out = (0, 0);
         texts.by_hands(2, &make, |feeder, kept, _| {
             let mut take = |batch: &TextBatch<Lookups>| {
@@ -175,7 +175,7 @@ impl Containment {
             }
             Ok(())
         };
-        let make = || Ok(Containing::new(min_match, coverage));
+        let make = || Ok(containing(min_match, coverage));
         texts.compare(candidates, &make, &mut take)?;
         if let Some(last) = found {
             visit(&texts.keys, last);

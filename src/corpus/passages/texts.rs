@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ahash::AHashMap;
 use sketch::passage::Characters;
 use sketch::pipeline::{
-    Find, Fingerprinted, Fingerprinting, GivenText, Hands, PassageCut, TextBatch, TextFinder, hands,
+    Finder, Fingerprinted, GivenText, Hands, PassageCut, TextBatch, fingerprinting, hands,
 };
 
 use crate::corpus::passages::PassageQuestion;
@@ -104,11 +104,11 @@ impl TextPairs {
 }
 
 /// A finder, which looks at texts, or the error that there is no memory for it.
-pub type MadeFinder<F> = Result<F, sketch::Error>;
+pub type MadeFinder<T> = Result<Finder<T>, sketch::Error>;
 
 /// Takes what is found in texts.
-pub trait Visit<F: Find> {
-    fn take(&mut self, keys: &Members, batch: &TextBatch<F::Found>) -> Result<()>;
+pub trait Visit<T> {
+    fn take(&mut self, keys: &Members, batch: &TextBatch<T>) -> Result<()>;
 
     /// True for a text so long that it is looked at by itself: what is found in it is not kept at once.
     fn is_large(&self, _text: &str) -> bool {
@@ -116,7 +116,7 @@ pub trait Visit<F: Find> {
     }
 
     /// Looks at a large text.
-    fn large(&mut self, _keys: &Members, _finder: &mut F, _given: GivenText) -> Result<()> {
+    fn large(&mut self, _keys: &Members, _given: GivenText) -> Result<()> {
         Ok(())
     }
 }
@@ -159,7 +159,7 @@ impl Texts {
             short: 0,
             form,
         };
-        let make = || Fingerprinting::new(cut.clone(), form == TextForm::Normalized);
+        let make = || fingerprinting(cut.clone(), form == TextForm::Normalized);
         let progress = texts.progress.clone();
         // For one text.
         let mut context = Memory::scratch(c"minlsh passages");
@@ -204,15 +204,14 @@ impl Texts {
 
     /// Has threads look at each text, and at copies if `with_copies`. What is found in a text takes up to `weight`
     /// bytes for each of its own.
-    pub fn each_by_hands<F: Find>(
+    pub fn each_by_hands<T: Default + Send>(
         &mut self,
         phase: JobPhase,
         with_copies: bool,
         weight: usize,
-        make: &dyn Fn() -> MadeFinder<F>,
-        visitor: &mut dyn Visit<F>,
+        make: &dyn Fn() -> MadeFinder<T>,
+        visitor: &mut dyn Visit<T>,
     ) -> Result<()> {
-        let mut alone = make()?;
         let count = self.kept.documents.len() as u32;
         self.progress.enter(phase);
         self.progress.set(Counter::Candidates, count.into());
@@ -227,7 +226,7 @@ impl Texts {
                     let given = GivenText { number, salt, text, known: &[] };
                     if visitor.is_large(text) {
                         feeder.finish(&mut |batch| visitor.take(keys, batch))?;
-                        visitor.large(keys, &mut alone, given)?;
+                        visitor.large(keys, given)?;
                     } else {
                         feeder.push(given, &mut |batch| visitor.take(keys, batch))?;
                     }
@@ -240,11 +239,11 @@ impl Texts {
 
     /// Has threads compare texts. Each batch has one, with what is noted of it as runs of numbers in
     /// [`GivenText::known`], and behind it others. Returns how many such runs there are.
-    pub fn compare<F: Find>(
+    pub fn compare<T: Default + Send>(
         &mut self,
         pairs: TextPairs,
-        make: &dyn Fn() -> MadeFinder<F>,
-        visit: &mut VisitCompared<F>,
+        make: &dyn Fn() -> MadeFinder<T>,
+        visit: &mut VisitCompared<T>,
     ) -> Result<u64> {
         let progress = self.progress.clone();
         progress.enter(JobPhase::Comparing);
@@ -252,7 +251,7 @@ impl Texts {
         progress.set(Counter::Compared, 0);
         let mut runs = 0;
         self.by_hands(1, make, |feeder, kept, keys| {
-            let mut take = |batch: &TextBatch<F::Found>| visit(keys, batch);
+            let mut take = |batch: &TextBatch<T>| visit(keys, batch);
             let (mut buffer, mut notes): (_, Vec<(u64, u32)>) = (Vec::new(), Vec::new());
             let (mut bytes, mut compared) = (0, 0);
             let (mut of, mut last) = (None, None);
@@ -298,17 +297,17 @@ impl Texts {
     }
 
     /// Has threads look at texts that `feed` gives, out of those that are kept.
-    pub fn by_hands<F: Find>(
+    pub fn by_hands<T: Default + Send>(
         &mut self,
         weight: usize,
-        make: &dyn Fn() -> MadeFinder<F>,
-        feed: impl FnOnce(&mut Feeder<'_, '_, '_, F>, &mut KeptTexts, &mut Members) -> Result<()>,
+        make: &dyn Fn() -> MadeFinder<T>,
+        feed: impl FnOnce(&mut Feeder<'_, '_, '_, T>, &mut KeptTexts, &mut Members) -> Result<()>,
     ) -> Result<()> {
         let Self { kept, keys, out, progress, .. } = self;
-        let own = TextFinder(make()?);
+        let own = make()?;
         let threads = progress.threads();
         // Without memory for a finder there is a thread less.
-        let mut others = || (0..threads).filter_map(|_| make().ok().map(TextFinder)).collect();
+        let mut others = || (0..threads).filter_map(|_| make().ok()).collect();
         hands(setting(*out), own, &mut others, |hands| {
             feed(&mut Feeder::new(hands, *out, weight), kept, keys)
         })
@@ -316,32 +315,27 @@ impl Texts {
 }
 
 /// Fills batches with texts.
-pub struct Feeder<'a, 'scope, 'env, F: Find> {
-    hands: &'a mut Hands<'scope, 'env, TextFinder<F>>,
-    batch: TextBatch<F::Found>,
+pub struct Feeder<'a, 'scope, 'env, T: Default + Send> {
+    hands: &'a mut Hands<'scope, 'env, Finder<T>>,
+    batch: TextBatch<T>,
     /// The bytes that fill a batch, with those that its findings take for each of them.
     full: usize,
     weight: usize,
 }
 
-type TakeFound<'a, F> = dyn FnMut(&TextBatch<<F as Find>::Found>) -> Result<()> + 'a;
+type TakeFound<'a, T> = dyn FnMut(&TextBatch<T>) -> Result<()> + 'a;
 
 /// Takes what was found in a batch of texts, beside the keys of all.
-pub type VisitCompared<'a, F> =
-    dyn FnMut(&Members, &TextBatch<<F as Find>::Found>) -> Result<()> + 'a;
+pub type VisitCompared<'a, T> = dyn FnMut(&Members, &TextBatch<T>) -> Result<()> + 'a;
 
-impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
-    fn new(
-        hands: &'a mut Hands<'scope, 'env, TextFinder<F>>,
-        memory: usize,
-        weight: usize,
-    ) -> Self {
+impl<'a, 'scope, 'env, T: Default + Send + 'scope> Feeder<'a, 'scope, 'env, T> {
+    fn new(hands: &'a mut Hands<'scope, 'env, Finder<T>>, memory: usize, weight: usize) -> Self {
         let full = BATCH.min(memory / (4 * weight));
         Self { hands, batch: TextBatch::default(), full, weight }
     }
 
     /// Gives a text; calls `take` with batches that are done.
-    pub fn push(&mut self, given: GivenText, take: &mut TakeFound<F>) -> Result<()> {
+    pub fn push(&mut self, given: GivenText, take: &mut TakeFound<T>) -> Result<()> {
         self.add(given)?;
         if self.batch.bytes() >= self.full { self.give(take) } else { Ok(()) }
     }
@@ -352,7 +346,7 @@ impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
     }
 
     /// Ends the batch that is being filled.
-    pub fn give(&mut self, take: &mut TakeFound<F>) -> Result<()> {
+    pub fn give(&mut self, take: &mut TakeFound<T>) -> Result<()> {
         if self.batch.is_empty() {
             return Ok(());
         }
@@ -363,7 +357,7 @@ impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
         self.hands.give(batch, bytes, &mut |batch| take(batch))
     }
 
-    pub fn finish(&mut self, take: &mut TakeFound<F>) -> Result<()> {
+    pub fn finish(&mut self, take: &mut TakeFound<T>) -> Result<()> {
         self.give(take)?;
         self.hands.finish(&mut |batch| take(batch))
     }

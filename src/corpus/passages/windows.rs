@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use ahash::AHashMap;
-use sketch::pipeline::{GivenText, PassageCut, Test, TextBatch, TextWindow, Windowing};
+use sketch::pipeline::{GivenText, Test, TextBatch, TextWindow, Windowing};
 
-use crate::corpus::passages::texts::{Frequent, MadeFinder, Texts, Visit};
+use crate::corpus::passages::texts::{Frequent, Texts, Visit};
 use crate::corpus::reading::keys::Members;
 use crate::corpus::reading::progress::JobPhase;
 use crate::index::layout::Entry;
@@ -13,15 +13,10 @@ use crate::index::sort::Sorter;
 use crate::prelude::*;
 
 /// Bytes that a window takes for each byte of a text: all may be wanted.
-pub const WEIGHT: usize = 1 + size_of::<TextWindow>();
+const WEIGHT: usize = 1 + size_of::<TextWindow>();
 
 /// Texts of more bytes are looked at by themselves.
 const LARGE: usize = 1 << 20;
-
-/// Makes what finds the windows of frequent fingerprints whose hash is `wanted`.
-pub fn finder(cut: &PassageCut, frequent: &Arc<Frequent>, wanted: &Test) -> MadeFinder<Windowing> {
-    Windowing::new(cut.clone(), test(frequent), wanted.clone())
-}
 
 /// The test of fingerprints that threads share.
 pub fn test(frequent: &Arc<Frequent>) -> Test {
@@ -38,10 +33,28 @@ pub trait Look {
     fn look(&mut self, keys: &Members, given: GivenText, each: EachWindow<'_>) -> Result<()>;
 }
 
-/// Looks at the windows that threads find, text by text.
-pub struct Looking<L>(pub L);
+/// Has `look` see the windows of frequent fingerprints whose hash is `wanted`, text by text.
+pub fn look(
+    texts: &mut Texts,
+    phase: JobPhase,
+    frequent: &Arc<Frequent>,
+    wanted: &Test,
+    look: &mut impl Look,
+) -> Result<()> {
+    let cut = texts.cut.clone();
+    let make = || Windowing::new(cut.clone(), test(frequent), wanted.clone());
+    let mut looking = Looking { look, alone: make()? };
+    let make = || make().map(Windowing::finder);
+    texts.each_by_hands(phase, false, WEIGHT, &make, &mut looking)
+}
 
-impl<L: Look> Visit<Windowing> for Looking<L> {
+/// Looks at the windows that threads find, and at those of large texts by itself.
+struct Looking<'a, L> {
+    look: &'a mut L,
+    alone: Windowing,
+}
+
+impl<L: Look> Visit<Vec<TextWindow>> for Looking<'_, L> {
     fn take(&mut self, keys: &Members, batch: &TextBatch<Vec<TextWindow>>) -> Result<()> {
         let mut rest = &batch.found[..];
         for given in batch.texts() {
@@ -53,7 +66,7 @@ impl<L: Look> Visit<Windowing> for Looking<L> {
                 let mut each = |visit: &mut dyn FnMut(TextWindow) -> Result<()>| {
                     windows.iter().try_for_each(|window| visit(*window))
                 };
-                self.0.look(keys, given, &mut each)?;
+                self.look.look(keys, given, &mut each)?;
             }
         }
         Ok(())
@@ -63,11 +76,12 @@ impl<L: Look> Visit<Windowing> for Looking<L> {
         text.len() > LARGE
     }
 
-    fn large(&mut self, keys: &Members, finder: &mut Windowing, given: GivenText) -> Result<()> {
+    fn large(&mut self, keys: &Members, given: GivenText) -> Result<()> {
+        let Self { look, alone } = self;
         let mut each = |visit: &mut dyn FnMut(TextWindow) -> Result<()>| {
-            finder.each(given, &mut check_interrupts, &mut |window| visit(window))
+            alone.each(given, &mut check_interrupts, &mut |window| visit(window))
         };
-        self.0.look(keys, given, &mut each)
+        look.look(keys, given, &mut each)
     }
 }
 
@@ -102,11 +116,10 @@ pub fn sorted(texts: &mut Texts, frequent: &Arc<Frequent>) -> Result<Sorter> {
             })
         }
     }
-    let (cut, all): (_, Test) = (texts.cut.clone(), Arc::new(|_| true));
-    let mut sorting = Looking(Sorting(Sorter::new(texts.share)));
-    let make = || finder(&cut, frequent, &all);
-    texts.each_by_hands(JobPhase::Counting, false, WEIGHT, &make, &mut sorting)?;
-    Ok(sorting.0.0)
+    let all: Test = Arc::new(|_| true);
+    let mut sorting = Sorting(Sorter::new(texts.share));
+    look(texts, JobPhase::Counting, frequent, &all, &mut sorting)?;
+    Ok(sorting.0)
 }
 
 /// The number of documents of each window that is in enough of them, and the number of the window.

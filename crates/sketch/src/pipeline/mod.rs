@@ -23,8 +23,8 @@ mod texts;
 pub use crew::{Compute, Crew, Next};
 pub use hands::{BatchWork, Hands, Setting, hands};
 pub use passages::{
-    Asking, Containers, Containing, CountOf, Fingerprinted, Fingerprinting, Lookups, OfText,
-    PassageCut, Shared, SharedPassage, Sharing, Stripped, Stripping, Test, TextWindow, Windowing,
+    Containers, CountOf, Fingerprinted, Lookups, OfText, PassageCut, Shared, SharedPassage,
+    Stripped, Test, TextWindow, Windowing, asking, containing, fingerprinting, sharing, stripping,
 };
 pub use signer::{Signer, SignerBatch};
-pub use texts::{Find, GivenText, TextBatch, TextFinder};
+pub use texts::{Finder, GivenText, TextBatch};

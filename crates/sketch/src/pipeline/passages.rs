@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::texts::{Find, GivenText};
+use super::texts::{Finder, GivenText};
 use crate::hash::{Element, ElementHash, sort_by_key};
 use crate::passage::{
     Bound, CharacterOffsets, Characters, CommonRuns, Fingerprints, Sought, covered, needed,
@@ -27,19 +27,28 @@ pub type Test = Arc<dyn Fn(u64) -> bool + Send + Sync>;
 /// The number of documents of a window, by its hash; `None` if too few have it.
 pub type CountOf = Arc<dyn Fn(u64) -> Option<u32> + Send + Sync>;
 
-/// Finds the fingerprints of texts.
-pub struct Fingerprinting {
-    cut: PassageCut,
-    keeps_texts: bool,
-    fingerprints: Fingerprints,
-    own: Vec<u64>,
-}
-
-impl Fingerprinting {
-    /// Reads texts by `cut`, and keeps them as normalized if `keeps_texts`.
-    pub fn new(cut: PassageCut, keeps_texts: bool) -> Result<Self> {
-        Ok(Self { cut, keeps_texts, fingerprints: Fingerprints::new()?, own: Vec::new() })
-    }
+/// Finds the fingerprints of texts, which are read by `cut`, and kept as normalized if `keeps_texts`.
+pub fn fingerprinting(cut: PassageCut, keeps_texts: bool) -> Result<Finder<Fingerprinted>> {
+    let (mut fingerprints, mut own) = (Fingerprints::new()?, Vec::new());
+    Ok(Box::new(move |given, found, check| {
+        let text = Characters::of(&cut.normalization, given.text, check)?;
+        own.clear();
+        fingerprints.append(&text, cut.min_match, &mut own, check)?;
+        sort_by_key(&mut own, check);
+        own.dedup();
+        memory::extend(&mut found.fingerprints, &own)?;
+        if keeps_texts {
+            memory::push_str(&mut found.normalized, text.text())?;
+        }
+        let of_text = OfText {
+            number: given.number,
+            hash: Element::Text(text.text()).hash(ElementHash::Xxh3) ^ given.salt,
+            length: text.len() as u32,
+            fingerprints: found.fingerprints.len(),
+            normalized: found.normalized.len(),
+        };
+        memory::push(&mut found.texts, of_text)
+    }))
 }
 
 /// The fingerprints of some texts.
@@ -74,31 +83,6 @@ impl Fingerprinted {
             (from, start) = (text.fingerprints, text.normalized);
             (*text, fingerprints, normalized)
         })
-    }
-}
-
-impl Find for Fingerprinting {
-    type Found = Fingerprinted;
-
-    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
-        let Self { cut, keeps_texts, fingerprints, own } = self;
-        let text = Characters::of(&cut.normalization, given.text, check)?;
-        own.clear();
-        fingerprints.append(&text, cut.min_match, own, check)?;
-        sort_by_key(own, check);
-        own.dedup();
-        memory::extend(&mut found.fingerprints, own)?;
-        if *keeps_texts {
-            memory::push_str(&mut found.normalized, text.text())?;
-        }
-        let of_text = OfText {
-            number: given.number,
-            hash: Element::Text(text.text()).hash(ElementHash::Xxh3) ^ given.salt,
-            length: text.len() as u32,
-            fingerprints: found.fingerprints.len(),
-            normalized: found.normalized.len(),
-        };
-        memory::push(&mut found.texts, of_text)
     }
 }
 
@@ -146,56 +130,19 @@ impl Windowing {
             each(TextWindow { number: given.number, place: place as u32, hash })
         })
     }
-}
 
-impl Find for Windowing {
-    type Found = Vec<TextWindow>;
-
-    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
-        self.each(given, check, &mut |window| memory::push(found, window))
-    }
-}
-
-/// Makes texts without the passages that enough documents have.
-pub struct Stripping {
-    cut: PassageCut,
-    frequent: Test,
-    count: CountOf,
-    fingerprints: Fingerprints,
-}
-
-impl Stripping {
-    /// Without the windows that `count` knows, which have `frequent` fingerprints.
-    pub fn new(cut: PassageCut, frequent: Test, count: CountOf) -> Result<Self> {
-        Ok(Self { cut, frequent, count, fingerprints: Fingerprints::new()? })
-    }
-}
-
-/// Texts without what was removed.
-#[derive(Default)]
-pub struct Stripped {
-    text: String,
-    /// Of each text its number, where it ends, and how many characters were removed.
-    ends: Vec<(u32, usize, u32)>,
-}
-
-impl Stripped {
-    /// Each text: its number, what is left of it, and how many characters were removed.
-    pub fn each(&self) -> impl Iterator<Item = (u32, &str, u32)> {
-        let mut from = 0;
-        self.ends.iter().map(move |&(number, end, removed)| {
-            let text = &self.text[from..end];
-            from = end;
-            (number, text, removed)
+    /// Finds those of several texts.
+    pub fn finder(mut self) -> Finder<Vec<TextWindow>> {
+        Box::new(move |given, found, check| {
+            self.each(given, check, &mut |window| memory::push(found, window))
         })
     }
 }
 
-impl Find for Stripping {
-    type Found = Stripped;
-
-    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
-        let Self { cut, frequent, count, fingerprints } = self;
+/// Makes texts without the windows that `count` knows, which have `frequent` fingerprints.
+pub fn stripping(cut: PassageCut, frequent: Test, count: CountOf) -> Result<Finder<Stripped>> {
+    let mut fingerprints = Fingerprints::new()?;
+    Ok(Box::new(move |given, found, check| {
         let (original, salt) = (given.text, given.salt);
         let text = Characters::with_places(&cut.normalization, original, check)?;
         let frequent = |entry: u64| frequent(entry ^ salt);
@@ -218,41 +165,36 @@ impl Find for Stripping {
         }
         memory::push_str(&mut found.text, &original[end..])?;
         memory::push(&mut found.ends, (given.number, found.text.len(), removed as u32))
+    }))
+}
+
+/// Texts without what was removed.
+#[derive(Default)]
+pub struct Stripped {
+    text: String,
+    /// Of each text its number, where it ends, and how many characters were removed.
+    ends: Vec<(u32, usize, u32)>,
+}
+
+impl Stripped {
+    /// Each text: its number, what is left of it, and how many characters were removed.
+    pub fn each(&self) -> impl Iterator<Item = (u32, &str, u32)> {
+        let mut from = 0;
+        self.ends.iter().map(move |&(number, end, removed)| {
+            let text = &self.text[from..end];
+            from = end;
+            (number, text, removed)
+        })
     }
 }
 
-/// Finds the fingerprints by which the texts that contain a normalized text are looked up. [`GivenText::known`] has
-/// those that other texts have too, each with the number of these texts.
+/// Finds the fingerprints by which the texts that contain the share `coverage` of a normalized text are looked up.
+/// [`GivenText::known`] has those that other texts have too, each with the number of these texts.
 ///
 /// At most `limit` of the texts that have a fingerprint are compared. A text that has all of a stretch has the rarest
 /// of its fingerprints too, so of those that more texts have only the rarest one is asked for.
-pub struct Asking {
-    min_match: usize,
-    coverage: f64,
-    limit: usize,
-}
-
-impl Asking {
-    /// Asks for texts that have the share `coverage` of it.
-    pub fn new(min_match: usize, coverage: f64, limit: usize) -> Self {
-        Self { min_match, coverage, limit }
-    }
-}
-
-/// The fingerprints that texts ask for.
-#[derive(Default)]
-pub struct Lookups {
-    /// Each within its scope, and the number of the text.
-    pub entries: Vec<(u64, u32)>,
-    /// The number of texts that are not compared with all, and of comparisons that are left out.
-    pub left_out: (u64, u64),
-}
-
-impl Find for Asking {
-    type Found = Lookups;
-
-    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
-        let Self { min_match, coverage, limit } = *self;
+pub fn asking(min_match: usize, coverage: f64, limit: usize) -> Finder<Lookups> {
+    Box::new(move |given, found, check| {
         let text = Characters::of(&Normalization::none(), given.text, check)?;
         let bound = Bound::new(&text, coverage, min_match, min_match, check)?;
         let others = |place: usize| {
@@ -271,10 +213,8 @@ impl Find for Asking {
         for place in cheapest.into_iter().filter(|place| others(*place) > 0) {
             let count = others(place) as usize;
             if count <= limit || compared > 0 {
-                memory::push(
-                    &mut found.entries,
-                    (bound.entries()[place] ^ given.salt, given.number),
-                )?;
+                let entry = bound.entries()[place] ^ given.salt;
+                memory::push(&mut found.entries, (entry, given.number))?;
             }
             if count > limit {
                 left_out += count - std::mem::take(&mut compared);
@@ -284,21 +224,35 @@ impl Find for Asking {
         *texts += u64::from(left_out > 0);
         *comparisons += left_out as u64;
         Ok(())
-    }
+    })
 }
 
-/// Finds how much of the first text of a batch each other one has. All are normalized.
-pub struct Containing {
-    min_match: usize,
-    coverage: f64,
-    sought: Option<(Sought<'static>, usize)>,
+/// The fingerprints that texts ask for.
+#[derive(Default)]
+pub struct Lookups {
+    /// Each within its scope, and the number of the text.
+    pub entries: Vec<(u64, u32)>,
+    /// The number of texts that are not compared with all, and of comparisons that are left out.
+    pub left_out: (u64, u64),
 }
 
-impl Containing {
-    /// Counts texts that have the share `coverage` of it.
-    pub fn new(min_match: usize, coverage: f64) -> Self {
-        Self { min_match, coverage, sought: None }
-    }
+/// Finds the texts of a batch that have the share `coverage` of its first one. All are normalized.
+pub fn containing(min_match: usize, coverage: f64) -> Finder<Containers> {
+    let mut first: Option<(Sought<'static>, usize)> = None;
+    Box::new(move |given, found, check| {
+        let text = Characters::of(&Normalization::none(), given.text, check)?;
+        let (Some(_), Some((sought, least))) = (found.contained, &mut first) else {
+            found.contained = Some(given.number);
+            let least = needed(coverage, text.len());
+            first = Some((Sought::new(text.into_owned()?, min_match, check)?, least));
+            return Ok(());
+        };
+        let covered = sought.covered(&text, check)?;
+        if covered >= *least {
+            memory::push(&mut found.containers, (given.number, covered as u32))?;
+        }
+        Ok(())
+    })
 }
 
 /// The texts that have enough of the first one of a batch.
@@ -310,40 +264,35 @@ pub struct Containers {
     pub containers: Vec<(u32, u32)>,
 }
 
-impl Find for Containing {
-    type Found = Containers;
-
-    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
-        let text = Characters::of(&Normalization::none(), given.text, check)?;
-        let (Some(_), Some((sought, least))) = (found.contained, &mut self.sought) else {
-            found.contained = Some(given.number);
-            let least = needed(self.coverage, text.len());
-            let sought = Sought::new(text.into_owned()?, self.min_match, check)?;
-            self.sought = Some((sought, least));
+/// Finds the passages that the first text of a batch has in common with each other one, or with those that have the
+/// share `coverage` of it. [`GivenText::known`] of the first has the windows that do not count: the first of
+/// neighbours, and their number.
+pub fn sharing(cut: PassageCut, coverage: Option<f64>) -> Finder<Shared> {
+    let mut first: Option<(Characters<'static>, Vec<Range<usize>>)> = None;
+    Box::new(move |given, found, check| {
+        let text = Characters::with_places(&cut.normalization, given.text, check)?;
+        let (true, Some((first, left_out))) = (found.has_first, &first) else {
+            let windows =
+                |&(from, count): &(u64, u32)| from as usize..from as usize + count as usize;
+            let left_out = memory::collect(given.known.iter().map(windows))?;
+            first = Some((text.into_owned()?, left_out));
+            found.has_first = true;
             return Ok(());
         };
-        let covered = sought.covered(&text, check)?;
-        if covered >= *least {
-            memory::push(&mut found.containers, (given.number, covered as u32))?;
+        let runs = shared_runs(first, &text, cut.min_match, check)?;
+        if coverage.is_some_and(|share| covered(&runs) < needed(share, first.len())) {
+            return Ok(());
+        }
+        for run in runs {
+            for part in run.without(left_out, cut.min_match)? {
+                let a = first.original(part.a..part.a + part.length);
+                let b = text.original(part.b..part.b + part.length);
+                let passage = SharedPassage { number: given.number, a, b };
+                memory::push(&mut found.passages, passage)?;
+            }
         }
         Ok(())
-    }
-}
-
-/// Finds the passages that the first text of a batch has in common with each other one.
-pub struct Sharing {
-    cut: PassageCut,
-    coverage: Option<f64>,
-    /// The first text, and its windows that do not count.
-    first: Option<(Characters<'static>, Vec<Range<usize>>)>,
-}
-
-impl Sharing {
-    /// Finds passages of texts that have the share `coverage` of the first one, if one is given. Its
-    /// [`GivenText::known`] has the windows that do not count: the first of neighbours, and their number.
-    pub fn new(cut: PassageCut, coverage: Option<f64>) -> Self {
-        Self { cut, coverage, first: None }
-    }
+    })
 }
 
 /// A passage that two texts have in common.
@@ -363,34 +312,4 @@ pub struct Shared {
     has_first: bool,
     /// All of them.
     pub passages: Vec<SharedPassage>,
-}
-
-impl Find for Sharing {
-    type Found = Shared;
-
-    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()> {
-        let min_match = self.cut.min_match;
-        let text = Characters::with_places(&self.cut.normalization, given.text, check)?;
-        let (true, Some((first, left_out))) = (found.has_first, &self.first) else {
-            let windows =
-                |&(from, count): &(u64, u32)| from as usize..from as usize + count as usize;
-            let left_out = memory::collect(given.known.iter().map(windows))?;
-            self.first = Some((text.into_owned()?, left_out));
-            found.has_first = true;
-            return Ok(());
-        };
-        let runs = shared_runs(first, &text, min_match, check)?;
-        if self.coverage.is_some_and(|share| covered(&runs) < needed(share, first.len())) {
-            return Ok(());
-        }
-        for run in runs {
-            for part in run.without(left_out, min_match)? {
-                let a = first.original(part.a..part.a + part.length);
-                let b = text.original(part.b..part.b + part.length);
-                let passage = SharedPassage { number: given.number, a, b };
-                memory::push(&mut found.passages, passage)?;
-            }
-        }
-        Ok(())
-    }
 }

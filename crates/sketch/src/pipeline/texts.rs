@@ -16,14 +16,8 @@ pub struct GivenText<'a> {
     pub known: &'a [(u64, u32)],
 }
 
-/// A search in texts; each thread has one of these.
-pub trait Find: Send {
-    /// The findings in a batch.
-    type Found: Default + Send;
-
-    /// Adds what is found in one text.
-    fn find(&mut self, given: GivenText, found: &mut Self::Found, check: Check) -> Result<()>;
-}
+/// A search in texts, which adds what is found in one of them; each thread has one of these.
+pub type Finder<T> = Box<dyn FnMut(GivenText, &mut T, Check) -> Result<()> + Send>;
 
 /// Copies of texts, and what was found in them.
 #[derive(Default)]
@@ -86,17 +80,14 @@ impl<T: Default> TextBatch<T> {
     }
 }
 
-/// Finds in each text of a batch what `F` finds.
-pub struct TextFinder<F>(pub F);
-
-impl<F: Find> BatchWork for TextFinder<F> {
-    type Batch = TextBatch<F::Found>;
+impl<T: Default + Send> BatchWork for Finder<T> {
+    type Batch = TextBatch<T>;
 
     fn work(&mut self, batch: &mut Self::Batch, check: Check) -> Result<()> {
         let mut found = std::mem::take(&mut batch.found);
         for given in batch.texts() {
             check();
-            self.0.find(given, &mut found, check)?;
+            self(given, &mut found, check)?;
         }
         batch.found = found;
         Ok(())
