@@ -61,7 +61,7 @@ pub fn word_diff<E: From<Error>>(
     let words_a = vocabulary.words(a, check)?;
     let words_b = vocabulary.words(b, check)?;
     let distinct = vocabulary.of_normalized.len();
-    let diff = changes(&words_a.tokens, &words_b.tokens, distinct, check)?;
+    let changes = changes(&words_a.tokens, &words_b.tokens, distinct, check)?;
     let text = |text: &'_ str, words: &WordTokens, range: Range<usize>| -> Range<usize> {
         let start = words.start(range.start, text.len());
         start..words.start(range.end, text.len())
@@ -71,7 +71,7 @@ pub fn word_diff<E: From<Error>>(
         if range.is_empty() { Ok(()) } else { visit(found_in, &text[range]) }
     };
     let mut both = 0;
-    for (only_a, only_b) in diff.hunks() {
+    for (only_a, only_b) in changes {
         part(FoundIn::Both, a, text(a, &words_a, both..only_a.start))?;
         both = only_a.end;
         part(FoundIn::A, a, text(a, &words_a, only_a))?;
@@ -151,43 +151,21 @@ const WIDTHS: [usize; 4] = [1, 4, 16, 64];
 /// The number of times that what stands between anchors is cut at anchors again.
 const DEPTH: usize = 4;
 
-/// The tokens that one of two sequences does not have in common with the other.
-struct Changes {
-    removed: Vec<bool>,
-    added: Vec<bool>,
-}
+/// A range of each of two sequences.
+type Ranges = (Range<usize>, Range<usize>);
 
-impl Changes {
-    /// The ranges of both that differ, in order. Between them, both have the same tokens.
-    fn hunks(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
-        let end = |flags: &[bool], start: usize, flag| {
-            let differs = flags[start..].iter().position(|found| *found != flag);
-            differs.map_or(flags.len(), |place| start + place)
-        };
-        let (mut a, mut b) = (0, 0);
-        std::iter::from_fn(move || {
-            let same = (end(&self.removed, a, false) - a).min(end(&self.added, b, false) - b);
-            let (start_a, start_b) = (a + same, b + same);
-            (a, b) = (end(&self.removed, start_a, true), end(&self.added, start_b, true));
-            (a > start_a || b > start_b).then_some((start_a..a, start_b..b))
-        })
-    }
-}
-
-/// Finds the tokens, all below `distinct`, that two sequences have in common in order, by a bounded amount of work.
+/// Finds the ranges of two sequences of tokens, all below `distinct`, that differ, in order, by a bounded amount of
+/// work. Between them, both have the same tokens.
 ///
 /// Sequences that are not long are compared by git's histogram diff, which takes quadratic time at worst, recurses as
 /// deep as they are long, and cannot be interrupted. Longer ones are first cut at anchors: windows of tokens that both
 /// have, each once, as many of them as are in the same order. Without any, they are cut at even distances. So the
 /// answer depends on the sequences alone.
-fn changes(a: &[u32], b: &[u32], distinct: usize, check: Check) -> Result<Changes> {
+fn changes(a: &[u32], b: &[u32], distinct: usize, check: Check) -> Result<Vec<Ranges>> {
     let mut comparison = TokenComparison {
         a,
         b,
-        changes: Changes {
-            removed: memory::filled(false, a.len())?,
-            added: memory::filled(false, b.len())?,
-        },
+        changes: Vec::new(),
         numbers: memory::filled(NONE, distinct)?,
         diff: Diff::default(),
         check,
@@ -202,7 +180,7 @@ const NONE: u32 = u32::MAX;
 struct TokenComparison<'a> {
     a: &'a [u32],
     b: &'a [u32],
-    changes: Changes,
+    changes: Vec<Ranges>,
     /// The tokens of a piece by number, while it is compared.
     numbers: Vec<u32>,
     diff: Diff,
@@ -251,11 +229,8 @@ impl TokenComparison<'_> {
 
     /// Compares two ranges, of which both are short, or one is empty.
     fn piece(&mut self, a: Range<usize>, b: Range<usize>) -> Result<()> {
-        let (removed, added) = (&mut self.changes.removed, &mut self.changes.added);
         if a.is_empty() || b.is_empty() {
-            removed[a].fill(true);
-            added[b].fill(true);
-            return Ok(());
+            return self.change(a, b);
         }
         (self.check)();
         let (tokens_a, tokens_b) = (&self.a[a.clone()], &self.b[b.clone()]);
@@ -274,13 +249,25 @@ impl TokenComparison<'_> {
         for token in tokens_a.iter().chain(tokens_b) {
             self.numbers[*token as usize] = NONE;
         }
-        for (place, flag) in removed[a].iter_mut().enumerate() {
-            *flag = self.diff.is_removed(place as u32);
-        }
-        for (place, flag) in added[b].iter_mut().enumerate() {
-            *flag = self.diff.is_added(place as u32);
+        for hunk in memory::collect(self.diff.hunks())? {
+            let part = |of: &Range<usize>, part: Range<u32>| {
+                of.start + part.start as usize..of.start + part.end as usize
+            };
+            self.change(part(&a, hunk.before), part(&b, hunk.after))?;
         }
         Ok(())
+    }
+
+    /// Takes note that two ranges differ, which lie behind all before, or next to the last.
+    fn change(&mut self, a: Range<usize>, b: Range<usize>) -> Result<()> {
+        match self.changes.last_mut() {
+            Some((last_a, last_b)) if last_a.end == a.start && last_b.end == b.start => {
+                (last_a.end, last_b.end) = (a.end, b.end);
+                Ok(())
+            }
+            _ if a.is_empty() && b.is_empty() => Ok(()),
+            _ => memory::push(&mut self.changes, (a, b)),
+        }
     }
 
     /// The anchors of two ranges and their length: of the lengths that are tried, that with the most of them.
