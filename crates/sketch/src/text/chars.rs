@@ -82,14 +82,7 @@ pub(crate) fn char_start(text: &str, n: usize) -> usize {
 /// The number of bytes at the start of `bytes` that are ASCII.
 pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
     const BLOCK: usize = 64;
-    /// The uppermost bit of each byte.
-    const UPPER: u64 = u64::from_ne_bytes([0x80; 8]);
     let blocks = bytes.chunks(BLOCK).take_while(|block| block.is_ascii());
     let whole = (blocks.count() * BLOCK).min(bytes.len());
-    let (words, rest) = bytes[whole..].as_chunks();
-    let upper = |word: &[u8; 8]| u64::from_le_bytes(*word) & UPPER;
-    match words.iter().position(|word| upper(word) != 0) {
-        Some(at) => whole + at * 8 + upper(&words[at]).trailing_zeros() as usize / 8,
-        None => bytes.len() - rest.len() + rest.iter().take_while(|byte| byte.is_ascii()).count(),
-    }
+    whole + bytes[whole..].iter().take_while(|byte| byte.is_ascii()).count()
 }

@@ -8,6 +8,7 @@ use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use super::steps::{CharacterSteps, NormalForm, Punctuation};
+use crate::hash::sort_by;
 use crate::{Check, Result, memory};
 
 /// Repeats the steps until nothing changes. White space becomes spaces; runs of them are not collapsed here.
@@ -211,23 +212,8 @@ fn order(marks: &mut [Classed], check: Check) -> Result<()> {
     if marks.is_sorted_by_key(|mark| mark.class()) {
         return Ok(());
     }
-    let before = memory::copied(marks)?;
-    let mut places = [0_usize; 256];
-    for part in before.chunks(STRETCH) {
-        check();
-        part.iter().for_each(|mark| places[usize::from(mark.class())] += 1);
-    }
-    let mut next = 0;
-    for place in &mut places {
-        next += std::mem::replace(place, next);
-    }
-    for part in before.chunks(STRETCH) {
-        check();
-        for mark in part {
-            let place = &mut places[usize::from(mark.class())];
-            marks[*place] = *mark;
-            *place += 1;
-        }
-    }
+    let mut ranked = memory::collect(marks.iter().copied().zip(0_u32..))?;
+    sort_by(&mut ranked, |(a, i), (b, j)| (a.class(), i).cmp(&(b.class(), j)), check);
+    marks.iter_mut().zip(ranked).for_each(|(mark, (ranked, _))| *mark = ranked);
     Ok(())
 }
