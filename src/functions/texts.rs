@@ -90,16 +90,18 @@ fn cut_text(call: &Call) -> Result<(&str, Config)> {
 fn text_profile(call: &Call) -> Result<Option<Datum>> {
     let rows = ResultRows::start(call);
     let (body, min_token_len, quant_rate) = profiled(call)?;
-    let profile = sketch::text_profile(body, min_token_len, quant_rate, &mut check_interrupts);
-    let profile = profile?;
-    for (i, (token, count)) in profile.iter().enumerate() {
-        if i % 4096 == 0 {
-            check_interrupts();
-        }
-        // No text of 1 GB has a token 2^31 times.
-        text::lent(token, |token| rows.push(&[Some(token), Some(Datum::from(count as i32))]));
-    }
-    Ok(None)
+    sketch::text_profile(
+        body,
+        min_token_len,
+        quant_rate,
+        &mut check_interrupts,
+        &mut |token, count| {
+            // No text of 1 GB has a token 2^31 times.
+            text::lent(token, |token| rows.push(&[Some(token), Some(Datum::from(count as i32))]));
+            Ok(())
+        },
+    )
+    .map(|()| None)
 }
 
 /// `text_profile_signature(text, min_token_len, quant_rate) → text`: as `md5()` writes it.

@@ -70,7 +70,7 @@ pub use shingle::{
 };
 pub use signature::{
     Banding, Cardinality, Lean, LeanByteOrder, LinearFunctions, ScopeHash, Sketcher, SlotBits,
-    TextProfile, WeightedSet, cardinality, containment, estimate_gate, estimate_jaccard, from_lean,
+    WeightedSet, cardinality, containment, estimate_gate, estimate_jaccard, from_lean,
     signature_hash, standard_error, text_profile, text_profile_signature, to_lean, union, unite,
 };
 #[doc(hidden)]

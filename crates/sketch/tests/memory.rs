@@ -199,7 +199,13 @@ fn lists_profiles_and_weights() {
     let list: String = (0..400).map(|i| format!("W\u{f6}rd{i} ")).collect();
     let list = StopWords::named(&list).unwrap();
     let profiled: String = (0..400).map(|i| format!("word{i} ")).collect();
-    survives("text_profile", || text_profile(&profiled, 2, 0.01, &mut || ()));
+    survives("text_profile", || {
+        let mut all = String::new();
+        text_profile(&profiled, 2, 0.01, &mut || (), &mut |token, _| {
+            memory::push_str(&mut all, token)
+        })?;
+        Ok(all)
+    });
     survives("signature", || text_profile_signature(&profiled, 2, 0.01, &mut || ()));
     survives("bands", || {
         let mut hashes = Vec::new();

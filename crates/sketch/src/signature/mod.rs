@@ -21,5 +21,5 @@ pub use lean_minhash::{Lean, LeanByteOrder, from_lean, to_lean};
 pub use permutations::LinearFunctions;
 pub use sketcher::Sketcher;
 pub use slot_bits::SlotBits;
-pub use text_profile::{TextProfile, text_profile, text_profile_signature};
+pub use text_profile::{text_profile, text_profile_signature};
 pub use weighted::WeightedSet;

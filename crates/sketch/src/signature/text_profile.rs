@@ -21,7 +21,6 @@
 //!   the empty profile, which is the same for all such texts.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use ahash::RandomState;
 use md5::{Digest, Md5};
@@ -32,21 +31,6 @@ use crate::{Check, Error, Result, memory};
 
 /// Characters or tokens between two calls of the check.
 const STEPS: usize = 1 << 14;
-
-/// The result of [`text_profile`]. The tokens lie in one text: many short ones of their own would take what is left of
-/// a memory that is almost full, and leave nothing for the error that says so.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TextProfile {
-    tokens: String,
-    entries: Vec<(Range<usize>, u32)>,
-}
-
-impl TextProfile {
-    /// The tokens and their quantised counts, the most frequent first.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.entries.iter().map(|(token, count)| (&self.tokens[token.clone()], *count))
-    }
-}
 
 /// The MD5 of [`text_profile`], an entry per line, each a token, a space and its count; `None` if the profile is empty.
 ///
@@ -60,23 +44,18 @@ pub fn text_profile_signature(
     quant_rate: f64,
     check: Check,
 ) -> Result<Option<[u8; 16]>> {
-    let profile = text_profile(text, min_token_len, quant_rate, check)?;
-    if profile.entries.is_empty() {
-        return Ok(None);
-    }
-    let mut md5 = Md5::new();
-    for (i, (token, count)) in profile.iter().enumerate() {
-        if i % STEPS == 0 {
-            check();
-        }
-        md5.update(if i == 0 { "" } else { "\n" });
+    let (mut md5, mut between) = (Md5::new(), "");
+    text_profile(text, min_token_len, quant_rate, check, &mut |token, count| {
+        md5.update(between);
         md5.update(token);
         md5.update(format!(" {count}"));
-    }
-    Ok(Some(md5.finalize().0))
+        between = "\n";
+        Ok::<_, Error>(())
+    })?;
+    Ok((!between.is_empty()).then(|| md5.finalize().0))
 }
 
-/// The profile of a text: its tokens and their quantised counts, the most frequent first.
+/// Calls `visit` with the profile of a text: its tokens and their quantised counts, the most frequent first.
 ///
 /// Tokens are runs of letters and digits in lower case, longer than `min_token_len` characters (Nutch: 2). Counts are
 /// rounded down to a multiple of `quant_rate` (Nutch: 0.01) times the greatest count, but at least of 2 if any token
@@ -84,17 +63,18 @@ pub fn text_profile_signature(
 ///
 /// # Errors
 /// [`Error::MinTokenLen`] below 0; [`Error::QuantRate`] outside `[0, 1]`, NaN included.
-pub fn text_profile(
+pub fn text_profile<E: From<Error>>(
     text: &str,
     min_token_len: i64,
     quant_rate: f64,
     check: Check,
-) -> Result<TextProfile> {
+    visit: &mut dyn FnMut(&str, u32) -> Result<(), E>,
+) -> Result<(), E> {
     let shortest = usize::try_from(min_token_len)
         .map_err(|_| Error::MinTokenLen(min_token_len))?
         .saturating_add(1);
     if !(0.0..=1.0).contains(&quant_rate) {
-        return Err(Error::QuantRate(quant_rate));
+        return Err(Error::QuantRate(quant_rate).into());
     }
     let tokens = tokens(text, shortest, check)?;
     let counts = count_tokens(&tokens, check)?;
@@ -109,15 +89,17 @@ pub fn text_profile(
     // UTF-8 has the order of code points.
     let order = |(a, m): &(&str, u32), (b, n): &(&str, u32)| n.cmp(m).then_with(|| a.cmp(b));
     sort_by(&mut profile, order, check);
-    let place = |token: &str| {
-        let start = token.as_ptr().addr() - tokens.as_ptr().addr();
-        start..start + token.len()
-    };
-    let entries = memory::collect(profile.iter().map(|(token, count)| (place(token), *count)))?;
-    Ok(TextProfile { tokens, entries })
+    for (i, (token, count)) in profile.into_iter().enumerate() {
+        if i % STEPS == 0 {
+            check();
+        }
+        visit(token, count)?;
+    }
+    Ok(())
 }
 
-/// The tokens of a text that are not too short, a space after each.
+/// The tokens of a text that are not too short, a space after each. They are one text: many short ones of their own
+/// would take what is left of a memory that is almost full, and leave nothing for the error that says so.
 fn tokens(text: &str, shortest: usize, check: Check) -> Result<String> {
     let mut tokens = String::new();
     let (mut start, mut length) = (0, 0_usize);

@@ -1,11 +1,19 @@
 //! The signature of a text's frequent words is that of Apache Nutch.
 
 use crate::common::bytes;
-use sketch::{text_profile, text_profile_signature};
+use sketch::{Error, text_profile, text_profile_signature};
 
 fn profile(text: &str, min_token_len: i64, quant_rate: f64) -> Vec<(String, u32)> {
-    let profile = text_profile(text, min_token_len, quant_rate, &mut || ()).unwrap();
-    profile.iter().map(|(token, count)| (token.to_owned(), count)).collect()
+    tried(text, min_token_len, quant_rate).unwrap()
+}
+
+fn tried(text: &str, min_token_len: i64, quant_rate: f64) -> Result<Vec<(String, u32)>, Error> {
+    let mut profile = Vec::new();
+    let mut visit = |token: &str, count| {
+        profile.push((token.to_owned(), count));
+        Ok(())
+    };
+    text_profile(text, min_token_len, quant_rate, &mut || (), &mut visit).map(|()| profile)
 }
 
 fn hexadecimal(text: &str, min_token_len: i64, quant_rate: f64) -> Option<String> {
@@ -72,7 +80,7 @@ fn a_text_without_tokens_has_no_signature() {
 #[test]
 fn refusals_name_the_value() {
     let refused = |min_token_len, quant_rate| {
-        text_profile("text", min_token_len, quant_rate, &mut || ()).unwrap_err().to_string()
+        tried("text", min_token_len, quant_rate).unwrap_err().to_string()
     };
     assert_eq!(refused(-1, 0.01), "min_token_len must be at least 0, not -1");
     assert_eq!(refused(2, 1.5), "quant_rate must be between 0 and 1, not 1.5");
