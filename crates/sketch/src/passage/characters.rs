@@ -3,22 +3,16 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::simd::Level;
 use crate::text::{Normalization, Origins};
 use crate::{Check, Result, memory};
 
 /// The characters of a text that passages are made of.
 pub struct Characters<'a> {
     text: Cow<'a, str>,
-    /// Code points, unless the text is ASCII.
-    wide: Option<Vec<u32>>,
+    /// The code point of each.
+    codes: Vec<u32>,
     places: Origins,
-}
-
-/// The characters in the form in which they are hashed.
-#[derive(Clone, Copy)]
-pub(super) enum Units<'a> {
-    Bytes(&'a [u8]),
-    Wide(&'a [u32]),
 }
 
 impl<'a> Characters<'a> {
@@ -37,19 +31,19 @@ impl<'a> Characters<'a> {
     fn read(text: Cow<'a, str>, places: Origins, check: Check) -> Result<Self> {
         /// Bytes between two calls of `check`.
         const PIECE: usize = 64 * 1024;
-        let mut wide = None;
-        if !text.is_ascii() {
-            let mut units = memory::with_capacity(text.chars().count())?;
-            let mut rest = &*text;
-            while !rest.is_empty() {
-                check();
-                let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
-                units.extend(piece.chars().map(u32::from));
-                rest = after;
+        let is_ascii = text.is_ascii();
+        let count = if is_ascii { text.len() } else { text.chars().count() };
+        let (mut codes, mut rest) = (memory::with_capacity(count)?, &*text);
+        while !rest.is_empty() {
+            check();
+            let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+            match is_ascii {
+                true => Level::best().compiled(|| codes.extend(piece.bytes().map(u32::from))),
+                false => codes.extend(piece.chars().map(u32::from)),
             }
-            wide = Some(units);
+            rest = after;
         }
-        Ok(Self { text, wide, places })
+        Ok(Self { text, codes, places })
     }
 
     /// The same characters, apart from the text that they were read from.
@@ -58,12 +52,12 @@ impl<'a> Characters<'a> {
             Cow::Borrowed(text) => memory::owned(text)?,
             Cow::Owned(text) => text,
         };
-        Ok(Characters { text: Cow::Owned(text), wide: self.wide, places: self.places })
+        Ok(Characters { text: Cow::Owned(text), codes: self.codes, places: self.places })
     }
 
     /// The number of characters.
     pub fn len(&self) -> usize {
-        self.wide.as_ref().map_or(self.text.len(), Vec::len)
+        self.codes.len()
     }
 
     /// True if there are none.
@@ -82,65 +76,28 @@ impl<'a> Characters<'a> {
         self.places.original(range)
     }
 
-    pub(super) fn units(&self) -> Units<'_> {
-        match &self.wide {
-            Some(units) => Units::Wide(units),
-            None => Units::Bytes(self.text.as_bytes()),
-        }
-    }
-}
-
-pub(crate) trait CodePoint: Copy {
-    /// Its code point. A character has the same one in either form, and so the same hashes.
-    fn code(self) -> u32;
-}
-
-impl CodePoint for u8 {
-    #[inline(always)]
-    fn code(self) -> u32 {
-        self.into()
-    }
-}
-
-impl CodePoint for u32 {
-    #[inline(always)]
-    fn code(self) -> u32 {
-        self
+    pub(super) fn codes(&self) -> &[u32] {
+        &self.codes
     }
 }
 
 /// Characters compared at once: few enough that a mismatch costs little.
 const LANES: usize = 16;
 
-#[inline(always)]
-fn same_lanes<U: CodePoint, V: CodePoint>(a: &[U; LANES], b: &[V; LANES]) -> bool {
-    let mut different = 0;
-    for (a, b) in a.iter().zip(b) {
-        different |= a.code() ^ b.code();
-    }
-    different == 0
-}
-
 /// The number of characters at the start of both that are equal.
 #[inline]
-pub(crate) fn common<U: CodePoint, V: CodePoint>(a: &[U], b: &[V]) -> usize {
-    let blocks = a.as_chunks().0.iter().zip(b.as_chunks().0);
-    let whole = LANES * blocks.take_while(|(a, b)| same_lanes(a, b)).count();
+pub(super) fn common(a: &[u32], b: &[u32]) -> usize {
+    let blocks = a.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0);
+    let whole = LANES * blocks.take_while(|(a, b)| a == b).count();
     let rest = a[whole..].iter().zip(&b[whole..]);
-    whole + rest.take_while(|(a, b)| a.code() == b.code()).count()
+    whole + rest.take_while(|(a, b)| a == b).count()
 }
 
 /// The number of characters at the end of both that are equal, counted up to `limit`.
 #[inline]
-pub(crate) fn common_back<U: CodePoint, V: CodePoint>(a: &[U], b: &[V], limit: usize) -> usize {
+pub(super) fn common_back(a: &[u32], b: &[u32], limit: usize) -> usize {
     let pairs = a.iter().rev().zip(b.iter().rev()).take(limit);
-    pairs.take_while(|(a, b)| a.code() == b.code()).count()
-}
-
-/// Equality of two texts of one length.
-#[inline]
-pub(crate) fn same<U: CodePoint, V: CodePoint>(a: &[U], b: &[V]) -> bool {
-    a.len() == b.len() && common(a, b) == a.len()
+    pairs.take_while(|(a, b)| a == b).count()
 }
 
 /// The bytes at which the characters of a text start.

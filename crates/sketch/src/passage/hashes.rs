@@ -3,7 +3,6 @@
 //! A block of windows is hashed by doubling, `h_2l[i] = h_l[i] * B^l + h_l[i + l]`, which carries nothing from one
 //! window to the next, so that the compiler makes vectors of it. Minima of these values are stored: they never change.
 
-use super::characters::CodePoint;
 use crate::simd::Level;
 use crate::{Check, MAX_MIN_MATCH, Result, memory};
 
@@ -20,10 +19,17 @@ fn mix(p: u64) -> u64 {
     z ^ z >> 29
 }
 
+/// The hash of one window, by four characters at a time, whose products do not wait for each other.
 #[inline]
-pub(super) fn hash<U: CodePoint>(window: &[U]) -> u64 {
-    let step = |p: u64, unit: &U| p.wrapping_mul(BASE).wrapping_add(unit.code().into());
-    mix(window.iter().fold(0, step))
+pub(super) fn hash(window: &[u32]) -> u64 {
+    const SQUARE: u64 = BASE.wrapping_mul(BASE);
+    let two = |a: u32, b: u32| u64::from(a).wrapping_mul(BASE).wrapping_add(b.into());
+    let (fours, rest) = window.as_chunks();
+    let p = fours.iter().fold(0_u64, |p, &[a, b, c, d]| {
+        let four = two(a, b).wrapping_mul(SQUARE).wrapping_add(two(c, d));
+        p.wrapping_mul(SQUARE.wrapping_mul(SQUARE)).wrapping_add(four)
+    });
+    mix(rest.iter().fold(p, |p, &unit| p.wrapping_mul(BASE).wrapping_add(unit.into())))
 }
 
 /// Memory in which blocks are hashed.
@@ -40,13 +46,7 @@ impl Scratch {
     }
 
     /// The hashes of the `n` windows of `length` characters from `from` on; `n` is at most [`BLOCK`].
-    pub(super) fn hashes<U: CodePoint>(
-        &mut self,
-        text: &[U],
-        from: usize,
-        n: usize,
-        length: usize,
-    ) -> &[u64] {
+    pub(super) fn hashes(&mut self, text: &[u32], from: usize, n: usize, length: usize) -> &[u64] {
         let level = self.level;
         level.compiled(
             #[inline(always)]
@@ -56,9 +56,9 @@ impl Scratch {
     }
 
     /// The least hashes of grams of `k` characters in each of the `n` windows of `t` from `from` on.
-    pub(super) fn minima<U: CodePoint>(
+    pub(super) fn minima(
         &mut self,
-        text: &[U],
+        text: &[u32],
         from: usize,
         n: usize,
         t: usize,
@@ -77,7 +77,7 @@ impl Scratch {
     }
 
     #[inline(always)]
-    fn hash_block<U: CodePoint>(&mut self, text: &[U], from: usize, n: usize, length: usize) {
+    fn hash_block(&mut self, text: &[u32], from: usize, n: usize, length: usize) {
         let units = &text[from..from + n + length - 1];
         self.double(units, length);
         for x in &mut self.x[..n] {
@@ -87,9 +87,9 @@ impl Scratch {
 
     /// The polynomials of all windows of `length` in `units`, by doubling.
     #[inline(always)]
-    fn double<U: CodePoint>(&mut self, units: &[U], length: usize) {
+    fn double(&mut self, units: &[u32], length: usize) {
         for (x, unit) in self.x.iter_mut().zip(units) {
-            *x = unit.code().into();
+            *x = (*unit).into();
         }
         let (mut have, mut power, mut left) = (1, BASE, units.len());
         for bit in (0..length.ilog2()).rev() {
@@ -103,7 +103,7 @@ impl Scratch {
                 left -= 1;
                 let (a, next) = (&self.y[..left], &units[have..have + left]);
                 for ((x, a), unit) in self.x[..left].iter_mut().zip(a).zip(next) {
-                    *x = a.wrapping_mul(BASE).wrapping_add(unit.code().into());
+                    *x = a.wrapping_mul(BASE).wrapping_add((*unit).into());
                 }
                 (have, power) = (have + 1, power.wrapping_mul(BASE));
             } else {
@@ -130,8 +130,8 @@ impl Scratch {
 }
 
 /// Calls `each` for the hash of each window of `length` that starts in `range`, in order.
-pub(super) fn each_hash<U: CodePoint, E>(
-    text: &[U],
+pub(super) fn each_hash<E>(
+    text: &[u32],
     length: usize,
     range: std::ops::Range<usize>,
     scratch: &mut Scratch,

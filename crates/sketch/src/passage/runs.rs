@@ -7,8 +7,8 @@
 
 use std::ops::Range;
 
-use super::characters::{Characters, CodePoint, Units, common, common_back, same};
-use super::hashes::{BLOCK, Scratch, each_hash, hash};
+use super::characters::{Characters, common, common_back};
+use super::hashes::{BLOCK, Scratch, each_hash};
 use crate::simd::Level;
 use crate::{Check, Result, memory};
 
@@ -64,12 +64,27 @@ pub fn shared_runs(
     if t == 0 || b.len() < t {
         return Ok(Vec::new());
     }
-    match (a.units(), b.units()) {
-        (Units::Bytes(a), Units::Bytes(b)) => runs(a, b, t, check),
-        (Units::Bytes(a), Units::Wide(b)) => runs(a, b, t, check),
-        (Units::Wide(a), Units::Bytes(b)) => runs(a, b, t, check),
-        (Units::Wide(a), Units::Wide(b)) => runs(a, b, t, check),
+    let (a, b) = (a.codes(), b.codes());
+    let mut scratch = Scratch::new(Level::best())?;
+    let anchors = Anchors::new(b, t, &mut scratch, check)?;
+    let mut walk = Walk {
+        a,
+        b,
+        t,
+        anchors: &anchors,
+        scratch,
+        found: Vec::new(),
+        many: 1 << 12,
+        hard: Vec::new(),
+        known: 0..0,
+    };
+    walk.all(check)?;
+    if !walk.hard.is_empty() {
+        walk.found = cover(&mut walk.found, t)?;
+        let open = uncovered(&walk.found, &walk.hard, t)?;
+        walk.look_up(&open, check)?;
     }
+    cover(&mut walk.found, t)
 }
 
 /// The number of characters of `a` that lie in runs.
@@ -93,7 +108,7 @@ struct Anchors {
 }
 
 impl Anchors {
-    fn new<U: CodePoint>(b: &[U], t: usize, check: Check) -> Result<Self> {
+    fn new(b: &[u32], t: usize, scratch: &mut Scratch, check: Check) -> Result<Self> {
         let k = (t * 3 / 4).clamp(1, 64);
         let stride = t - k + 1;
         let count = (b.len() - k) / stride + 1;
@@ -105,14 +120,18 @@ impl Anchors {
             heads: memory::filled(NONE, size)?,
             next: memory::filled(NONE, count)?,
         };
-        for n in (0..count).rev() {
-            if n % BLOCK == 0 {
-                check();
+        let grams = b.len() - k + 1;
+        // To hash all grams of a block takes less time than to hash one in `stride` by itself.
+        for start in (0..grams).step_by(BLOCK).rev() {
+            check();
+            let end = grams.min(start + BLOCK);
+            let hashes = scratch.hashes(b, start, end - start, k);
+            for n in (start.div_ceil(stride)..end.div_ceil(stride)).rev() {
+                let h = hashes[n * stride - start];
+                anchors.filter.insert(h);
+                let bucket = anchors.bucket(h);
+                anchors.next[n] = std::mem::replace(&mut anchors.heads[bucket], n as u32);
             }
-            let h = hash(&b[n * stride..][..k]);
-            anchors.filter.insert(h);
-            let bucket = anchors.bucket(h);
-            anchors.next[n] = std::mem::replace(&mut anchors.heads[bucket], n as u32);
         }
         Ok(anchors)
     }
@@ -160,31 +179,9 @@ impl Filter {
     }
 }
 
-fn runs<U: CodePoint, V: CodePoint>(a: &[U], b: &[V], t: usize, check: Check) -> Result<Vec<Run>> {
-    let anchors = Anchors::new(b, t, check)?;
-    let mut walk = Walk {
-        a,
-        b,
-        t,
-        anchors: &anchors,
-        scratch: Scratch::new(Level::best())?,
-        found: Vec::new(),
-        many: 1 << 12,
-        hard: Vec::new(),
-        known: 0..0,
-    };
-    walk.all(check)?;
-    if !walk.hard.is_empty() {
-        walk.found = cover(&mut walk.found, t)?;
-        let open = uncovered(&walk.found, &walk.hard, t)?;
-        walk.look_up(&open, check)?;
-    }
-    cover(&mut walk.found, t)
-}
-
-struct Walk<'a, U, V> {
-    a: &'a [U],
-    b: &'a [V],
+struct Walk<'a> {
+    a: &'a [u32],
+    b: &'a [u32],
     t: usize,
     anchors: &'a Anchors,
     scratch: Scratch,
@@ -197,7 +194,7 @@ struct Walk<'a, U, V> {
     known: Range<usize>,
 }
 
-impl<U: CodePoint, V: CodePoint> Walk<'_, U, V> {
+impl Walk<'_> {
     fn all(&mut self, check: Check) -> Result<()> {
         let (t, k, grams) = (self.t, self.anchors.k, self.a.len() - self.anchors.k + 1);
         let windows = self.a.len() - t + 1;
@@ -249,7 +246,7 @@ impl<U: CodePoint, V: CodePoint> Walk<'_, U, V> {
         let mut tried = 0;
         here.clear();
         for q in anchors.places(hash) {
-            if !same(&b[q..q + k], &a[i..i + k]) {
+            if b[q..q + k] != a[i..i + k] {
                 continue;
             }
             if tried == PLACES {
@@ -299,7 +296,7 @@ impl<U: CodePoint, V: CodePoint> Walk<'_, U, V> {
         let mut class = memory::with_capacity(count)?;
         for range in open {
             each_hash(a, t, range.clone(), scratch, check, |i, h| {
-                class.push(classes.add(h, i, |first| same(&a[first..first + t], &a[i..i + t])));
+                class.push(classes.add(h, i, |first| a[first..first + t] == a[i..i + t]));
                 Ok(())
             })?;
         }
@@ -308,7 +305,7 @@ impl<U: CodePoint, V: CodePoint> Walk<'_, U, V> {
         let mut counts = memory::filled(0_u8, classes.first.len())?;
         let mut places: Vec<(u32, u32)> = Vec::new();
         each_hash(b, t, 0..b.len() - t + 1, scratch, check, |j, h| {
-            let at = |first: usize| same(&a[first..first + t], &b[j..j + t]);
+            let at = |first: usize| a[first..first + t] == b[j..j + t];
             if let Some(class) = classes.find(h, at)
                 && usize::from(counts[class]) < PLACES
             {

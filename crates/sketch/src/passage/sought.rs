@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::characters::{Characters, CodePoint, Units, common, same};
+use super::characters::{Characters, common};
 use super::hashes::{BLOCK, Scratch, each_hash, hash};
 use super::runs::{Classes, Filter};
 use crate::simd::Level;
@@ -32,10 +32,7 @@ impl<'a> Sought<'a> {
     /// Prepares a passage.
     pub fn new(passage: Characters<'a>, min_match: usize, check: Check) -> Result<Self> {
         let t = min_match.min(passage.len());
-        let windows = match passage.units() {
-            Units::Bytes(text) => Windows::of(text, t, check)?,
-            Units::Wide(text) => Windows::of(text, t, check)?,
-        };
+        let windows = Windows::of(passage.codes(), t, check)?;
         Ok(Self { passage, windows })
     }
 
@@ -46,12 +43,7 @@ impl<'a> Sought<'a> {
         if t == 0 || body.len() < t {
             return Ok(0);
         }
-        match (passage.units(), body.units()) {
-            (Units::Bytes(a), Units::Bytes(b)) => windows.see(a, b, check)?,
-            (Units::Bytes(a), Units::Wide(b)) => windows.see(a, b, check)?,
-            (Units::Wide(a), Units::Bytes(b)) => windows.see(a, b, check)?,
-            (Units::Wide(a), Units::Wide(b)) => windows.see(a, b, check)?,
-        }
+        windows.see(passage.codes(), body.codes(), check);
         let (mut covered, mut end) = (0, 0);
         for (from, class) in windows.class.iter().enumerate() {
             if windows.seen[*class as usize] {
@@ -64,12 +56,12 @@ impl<'a> Sought<'a> {
 }
 
 impl Windows {
-    fn of<U: CodePoint>(text: &[U], t: usize, check: Check) -> Result<Self> {
+    fn of(text: &[u32], t: usize, check: Check) -> Result<Self> {
         let k = t.div_ceil(2).clamp(1, 16);
         let grams = 0..(text.len() + 1).saturating_sub(k);
         let windows = if t == 0 { 0 } else { text.len() - t + 1 };
         let mut scratch = Scratch::new(Level::best())?;
-        let mut filter = Filter::new((text.len() * 16).next_power_of_two().max(1024))?;
+        let mut filter = Filter::new((text.len() * 32).next_power_of_two().max(1024))?;
         each_hash(text, k, grams, &mut scratch, check, |_, hash| {
             filter.insert(hash);
             Ok::<_, Error>(())
@@ -77,7 +69,7 @@ impl Windows {
         let mut classes = Classes::new(windows)?;
         let mut class = memory::with_capacity(windows)?;
         each_hash(text, t, 0..windows, &mut scratch, check, |i, hash| {
-            let equal = |first: usize| same(&text[first..first + t], &text[i..i + t]);
+            let equal = |first: usize| text[first..first + t] == text[i..i + t];
             class.push(classes.add(hash, i, equal));
             Ok::<_, Error>(())
         })?;
@@ -86,7 +78,7 @@ impl Windows {
     }
 
     /// Sees which classes of `a`, the passage, `b` has.
-    fn see<U: CodePoint, V: CodePoint>(&mut self, a: &[U], b: &[V], check: Check) -> Result<()> {
+    fn see(&mut self, a: &[u32], b: &[u32], check: Check) {
         self.seen.fill(false);
         let (t, k) = (self.t, self.k);
         let (stride, windows) = (t - k + 1, b.len() - t + 1);
@@ -103,9 +95,9 @@ impl Windows {
             }
             let (from, to) = (q.saturating_sub(t - k).max(done), (q + 1).min(windows));
             if from > region.end || region.len() >= 4 * BLOCK {
-                self.look_up(a, b, region, &mut left, check)?;
+                self.look_up(a, b, region, &mut left, check);
                 if left == 0 {
-                    return Ok(());
+                    return;
                 }
                 region = from..from;
             }
@@ -115,35 +107,41 @@ impl Windows {
             region.end = to.max(region.end);
             done = to.max(done);
         }
-        self.look_up(a, b, region, &mut left, check)
+        self.look_up(a, b, region, &mut left, check);
     }
 
     /// Marks the classes of `a` that windows of a region of `b` have.
-    fn look_up<U: CodePoint, V: CodePoint>(
+    fn look_up(
         &mut self,
-        a: &[U],
-        b: &[V],
+        a: &[u32],
+        b: &[u32],
         region: Range<usize>,
         left: &mut usize,
         check: Check,
-    ) -> Result<()> {
+    ) {
         let Self { t, classes, class, seen, scratch, .. } = self;
         let t = *t;
-        // Behind a window that both have, most have the next ones, too: comparing is quicker than looking up.
-        let (mut known, end) = (region.start, region.end + t - 1);
-        each_hash(b, t, region, scratch, check, |j, hash| {
-            let equal = |first: usize| same(&a[first..first + t], &b[j..j + t]);
-            if j >= known
-                && let Some(found) = classes.find(hash, equal)
-            {
-                let first = classes.first[found] as usize;
-                let more = common(&a[first + t..], &b[j + t..end]);
-                known = j + more + 1;
-                for class in &class[first..=first + more] {
-                    *left -= usize::from(!std::mem::replace(&mut seen[*class as usize], true));
+        let (end, mut at) = (region.end + t - 1, region.start);
+        while at < region.end {
+            check();
+            let (first, n) = (at, BLOCK.min(region.end - at));
+            at += n;
+            // Behind a window that both have, most have the next ones, too: comparing is quicker than looking up.
+            let mut known = first;
+            for (j, &hash) in (first..).zip(scratch.hashes(b, first, n, t)) {
+                let equal = |first: usize| a[first..first + t] == b[j..j + t];
+                if j >= known
+                    && let Some(found) = classes.find(hash, equal)
+                {
+                    let first = classes.first[found] as usize;
+                    let more = common(&a[first + t..], &b[j + t..end]);
+                    known = j + more + 1;
+                    for class in &class[first..=first + more] {
+                        *left -= usize::from(!std::mem::replace(&mut seen[*class as usize], true));
+                    }
                 }
             }
-            Ok(())
-        })
+            at = at.max(known);
+        }
     }
 }

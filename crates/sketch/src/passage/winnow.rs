@@ -1,7 +1,7 @@
 //! Winnowing (Schleimer, Wilkerson and Aiken, SIGMOD 2003): of the grams in each window of a text
 //! the least hash is kept. Two texts that have a window in common have its minimum in common.
 
-use super::characters::{Characters, CodePoint, Units};
+use super::characters::Characters;
 use super::hashes::{BLOCK, Scratch, each_hash};
 use crate::hash::mix::fmix64;
 use crate::simd::Level;
@@ -50,17 +50,7 @@ impl Fingerprints {
         out: &mut Vec<u64>,
         check: Check,
     ) -> Result<()> {
-        let mut end = None;
-        let each = |_, minima: &[u64]| {
-            for &minimum in minima {
-                if end != Some(minimum) {
-                    memory::push(out, entry(minimum))?;
-                    end = Some(minimum);
-                }
-            }
-            Ok(())
-        };
-        self.minima(text, min_match, each, check)
+        self.each(text, min_match, check, &mut |stretch| memory::push(out, stretch.entry))
     }
 
     /// The fingerprints of a text with the windows that have them: each with the first window and
@@ -71,18 +61,8 @@ impl Fingerprints {
         min_match: usize,
         check: Check,
     ) -> Result<Vec<Stretch>> {
-        let mut stretches: Vec<Stretch> = Vec::new();
-        let each = |from: usize, minima: &[u64]| {
-            for (at, &minimum) in (from..).zip(minima) {
-                let entry = entry(minimum);
-                match stretches.last_mut() {
-                    Some(last) if last.entry == entry => last.to = at + 1,
-                    _ => memory::push(&mut stretches, Stretch { entry, from: at, to: at + 1 })?,
-                }
-            }
-            Ok(())
-        };
-        self.minima(text, min_match, each, check)?;
+        let mut stretches = Vec::new();
+        self.each(text, min_match, check, &mut |stretch| memory::push(&mut stretches, stretch))?;
         Ok(stretches)
     }
 
@@ -103,49 +83,40 @@ impl Fingerprints {
             while let Some(next) = wanted.next_if(|next| next.from == windows.end) {
                 windows.end = next.to;
             }
-            let scratch = &mut self.scratch;
-            match text.units() {
-                Units::Bytes(text) => {
-                    each_hash(text, min_match, windows, scratch, check, &mut *each)?;
-                }
-                Units::Wide(text) => {
-                    each_hash(text, min_match, windows, scratch, check, &mut *each)?;
-                }
-            }
+            each_hash(text.codes(), min_match, windows, &mut self.scratch, check, &mut *each)?;
         }
         Ok(())
     }
 
-    fn minima(
+    /// Calls `each` with the fingerprints of a text, in order, and the windows that have them.
+    fn each(
         &mut self,
         text: &Characters,
         t: usize,
-        each: impl FnMut(usize, &[u64]) -> Result<()>,
         check: Check,
+        each: &mut dyn FnMut(Stretch) -> Result<()>,
     ) -> Result<()> {
-        match text.units() {
-            Units::Bytes(text) => self.minima_of(text, t, each, check),
-            Units::Wide(text) => self.minima_of(text, t, each, check),
-        }
-    }
-
-    fn minima_of<U: CodePoint>(
-        &mut self,
-        text: &[U],
-        t: usize,
-        mut each: impl FnMut(usize, &[u64]) -> Result<()>,
-        check: Check,
-    ) -> Result<()> {
-        if text.len() < t || t == 0 {
+        let windows = (text.len() + 1).saturating_sub(t);
+        if t == 0 || windows == 0 {
             return Ok(());
         }
-        let windows = text.len() - t + 1;
-        for at in (0..windows).step_by(BLOCK) {
+        // The minimum of the windows from there on.
+        let (mut last, mut from) = (None, 0);
+        let stretch = |minimum, from, to| Stretch { entry: entry(minimum), from, to };
+        for start in (0..windows).step_by(BLOCK) {
             check();
-            let n = BLOCK.min(windows - at);
-            each(at, self.scratch.minima(text, at, n, t, gram_length(t)))?;
+            let n = BLOCK.min(windows - start);
+            let minima = self.scratch.minima(text.codes(), start, n, t, gram_length(t));
+            for (at, &minimum) in (start..).zip(minima) {
+                match last {
+                    Some(last) if last == minimum => continue,
+                    Some(last) => each(stretch(last, from, at))?,
+                    None => (),
+                }
+                (last, from) = (Some(minimum), at);
+            }
         }
-        Ok(())
+        last.map_or(Ok(()), |last| each(stretch(last, from, windows)))
     }
 }
 

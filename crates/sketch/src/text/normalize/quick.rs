@@ -264,6 +264,10 @@ impl Pass<'_> {
         record.reserve(length)?;
         let written = leads(self.ascii.level, mapped) & !dropped;
         let mut starts = leads(self.ascii.level, block) & below(length);
+        if starts == written & below(length) {
+            record.one_by_one(starts.count_ones() as usize);
+            return Ok(());
+        }
         while starts != 0 {
             let start = starts.trailing_zeros() as usize;
             starts &= starts - 1;
