@@ -2,13 +2,11 @@
 
 use std::arch::x86_64::*;
 use std::arch::x86_64::{
-    __m256i as Vector, _mm256_add_epi32 as add_slots, _mm256_add_epi64 as add,
-    _mm256_and_si256 as and, _mm256_loadu_si256 as load_at, _mm256_min_epu32 as min_slots,
-    _mm256_mul_epu32 as multiply_halves, _mm256_mullo_epi32 as multiply_slots,
-    _mm256_or_si256 as or, _mm256_set1_epi32 as splat_slot, _mm256_set1_epi64x as splat_signed,
-    _mm256_shuffle_epi8 as shuffle, _mm256_shuffle_epi32 as shuffle_halves,
-    _mm256_slli_epi64 as shl, _mm256_srli_epi64 as shr, _mm256_srlv_epi64 as shr_each,
-    _mm256_storeu_si256 as store_at, _mm256_xor_si256 as xor,
+    __m256i as Vector, _mm256_add_epi64 as add, _mm256_and_si256 as and,
+    _mm256_loadu_si256 as load_at, _mm256_mul_epu32 as multiply_halves, _mm256_or_si256 as or,
+    _mm256_set1_epi64x as splat_signed, _mm256_shuffle_epi8 as shuffle,
+    _mm256_shuffle_epi32 as shuffle_halves, _mm256_slli_epi64 as shl, _mm256_srli_epi64 as shr,
+    _mm256_srlv_epi64 as shr_each, _mm256_storeu_si256 as store_at, _mm256_xor_si256 as xor,
 };
 
 use crate::hash::mix::{MIX_1, MIX_2};
@@ -92,20 +90,19 @@ fn in_bitmap(draw: Vector, bitmap: __m256i) -> u8 {
 /// The lanes in `mask`, moved to the front.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn compress(mask: u8, draw: Vector) -> Vector {
-    let [order] = load_slots(&[COMPRESS[mask as usize & 15]]);
-    _mm256_permutevar8x32_epi32(draw, order)
+    _mm256_permutevar8x32_epi32(draw, load(&COMPRESS[mask as usize & 15]))
 }
 
-/// `COMPRESS[mask]`: the halves of the lanes in `mask`, moved to the front.
-static COMPRESS: [[u32; 8]; 16] = {
-    let mut orders = [[0; 8]; 16];
+/// `COMPRESS[mask]`: the halves of the lanes in `mask`, moved to the front, by their numbers.
+static COMPRESS: [[u64; LANES]; 16] = {
+    let mut orders = [[0; LANES]; 16];
     let mut mask = 0;
     while mask < 16 {
         let (mut lane, mut count) = (0, 0);
-        while lane < 4 {
+        while lane < LANES {
             if mask >> lane & 1 == 1 {
-                orders[mask][2 * count] = 2 * lane;
-                orders[mask][2 * count + 1] = 2 * lane + 1;
+                let half = 2 * lane as u64;
+                orders[mask][count] = half | (half + 1) << 32;
                 count += 1;
             }
             lane += 1;

@@ -2,13 +2,12 @@
 
 use std::arch::x86_64::*;
 use std::arch::x86_64::{
-    __m512i as Vector, _mm512_add_epi32 as add_slots, _mm512_add_epi64 as add,
-    _mm512_and_si512 as and, _mm512_cmpgt_epu64_mask as above, _mm512_loadu_si512 as load_at,
-    _mm512_min_epu32 as min_slots, _mm512_mul_epu32 as multiply_halves,
-    _mm512_mullo_epi32 as multiply_slots, _mm512_or_si512 as or, _mm512_set1_epi32 as splat_slot,
-    _mm512_set1_epi64 as splat_signed, _mm512_shuffle_epi8 as shuffle,
-    _mm512_shuffle_epi32 as shuffle_halves, _mm512_slli_epi64 as shl, _mm512_srli_epi64 as shr,
-    _mm512_srlv_epi64 as shr_each, _mm512_storeu_si512 as store_at, _mm512_xor_si512 as xor,
+    __m512i as Vector, _mm512_add_epi64 as add, _mm512_and_si512 as and,
+    _mm512_cmpgt_epu64_mask as above, _mm512_loadu_si512 as load_at,
+    _mm512_mul_epu32 as multiply_halves, _mm512_or_si512 as or, _mm512_set1_epi64 as splat_signed,
+    _mm512_shuffle_epi8 as shuffle, _mm512_shuffle_epi32 as shuffle_halves,
+    _mm512_slli_epi64 as shl, _mm512_srli_epi64 as shr, _mm512_srlv_epi64 as shr_each,
+    _mm512_storeu_si512 as store_at, _mm512_xor_si512 as xor,
 };
 
 use crate::hash::mix::{MIX_1, MIX_2};

@@ -5,8 +5,6 @@
 /// `choose`, `in_bitmap`, `compress`).
 macro_rules! kernels {
     ($features:tt) => {
-        const SLOTS: usize = 2 * LANES;
-
         /// Runs `work` with these instructions.
         #[target_feature(enable = $features)]
         pub(super) fn compiled<T>(work: impl FnOnce() -> T) -> T {
@@ -171,52 +169,6 @@ macro_rules! kernels {
             let z = multiply::<MIX_1>(xor(z, shr::<30>(z)));
             let z = multiply::<MIX_2>(xor(z, shr::<27>(z)));
             xor(z, shr::<31>(z))
-        }
-
-        #[target_feature(enable = $features)]
-        pub(super) fn affine_min(hashes: &[u64], a: &[u32], b: &[u32], minima: &mut [u32]) {
-            let wide = minima.len() / (4 * SLOTS) * (4 * SLOTS);
-            let (wide_minima, minima) = minima.split_at_mut(wide);
-            affine_min_blocks::<4>(hashes, &a[..wide], &b[..wide], wide_minima);
-            affine_min_blocks::<1>(hashes, &a[wide..], &b[wide..], minima);
-        }
-
-        /// Walks the hashes once per block of `V` vectors of slots, which stay in registers.
-        #[target_feature(enable = $features)]
-        fn affine_min_blocks<const V: usize>(
-            hashes: &[u64],
-            a: &[u32],
-            b: &[u32],
-            minima: &mut [u32],
-        ) {
-            let (a, _) = a.as_chunks::<SLOTS>();
-            let (b, _) = b.as_chunks::<SLOTS>();
-            let (minima, _) = minima.as_chunks_mut::<SLOTS>();
-            let blocks = a.as_chunks::<V>().0.iter().zip(b.as_chunks::<V>().0);
-            for ((a, b), minima) in blocks.zip(minima.as_chunks_mut::<V>().0) {
-                let (a, b): ([_; V], [_; V]) = (load_slots(a), load_slots(b));
-                let mut least = load_slots(minima);
-                for &h in hashes {
-                    let h = splat_slot(h as i32);
-                    for i in 0..V {
-                        least[i] = min_slots(least[i], add_slots(multiply_slots(a[i], h), b[i]));
-                    }
-                }
-                for (slots, least) in minima.iter_mut().zip(least) {
-                    // SAFETY: the array is one vector of memory.
-                    unsafe { store_at(slots.as_mut_ptr().cast(), least) }
-                }
-            }
-        }
-
-        #[target_feature(enable = $features)]
-        fn load_slots<const V: usize>(slots: &[[u32; SLOTS]; V]) -> [Vector; V] {
-            let mut vectors = [splat(0); V];
-            for (vector, slots) in vectors.iter_mut().zip(slots) {
-                // SAFETY: the array is one vector of memory.
-                *vector = unsafe { load_at(slots.as_ptr().cast()) };
-            }
-            vectors
         }
 
         #[target_feature(enable = $features)]

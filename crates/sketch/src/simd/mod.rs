@@ -234,10 +234,6 @@ impl Level {
                 #[inline(always)]
                 || Draws::new(round, slots),
             );
-            if round == 0 && self == Self::PORTABLE {
-                draws.scatter_first(part, slots);
-                continue;
-            }
             for block in part.chunks(BLOCK) {
                 // The wanted draws come to the front of `packed`.
                 let count = kernel!(self, draw(&draws, block, packed));
@@ -249,7 +245,10 @@ impl Level {
     /// Lowers each of `minima` to the least `a * lo32(h) + b` of its function.
     /// The three slices are equally long, a multiple of [`SLOT_LANES`].
     pub(crate) fn affine_min(self, hashes: &[u64], a: &[u32], b: &[u32], minima: &mut [u32]) {
-        kernel!(self, affine_min(hashes, a, b, minima));
+        self.compiled(
+            #[inline(always)]
+            || portable::affine_min(hashes, a, b, minima),
+        );
     }
 }
 

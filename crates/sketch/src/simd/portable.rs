@@ -119,11 +119,6 @@ impl Draws {
         }
     }
 
-    #[inline(always)]
-    fn slot(&self, mixed: u64) -> u64 {
-        ((mixed >> 32) * self.count) >> 32
-    }
-
     /// The portable form: writes the wanted draws of `hashes` to `packed` from `start` on, and returns where they end.
     /// The vector forms use it for what does not fill a vector.
     pub(super) fn portable(&self, hashes: &[u64], packed: &mut Packed, start: usize) -> usize {
@@ -150,19 +145,12 @@ impl Draws {
         let mut end = start;
         for &hash in hashes {
             let mixed = self.mixed(hash);
-            let draw = self.round | (mixed & 0xFFFF_FFF0) << 28 | self.slot(mixed);
+            let slot = ((mixed >> 32) * self.count) >> 32;
+            let draw = self.round | (mixed & 0xFFFF_FFF0) << 28 | slot;
             packed[end] = draw;
             end += usize::from(wanted(draw));
         }
         end
-    }
-
-    /// Takes the draws of the first round to their slots at once, without
-    /// packing any: better where packing is not vector work.
-    pub(super) fn scatter_first(&self, hashes: &[u64], slots: &mut [u32]) {
-        for &hash in hashes {
-            lower_one(slots, self.slot(hash), hash as u32 >> 4);
-        }
     }
 }
 
@@ -174,19 +162,15 @@ pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize 
 /// Lowers to its value the slot of each packed draw.
 pub(super) fn lower(packed: &[u64], slots: &mut [u32]) {
     for &draw in packed {
-        lower_one(slots, u64::from(draw as u32), (draw >> 32) as u32);
+        let (slot, value) = (draw as u32 as usize, (draw >> 32) as u32);
+        if let Some(slot) = slots.get_mut(slot) {
+            // A branch would be mispredicted every third time.
+            *slot = std::hint::select_unpredictable(value < *slot, value, *slot);
+        }
     }
 }
 
-#[inline(always)]
-fn lower_one(slots: &mut [u32], slot: u64, value: u32) {
-    if let Some(slot) = slots.get_mut(slot as usize) {
-        // A branch would be mispredicted every third time.
-        *slot = std::hint::select_unpredictable(value < *slot, value, *slot);
-    }
-}
-
-/// Slots that [`affine_min`] and its vector forms want their arrays to be a multiple of.
+/// Slots that [`affine_min`] wants its arrays to be a multiple of.
 pub(crate) const SLOT_LANES: usize = 16;
 
 #[inline(always)]
@@ -196,14 +180,23 @@ pub(super) fn mix(hashes: &mut [u64], offset: u64) {
     }
 }
 
+#[inline(always)]
 pub(super) fn affine_min(hashes: &[u64], a: &[u32], b: &[u32], minima: &mut [u32]) {
-    let (a, _) = a.as_chunks::<SLOT_LANES>();
-    let (b, _) = b.as_chunks::<SLOT_LANES>();
-    let (minima, _) = minima.as_chunks_mut::<SLOT_LANES>();
-    for ((a, b), minima) in a.iter().zip(b).zip(minima) {
+    const WIDE: usize = 2 * SLOT_LANES;
+    let wide = minima.len() / WIDE * WIDE;
+    let (wide_minima, minima) = minima.split_at_mut(wide);
+    affine_min_of::<WIDE>(hashes, &a[..wide], &b[..wide], wide_minima);
+    affine_min_of::<SLOT_LANES>(hashes, &a[wide..], &b[wide..], minima);
+}
+
+/// Walks the hashes once for each `N` slots, which stay in registers.
+#[inline(always)]
+fn affine_min_of<const N: usize>(hashes: &[u64], a: &[u32], b: &[u32], minima: &mut [u32]) {
+    let slots = a.as_chunks::<N>().0.iter().zip(b.as_chunks::<N>().0);
+    for ((a, b), minima) in slots.zip(minima.as_chunks_mut::<N>().0) {
         let mut least = *minima;
         for &h in hashes {
-            for i in 0..SLOT_LANES {
+            for i in 0..N {
                 let value = a[i].wrapping_mul(h as u32).wrapping_add(b[i]);
                 least[i] = least[i].min(value);
             }
