@@ -3,7 +3,7 @@
 //! | work | of | share |
 //! |---|---|---|
 //! | a build or a check of an index: rows on their way to their entries; the entries that are sorted | `maintenance_work_mem` | a sixteenth; the rest |
-//! | the part of a sample that an audit compares at a time | `maintenance_work_mem` | all |
+//! | the keys and counts of a sample that is audited; the part of it that is compared at a time | `maintenance_work_mem` | a half each |
 //! | whole-corpus jobs: documents or their hashes, the rows that are put aside, the documents that are being signed and then the batch at hand | `maintenance_work_mem` | a third each |
 //! | beside them, where boilerplate is left out: texts by which it is found; the shingles that do not count | `maintenance_work_mem` | a quarter, and the shares above are of the rest |
 //! | once these are compared: a group that is too large for a batch | `maintenance_work_mem` | two thirds |
@@ -43,9 +43,10 @@ impl BuildShares {
     }
 }
 
-/// The bytes that the part of a sample may take that an audit compares at a time.
+/// The bytes that the keys and counts of a sample may take that is audited, and as many the part of it that is compared
+/// at a time.
 pub fn of_sample() -> usize {
-    maintenance()
+    maintenance() / 2
 }
 
 /// The bytes that the keys in the queue of tracked clusters may take that a refresh looks at.

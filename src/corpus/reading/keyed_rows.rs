@@ -1,9 +1,12 @@
-//! The rows of a source by their keys as text, the order in which samples take them, and the buckets of a sample.
+//! The rows of a source by their keys as text, the documents that a sample takes of them, and the buckets of a sample.
+
+use std::collections::BinaryHeap;
 
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::row_spool::SourceRow;
 use crate::corpus::source::rows::{RowFilter, SourceRows};
+use crate::error::out_of_memory;
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 
@@ -69,8 +72,61 @@ impl Sampling {
     }
 }
 
-/// The place of a key in the order in which samples take documents: the least first.
-pub fn sample_order(key: &str, seed: i64) -> i64 {
+/// A sample of documents: those whose keys have the least hashes, as many as were asked for, and memory holds. So they
+/// are the same whatever the order of the rows.
+pub struct LeastHashes<T> {
+    wanted: Sampling,
+    /// The bytes that they may take, and those that they take.
+    room: usize,
+    bytes: usize,
+    taken: BinaryHeap<Hashed<T>>,
+    /// The least of those that did not fit.
+    bound: Option<(i64, String)>,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Hashed<T> {
+    hash: i64,
+    key: String,
+    bytes: usize,
+    document: T,
+}
+
+impl<T: Ord> LeastHashes<T> {
+    pub fn new(wanted: Sampling, room: usize) -> Self {
+        Self { wanted, room, bytes: 0, taken: BinaryHeap::new(), bound: None }
+    }
+
+    /// Takes a document that takes so many bytes, unless others go before it.
+    pub fn add(
+        &mut self,
+        key: &str,
+        bytes: usize,
+        document: impl FnOnce() -> Result<T>,
+    ) -> Result<()> {
+        let hash = hash_of(key, self.wanted.seed);
+        if self.bound.as_ref().is_some_and(|(least, of)| (hash, key) >= (*least, of)) {
+            return Ok(());
+        }
+        self.taken.try_reserve(1).map_err(|_| out_of_memory())?;
+        self.taken.push(Hashed { hash, key: memory::owned(key)?, bytes, document: document()? });
+        self.bytes += bytes;
+        while self.taken.len() > self.wanted.count || self.bytes > self.room {
+            let Some(Hashed { hash, key, bytes, .. }) = self.taken.pop() else { break };
+            self.bytes -= bytes;
+            self.bound = Some((hash, key));
+        }
+        Ok(())
+    }
+
+    /// The documents and their keys, in the order of the hashes.
+    pub fn finish(self) -> impl Iterator<Item = (String, T)> {
+        self.taken.into_sorted_vec().into_iter().map(|Hashed { key, document, .. }| (key, document))
+    }
+}
+
+/// The hash of a key, by which samples take documents.
+fn hash_of(key: &str, seed: i64) -> i64 {
     // SAFETY: PostgreSQL's hash of a text; any collation by which equal texts have equal bytes.
     unsafe {
         let (function, seed) = (pg_sys::F_HASHTEXTEXTENDED.into(), Datum::from(seed));

@@ -35,6 +35,7 @@ pub struct Neighbors {
 }
 
 struct SampleMember {
+    key: String,
     taken: Taken,
     signature: Vec<i32>,
     fingerprint: u128,
@@ -84,7 +85,8 @@ impl Neighbors {
             document: DocumentAtHand::new(reader, config.clone())?,
             sharing: Vec::new(),
         };
-        std::mem::take(&mut sample.taken).into_iter().try_for_each(|taken| search.add(taken))?;
+        let mut taken = std::mem::take(&mut sample.taken).into_iter();
+        taken.try_for_each(|(key, document)| search.add(key, document))?;
         search.buckets.finish();
         let common = search.common(sample.documents)?;
         let mut found = Self { common, ..Self::default() };
@@ -169,7 +171,7 @@ impl DocumentAtHand {
 
 impl NearestSearch {
     /// Takes a document of the sample.
-    fn add(&mut self, taken: Taken) -> Result<()> {
+    fn add(&mut self, key: String, taken: Taken) -> Result<()> {
         let Self { members, buckets, document, .. } = self;
         if !document.sign(&taken.bytes)? {
             return Ok(());
@@ -178,7 +180,8 @@ impl NearestSearch {
         buckets.add(&document.bands, number)?;
         let signature = memory::copied(&document.signature)?;
         let fingerprint = document.fingerprint(&taken.bytes)?;
-        let member = SampleMember { taken, signature, fingerprint, has_copy: false, nearest: None };
+        let (has_copy, nearest) = (false, None);
+        let member = SampleMember { key, taken, signature, fingerprint, has_copy, nearest };
         memory::push(members, member).map_err(Into::into)
     }
 
@@ -209,10 +212,10 @@ impl NearestSearch {
         buckets.sharing(&document.bands, sharing)?;
         let mut fingerprint = None;
         for number in sharing {
-            let SampleMember { taken, signature, fingerprint: of_member, has_copy, nearest } =
-                &mut members[*number as usize];
+            let member = &mut members[*number as usize];
+            let SampleMember { taken, signature, fingerprint: of_member, .. } = &*member;
             let estimate = estimate_jaccard(signature, &document.signature)?;
-            if taken.key == key || taken.scope != Some(scope) || estimate < LEAST_ESTIMATE {
+            if member.key == key || taken.scope != Some(scope) || estimate < LEAST_ESTIMATE {
                 continue;
             }
             if estimate >= 1.0 {
@@ -220,16 +223,17 @@ impl NearestSearch {
                     fingerprint = Some(document.fingerprint(bytes)?);
                 }
                 if fingerprint == Some(*of_member) {
-                    *has_copy = true;
+                    member.has_copy = true;
                     continue;
                 }
             }
             // Of equal estimates the lowest key, so that the order of the rows does not matter.
-            let best = nearest.as_ref().map(|best| (best.estimate, Reverse(best.key.as_str())));
+            let best =
+                member.nearest.as_ref().map(|best| (best.estimate, Reverse(best.key.as_str())));
             if best.is_none_or(|best| (estimate, Reverse(key)) > best) {
                 let fits = bytes.len() <= NEAREST * taken.bytes.len();
                 let bytes = fits.then(|| memory::copied(bytes)).transpose()?;
-                *nearest = Some(Nearest { estimate, key: memory::owned(key)?, bytes });
+                member.nearest = Some(Nearest { estimate, key: memory::owned(key)?, bytes });
             }
         }
         Ok(())

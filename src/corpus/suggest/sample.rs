@@ -1,19 +1,14 @@
 //! The first reading of a suggestion: the sample, what all texts are counted by, and how they are best cut.
-//!
-//! The sample is taken in the order of a hash of the keys, as many documents as were asked for and memory holds.
-//! So it is the same whatever the order of the rows.
-
-use std::collections::BinaryHeap;
 
 use sketch::{Config, DEFAULT_THRESHOLD, ShingleSet, Unit, robust_from, saturated};
 
-use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling, sample_order};
+use crate::corpus::reading::keyed_rows::{KeyedRows, LeastHashes, Sampling};
 use crate::corpus::reading::keys::twice_there;
 use crate::corpus::reading::progress::{Counter, Progress};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::Reader;
 use crate::document::kind::Kind;
-use crate::error::{out_of_memory, shortened};
+use crate::error::shortened;
 use crate::memory::of_suggestion;
 use crate::options::Options;
 use crate::prelude::*;
@@ -28,11 +23,9 @@ const PARTS: usize = 16;
 /// Characters of a shingle for texts that are too short for the default.
 const SHORT_SIZE: i32 = 3;
 
-/// A document of the sample. The first in order are those that are taken.
+/// A document of the sample.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub struct Taken {
-    hash: i64,
-    pub key: String,
     /// The bytes by which it is compared.
     pub bytes: Vec<u8>,
     pub scope: Option<Scope>,
@@ -42,8 +35,8 @@ pub struct Taken {
 
 #[derive(Default)]
 pub struct Sample {
-    /// The documents, in the order of their hashes.
-    pub taken: Vec<Taken>,
+    /// The documents and their keys, in the order of the hashes of these.
+    pub taken: Vec<(String, Taken)>,
     pub count: u64,
     pub documents: u64,
     /// The number of documents that are too long for their shingles.
@@ -64,49 +57,38 @@ impl Sample {
         wanted: Sampling,
     ) -> Result<Self> {
         let mut sample = Self::default();
-        let mut least: BinaryHeap<Taken> = BinaryHeap::new();
-        let (mut cost, mut bytes, room) = (0, Vec::new(), of_suggestion());
+        let (mut bytes, room) = (Vec::new(), of_suggestion());
+        let mut taken = LeastHashes::new(wanted, room);
         rows.each(|row| {
-            let key = row.name;
             sample.documents += 1;
             progress.set(Counter::Read, sample.documents);
             bytes.clear();
             // SAFETY: a value of the source's column of documents, by whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut bytes)?;
             sample.look(reader, config, &bytes)?;
-            if cost_of(&bytes, key) > room / PARTS {
+            let cost = bytes.len() * (1 + NEAREST) + row.name.len() + MEMBER;
+            if cost > room / PARTS {
                 sample.large += 1;
-                return Ok(());
-            }
-            let hash = sample_order(key, wanted.seed);
-            if least.len() == wanted.count && least.peek().is_some_and(|last| hash > last.hash) {
                 return Ok(());
             }
             // Their columns are behind those of the scopes.
             let columns = scopes.columns();
             let origin =
                 |(place, values): (usize, &mut Scopes)| values.of(|_| row.scope(columns + place));
-            let taken = Taken {
-                hash,
-                key: memory::owned(key)?,
-                bytes: memory::copied(&bytes)?,
-                scope: scopes.of(|place| row.scope(place))?,
-                origins: origins.iter_mut().enumerate().map(origin).collect::<Result<_>>()?,
-            };
-            cost += cost_of(&bytes, key);
-            least.try_reserve(1).map_err(|_| out_of_memory())?;
-            least.push(taken);
-            while least.len() > wanted.count || cost > room {
-                cost -= least.pop().map_or(cost, |last| cost_of(&last.bytes, &last.key));
-            }
-            Ok(())
+            taken.add(row.name, cost, || {
+                Ok(Taken {
+                    bytes: memory::copied(&bytes)?,
+                    scope: scopes.of(|place| row.scope(place))?,
+                    origins: origins.iter_mut().enumerate().map(origin).collect::<Result<_>>()?,
+                })
+            })
         })?;
-        sample.count = least.len() as u64;
-        sample.taken = least.into_sorted_vec();
-        let Some(pair) = sample.taken.windows(2).find(|pair| pair[0].key == pair[1].key) else {
+        sample.taken = memory::collect(taken.finish())?;
+        sample.count = sample.taken.len() as u64;
+        let Some(pair) = sample.taken.windows(2).find(|pair| pair[0].0 == pair[1].0) else {
             return Ok(sample);
         };
-        Err(twice_there("source", &shortened(&pair[0].key)))
+        Err(twice_there("source", &shortened(&pair[0].0)))
     }
 
     /// Looks whether a text is too long for its shingles.
@@ -136,7 +118,7 @@ impl Cut {
     pub fn of(sample: &Sample, reader: Reader, config: &Config, robust: usize) -> Result<Self> {
         let (mut lengths, mut similarities) = (Vec::new(), Vec::new());
         let mut last: Option<(ShingleSet, Option<Scope>)> = None;
-        for Taken { bytes, scope, .. } in &sample.taken {
+        for (_, Taken { bytes, scope, .. }) in &sample.taken {
             check_interrupts();
             let set = reader.set(config, bytes, &mut check_interrupts)?;
             memory::push(&mut lengths, set.len())?;
@@ -206,8 +188,4 @@ impl Choice {
         let size = format!("most texts are short: half have at most {half} shingles of this size");
         Ok(Self { why: (unit, size), ..short })
     }
-}
-
-fn cost_of(bytes: &[u8], key: &str) -> usize {
-    bytes.len() * (1 + NEAREST) + key.len() + MEMBER
 }

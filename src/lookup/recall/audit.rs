@@ -4,15 +4,14 @@
 //! The rows of the source are read once for the keys of the sample. For each part of the sample that memory holds, they
 //! are read once for its documents, and once more for all that these are compared with.
 
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::HashSet;
 
 use sketch::{Config, ElementHash, ShingleSet, estimate_jaccard};
 
-use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling, sample_order};
+use crate::corpus::reading::keyed_rows::{KeyedRows, LeastHashes, Sampling};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::document::value::Value;
-use crate::error::out_of_memory;
 use crate::memory::of_sample;
 use crate::options::Verify;
 use crate::prelude::*;
@@ -20,6 +19,9 @@ use crate::row_key::KeyValue;
 
 /// About what a key and what belongs to it take, beside its letters.
 pub const ENTRY: usize = 64;
+
+/// About what a document of the sample takes until the end, beside its key: its counts.
+const KEPT: usize = 512;
 
 /// A document of the sample by its number, and how similar it is to another one.
 pub type Similar = (u32, f64);
@@ -143,23 +145,12 @@ impl Audited<'_> {
     }
 }
 
-/// The keys of the sample: those of the least hashes, so that the same seed takes the same documents.
+/// The keys of the sample.
 fn chosen(rows: &KeyedRows, wanted: Sampling) -> Result<HashSet<String>> {
-    let mut least: BinaryHeap<(i64, String)> = BinaryHeap::new();
-    rows.each(|row| {
-        let (key, hash) = (row.name, sample_order(row.name, wanted.seed));
-        if least.len() == wanted.count {
-            if least.peek().is_none_or(|(most, last)| (hash, key) >= (*most, last.as_str())) {
-                return Ok(());
-            }
-            least.pop();
-        }
-        least.try_reserve(1).map_err(|_| out_of_memory())?;
-        least.push((hash, memory::owned(key)?));
-        Ok(())
-    })?;
+    let mut sample = LeastHashes::new(wanted, of_sample());
+    rows.each(|row| sample.add(row.name, 2 * row.name.len() + KEPT, || Ok(())))?;
     let mut keys = HashSet::new();
-    least.into_iter().try_for_each(|(_, key)| memory::insert(&mut keys, key).map(drop))?;
+    sample.finish().try_for_each(|(key, ())| memory::insert(&mut keys, key).map(drop))?;
     Ok(keys)
 }
 
@@ -329,15 +320,16 @@ impl Bands {
     }
 
     /// For all similarities, then for each band.
-    pub fn shares(&self) -> Vec<Shares> {
+    pub fn shares(&self) -> Result<Vec<Shares>> {
         let bands = self.starts.len();
-        let mut all = self.shares_of(0..bands);
+        let mut all = self.shares_of(0..bands)?;
         all.copies = Some(self.tallies.iter().map(|tally| tally.copies).sum());
         all.copies_found = Some(self.tallies.iter().map(|tally| tally.copies_found).sum());
-        std::iter::once(all).chain((0..bands).map(|band| self.shares_of(band..band + 1))).collect()
+        let each = (0..bands).map(|band| self.shares_of(band..band + 1));
+        std::iter::once(Ok(all)).chain(each).collect()
     }
 
-    fn shares_of(&self, bands: std::ops::Range<usize>) -> Shares {
+    fn shares_of(&self, bands: std::ops::Range<usize>) -> Result<Shares> {
         let sums = |part: fn(&BandCounts) -> u32, whole: fn(&BandCounts) -> u32| {
             let of = |tally: &Tally| {
                 let counts = tally.counts.get(bands.clone()).unwrap_or_default();
@@ -345,11 +337,11 @@ impl Bands {
                     |of: fn(&BandCounts) -> u32| counts.iter().map(|c| u64::from(of(c))).sum();
                 (sum(part), sum(whole))
             };
-            self.tallies.iter().map(of).collect::<Vec<(u64, u64)>>()
+            memory::collect::<(u64, u64)>(self.tallies.iter().map(of))
         };
-        let recall = sums(|counts| counts.found, |counts| counts.pairs);
-        let precision = sums(|counts| counts.right, |counts| counts.returned);
-        Shares {
+        let recall = sums(|counts| counts.found, |counts| counts.pairs)?;
+        let precision = sums(|counts| counts.right, |counts| counts.returned)?;
+        Ok(Shares {
             from: self.starts[bands.start],
             to: self.starts.get(bands.end).copied().unwrap_or(1.0),
             pairs: recall.iter().map(|(_, whole)| whole).sum(),
@@ -359,7 +351,7 @@ impl Bands {
             precision: self.precision(&precision),
             copies: None,
             copies_found: None,
-        }
+        })
     }
 
     /// The share of what was given that is right. Texts that are compared exactly leave no doubt: if all

@@ -64,7 +64,7 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
             bands
         }
     };
-    write(&bands, &result);
+    write(&bands, &result)?;
     Ok(None)
 }
 
@@ -86,9 +86,9 @@ fn index(call: &Call, arguments: &Arguments) -> Result<Option<Rc<Indexed>>> {
 }
 
 /// A row for all pairs, and one for each band of similarity.
-fn write(bands: &Bands, result: &ResultRows) {
+fn write(bands: &Bands, result: &ResultRows) -> Result<()> {
     let count = |count: u64| Some(Datum::from(count as i64));
-    for shares in bands.shares() {
+    for shares in bands.shares()? {
         let [recall, recall_low, recall_high] = shares.recall.map(|share| share.map(float8_datum));
         let [precision, precision_low, precision_high] =
             shares.precision.map(|share| share.map(float8_datum));
@@ -110,6 +110,7 @@ fn write(bands: &Bands, result: &ResultRows) {
             shares.copies_found.and_then(count),
         ]);
     }
+    Ok(())
 }
 
 /// An index that is asked, and what it has found by its name as a text.

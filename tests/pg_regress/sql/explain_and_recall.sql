@@ -100,6 +100,9 @@ FROM minlsh_recall('docs', 0.6, 30) AS r;
 -- In memory that is too small for the sample, the answer is the same.
 SET maintenance_work_mem = '1MB';
 SELECT pairs, pairs_found = pairs AS all_found, copies FROM minlsh_recall('docs', 0.55) LIMIT 1;
+-- A sample has as many documents as memory has room for, however many are asked for.
+SELECT sampled BETWEEN 500 AND 1500 AS fits, documents
+FROM minlsh_recall('SELECT i, ''text '' || i FROM generate_series(1, 3000) AS i', 0.9, sample => 2147483647) LIMIT 1;
 RESET maintenance_work_mem;
 SELECT minlsh_recall('docs', 0.8, sample => 0);
 SELECT minlsh_recall('docs', 0.4);

@@ -27,6 +27,11 @@ SELECT documents BETWEEN 30 AND 60 AS fits, explanation
 FROM minlsh_suggest('SELECT i, suggest_words(i, 800) FROM generate_series(1, 100) AS i') WHERE item = 'sample';
 SELECT item, documents, explanation FROM minlsh_suggest('SELECT i, repeat(suggest_words(i, 800), 1 + 9 * (i % 2))
 	FROM generate_series(1, 10) AS i') WHERE item IN ('sample', 'too large') ORDER BY item;
+-- These, too, are the same whatever the order of the rows: texts of 1 to 16 kB, of which some fit where others do not.
+WITH given AS (SELECT $$SELECT i, suggest_words(i, 140 + i * 37 % 2000) FROM generate_series(1, 200) AS i$$ AS rows)
+SELECT a.documents < 200 AS some, a.documents = b.documents AS same
+FROM given, minlsh_suggest(rows) AS a JOIN minlsh_suggest(rows || ' ORDER BY i DESC') AS b USING (item)
+WHERE item = 'sample';
 RESET work_mem;
 
 -- Titles are short: shingles of three characters.
