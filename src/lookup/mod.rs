@@ -19,4 +19,3 @@ mod overview;
 mod recall;
 mod search;
 mod session_cache;
-mod side;

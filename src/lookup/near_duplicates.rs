@@ -1,5 +1,14 @@
 //! `near_duplicates()`, `nearest_documents()`, `near_duplicates_of()` and `nearest_documents_of()`: the documents
 //! most similar to one.
+//!
+//! Those of an index are found by a query of its table. Of a side table, which is read as a relation once the caller's
+//! rights to the documents are checked, the index of the signatures gives the rows that share a band with the document,
+//! and similarities are estimated from the signatures. Then the query compares these candidates by their keys. With
+//! `verify => 'signature'` the estimate counts, which needs no text.
+
+use std::cmp::Ordering;
+
+use sketch::{estimate_gate, estimate_jaccard, sort_by};
 
 use crate::document::image::Document;
 use crate::document::kind::Kind;
@@ -7,11 +16,13 @@ use crate::document::value::Value;
 use crate::indexed::Indexed;
 use crate::lookup::find;
 use crate::lookup::search::Wanted;
-use crate::lookup::side::{Probe, Side};
 use crate::options::{Threshold, Verify, same_shingling, shingling};
-use crate::pg::names::type_label;
+use crate::pg::names::{regclass_literal, relation_name, type_label};
+use crate::pg::rights;
+use crate::pg::value_type::Order;
 use crate::prelude::*;
-use crate::row_key::{self, KeyValue};
+use crate::row_key::{self, Key, KeyValue};
+use crate::side_table::SideTable;
 use crate::side_table::sign::sign_text;
 
 sql_function!(minlsh_near_duplicates, near_duplicates);
@@ -357,4 +368,132 @@ fn check_kind(index: &Indexed, given: Oid, verify: Option<Verify>) -> Result<()>
     let message =
         format!("index \"{name}\" is an index of {holds} and cannot be searched for {given}");
     Err(type_mismatch(message).set_hint(format!("Pass {wanted}.")))
+}
+
+/// A side table that the caller may read.
+struct Side<'a> {
+    index: &'a Indexed,
+    table: &'a SideTable,
+    key: Key,
+    /// True if no candidate need be looked up in the table.
+    sees_all: bool,
+}
+
+/// A document to look for.
+struct Probe {
+    /// `None`: it is not a stored document.
+    key: Option<KeyValue>,
+    signature: Vec<i32>,
+}
+
+/// A key, and the similarity that the signatures estimate.
+type Candidate = (KeyValue, f64);
+
+impl<'a> Side<'a> {
+    /// The side table of an index, if it has one; checks the caller's rights.
+    fn of(index: &'a Indexed) -> Result<Option<Self>> {
+        let Some(table) = &index.side else { return Ok(None) };
+        let sees_all =
+            rights::check_sees_all(&table.table, &[table.key.number, table.body.number])?;
+        Ok(Some(Self { index, table, key: index.key()?, sees_all }))
+    }
+
+    /// Reads what is stored of the document with that key; nothing if it has no shingles.
+    fn stored(&self, key: KeyValue) -> Result<Option<Probe>> {
+        let datum = self.key.datum(key);
+        // SAFETY: of the type of the key, as `datum` checks, which is the column that the side table has the keys of.
+        let signature = unsafe { self.table.signature(datum)? };
+        Ok(signature.map(|signature| Probe { key: Some(key), signature }))
+    }
+
+    /// The documents that the signatures do not rule out, without the one that is asked about. Their keys are in
+    /// `keys`.
+    fn candidates(
+        &self,
+        probe: &Probe,
+        threshold: Threshold,
+        verify: Verify,
+        keys: &Memory,
+    ) -> Result<Vec<Candidate>> {
+        // Before an exact check a margin passes: the estimate of a pair at the threshold is as often below it as above.
+        let least = match verify {
+            Verify::Signature => threshold.get(),
+            Verify::Exact => estimate_gate(threshold.get(), self.index.options.config.num_perm()),
+        };
+        let (storage, key_type) = (self.table.key.storage, self.key.base_type);
+        let mut found = Vec::new();
+        self.table.candidates(&probe.signature, threshold, &mut |key, signature| {
+            let estimate = estimate_jaccard(&probe.signature, signature);
+            let estimate = estimate.map_err(|cause| self.altered(&cause.to_string()))?;
+            if estimate >= least {
+                // SAFETY: `Storage::open` has found that the side table has keys of that type, which is stored so.
+                let key = unsafe { KeyValue::new(keys.run(|| storage.copy(key)), key_type) };
+                memory::push(&mut found, (key, estimate))?;
+            }
+            Ok(())
+        })?;
+        // A document is not its own near-duplicate.
+        if let Some(own) = probe.key {
+            let order = self.order()?;
+            found.retain(|(key, _)| order(*key, own).is_ne());
+        }
+        Ok(found)
+    }
+
+    /// Calls `visit` with the candidates that the caller sees, the most similar first, by their estimates.
+    fn each_estimated(
+        &self,
+        session: &Session,
+        probe: &Probe,
+        threshold: Threshold,
+        limit: Option<i64>,
+        visit: &mut dyn FnMut(KeyValue, f64) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(key) = probe.key
+            && !self.is_seen(session, key)?
+        {
+            return Ok(());
+        }
+        let keys = Memory::scratch(c"minlsh candidates");
+        let mut found = self.candidates(probe, threshold, Verify::Signature, &keys)?;
+        let order = self.order()?;
+        let nearer = |(a, similar_a): &(KeyValue, f64), (b, similar_b): &(KeyValue, f64)| {
+            similar_b.total_cmp(similar_a).then_with(|| order(*a, *b))
+        };
+        sort_by(&mut found, nearer, &mut check_interrupts);
+        let mut left = limit.unwrap_or(i64::MAX);
+        let mut scratch = Memory::scratch(c"minlsh candidate");
+        for (key, similarity) in found {
+            check_interrupts();
+            if left == 0 {
+                break;
+            }
+            if scratch.run_and_reset(|| self.is_seen(session, key))? {
+                left -= 1;
+                visit(key, similarity)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// True if the caller sees the document with that key.
+    fn is_seen(&self, session: &Session, key: KeyValue) -> Result<bool> {
+        Ok(self.sees_all || self.index.stored_key(session, key)?.is_some())
+    }
+
+    fn order(&self) -> Result<impl Fn(KeyValue, KeyValue) -> Ordering> {
+        let (key, order) = (self.key, Order::of(self.key.base_type, self.key.collation())?);
+        // SAFETY: both are of the type whose order this is, as `datum` checks.
+        Ok(move |a, b| unsafe { order.compare(key.datum(a), key.datum(b)) })
+    }
+
+    /// The error of a side table that has what it never writes.
+    fn altered(&self, detail: &str) -> SqlError {
+        let storage = self.table.storage;
+        let message = format!("side table \"{}\" has been altered", relation_name(storage));
+        wrong_state(message).set_detail(detail).set_hint(format!(
+            "Build it again with SELECT minlsh_reindex({});",
+            regclass_literal(storage)
+        ))
+    }
 }
