@@ -4,10 +4,9 @@
 
 use sketch::clusters::EventKind;
 
-use crate::clusters::events::{Events, LoggedEvent};
 use crate::clusters::refresh::Refresh;
 use crate::clusters::tracked::Tracked;
-use crate::clusters::write::{Difference, listed};
+use crate::clusters::write::{Difference, Events, LoggedEvent, listed};
 use crate::pg::guc::LocalSettings;
 use crate::pg::trigger::{Trigger, triggers};
 use crate::pg::value_type::Output;

@@ -15,7 +15,7 @@
 //! 2. [`refresh`] locks the documents, then the list, and takes a snapshot. It reads the queue, has the components
 //!    found ([`corpus`]) of all documents or of those that may have changed ([`seeded`]), whichever costs less. The
 //!    engine counts how they overlap with old clusters, and assigns ids. [`write`] writes the difference and the log.
-//!    Documents ([`places`]) and [`events`] go through sorts, so that memory holds few of them.
+//!    Documents ([`places`]) and events go through sorts, so that memory holds few of them.
 //! 3. [`stamp`] shows what triggers do not see: other files, other triggers, another owner. If it differs, the refresh
 //!    looks at all documents, and has triggers fire always again.
 //!
@@ -26,7 +26,6 @@
 mod capture;
 pub mod check;
 mod corpus;
-mod events;
 mod places;
 mod refresh;
 mod seeded;

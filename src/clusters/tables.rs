@@ -39,6 +39,10 @@ pub const TRACK_AGAIN: &str =
 /// Rows that a statement is given at a time.
 pub const AT_A_TIME: usize = 1 << 12;
 
+/// Events that a statement is given, behind its first parameters: what `{events}` stands for.
+const EVENTS: &str = "unnest($4, $5, $6, $7, $8, $9) WITH ORDINALITY
+    AS n (event, cluster_id, other_id, doc_id, fingerprint, size, seq)";
+
 /// Opens one of the tables, whose columns must be of these names and types.
 fn open(oid: Oid, lock: Lock, columns: &[(&CStr, Oid)], owner: Oid) -> Result<Companion> {
     let Some(open) = Open::relation(oid, lock) else {
@@ -291,7 +295,8 @@ impl Tables {
     }
 
     /// Calls `visit` with the rows of a query, until it says that it has enough. In `sql` `{members}`, `{list}`,
-    /// `{log}`, `{queue}` and `{apart}` stand for the tables, and `{=}` for the equality of keys.
+    /// `{log}`, `{queue}` and `{apart}` stand for the tables, `{events}` for [`EVENTS`], and `{=}` for the equality of
+    /// keys.
     pub fn each(
         &self,
         sql: &'static str,
@@ -336,6 +341,7 @@ impl Tables {
                 "log" => text.relation(log),
                 "queue" => text.relation(queue),
                 "apart" => text.relation(apart),
+                "events" => text.text(EVENTS),
                 _ => text.operator(equality_of(self.key.base_type)),
             };
         }

@@ -1,14 +1,17 @@
-//! The difference between the old state and the new one, written with its log.
+//! The difference between the old state and the new one: its events, in the order of the log, and the SQL that writes
+//! them.
 
-use sketch::clusters::{ClusterId, ClusterIds, EventKind};
+use sketch::clusters::{ClusterEvent, ClusterId, ClusterIds, EventKind};
 
-use crate::clusters::corpus::TrackedCorpus;
-use crate::clusters::events::{Events, LoggedEvent};
-use crate::clusters::places::ClusterPlaces;
+use crate::clusters::corpus::{Fingerprint, TrackedCorpus};
+use crate::clusters::places::{ClusterPlaces, UpdatePlace, print_of};
 use crate::clusters::tables::{AT_A_TIME, RefreshState, Tables};
+use crate::memory::of_sort;
 use crate::pg::snapshot::ActiveSnapshot;
+use crate::pg::sorted_rows::{INT8, SortedRows, UUID};
 use crate::pg::type_storage::TypeStorage;
 use crate::prelude::*;
+use crate::row_key::Key;
 
 pub struct Difference {
     pub places: ClusterPlaces,
@@ -100,13 +103,49 @@ fn int8s<T>(rows: &[T], value: impl Fn(&T) -> i64) -> Parameter {
     Parameter::int8s(rows.iter().map(|row| Some(value(row))))
 }
 
+/// The changes of members, in the order of the log: documents leave and move before clusters merge and others join.
+/// Each is for the events of a kind, or for those of none: changes of a fingerprint.
+const CHANGES: [(Option<EventKind>, &str); 5] = [
+    (
+        None,
+        "UPDATE {members} AS m SET fingerprint = n.fingerprint
+         FROM {events} WHERE event IS NULL AND m.doc_id {=} n.doc_id",
+    ),
+    (
+        Some(EventKind::Leave),
+        "DELETE FROM {members} AS m USING {events} WHERE event = 'leave' AND m.doc_id {=} n.doc_id",
+    ),
+    (
+        Some(EventKind::Move),
+        "UPDATE {members} AS m SET cluster_id = n.cluster_id
+         FROM {events} WHERE event = 'move' AND m.doc_id {=} n.doc_id",
+    ),
+    (
+        Some(EventKind::Merge),
+        "UPDATE {members} AS m SET cluster_id = n.cluster_id
+         FROM {events} WHERE event = 'merge' AND m.cluster_id = n.other_id",
+    ),
+    // Somebody may have inserted a row that the transaction's snapshot does not see.
+    (
+        Some(EventKind::Join),
+        "INSERT INTO {members} SELECT doc_id, cluster_id, fingerprint FROM {events} WHERE event = 'join'
+         ON CONFLICT (doc_id)
+         DO UPDATE SET cluster_id = excluded.cluster_id, fingerprint = excluded.fingerprint",
+    ),
+];
+
+/// Logs events behind the row `$1`, of the refresh `$2`, which began at `$3`.
+const LOG: &str = "INSERT INTO {log}
+    SELECT $1 + row_number() OVER (ORDER BY seq), $2, $3, event, cluster_id, other_id, doc_id, size
+    FROM {events} WHERE event IS NOT NULL";
+
 /// Writes the members as the events say, and the log, for which `of_refresh` has the number and time of the refresh.
 /// Returns also the clusters in which a fingerprint has changed.
 fn members(
     tables: &Tables,
     events: &mut Events,
     last_seq: &mut i64,
-    of_refresh: [Parameter; 2],
+    [refresh, now]: [Parameter; 2],
 ) -> Result<(WrittenCounts, Vec<ClusterId>)> {
     let (mut counts, mut printed) = (WrittenCounts::default(), Vec::new());
     // Events that are written at a time, and the memory of their keys.
@@ -114,8 +153,25 @@ fn members(
     let mut memory = Memory::scratch(c"minlsh events of a statement");
     let key_storage = TypeStorage::of(tables.key.base_type);
     let mut write = |some: &[LoggedEvent]| -> Result<()> {
-        apply(tables, some, &mut counts)?;
-        *last_seq += log(tables, some, *last_seq, of_refresh)?;
+        let [names, clusters, others, keys, prints, sizes] = columns(tables, some);
+        let last = Parameter::int8(*last_seq);
+        let values = [last, refresh, now, names, clusters, others, keys, prints, sizes];
+        for (kind, sql) in CHANGES {
+            if some.iter().any(|of| of.event.map(|event| event.kind) == kind) {
+                let rows = tables.write(sql, &values)? as i64;
+                match kind {
+                    Some(EventKind::Leave) => counts.removed += rows,
+                    Some(EventKind::Join) => counts.joined += rows,
+                    Some(_) => counts.moved += rows,
+                    None => {}
+                }
+            }
+        }
+        let logged = some.iter().filter(|of| of.event.is_some()).count() as i64;
+        if logged > 0 {
+            tables.write(LOG, &values)?;
+            *last_seq += logged;
+        }
         Ok(())
     };
     events.each(&mut |event| {
@@ -134,93 +190,24 @@ fn members(
     Ok((counts, printed))
 }
 
-/// Writes the members as some events say, which are in the order of the log: documents leave and move before clusters
-/// merge and others join.
-fn apply(tables: &Tables, events: &[LoggedEvent], counts: &mut WrittenCounts) -> Result<()> {
-    let write = |kind: Option<EventKind>, sql: &'static str, values: &[ColumnOf]| {
-        let of = events.iter().filter(|of| of.event.map(|event| event.kind) == kind);
-        let of = memory::collect(of)?;
-        let values: Vec<Parameter> = values.iter().map(|column| column(tables, &of)).collect();
-        if of.is_empty() { Ok(0) } else { tables.write(sql, &values).map(|rows| rows as i64) }
+/// The columns of `{events}`, as `Tables` names them.
+fn columns(tables: &Tables, some: &[LoggedEvent]) -> [Parameter; 6] {
+    let names = some.iter().map(|of| Some(text::write(of.event?.name())));
+    let keys = some.iter().map(|of| of.key);
+    let prints = some.iter().map(|of| Some(Datum::from(of.print.as_ref()?.as_ptr())));
+    // SAFETY: texts that were just made; keys that `members` has copied as values of that type; and uuids, which are
+    // passed as pointers to their bytes. All are copied into arrays.
+    let [names, keys, prints] = unsafe {
+        [
+            Parameter::array(names, pg_sys::TEXTOID),
+            Parameter::array(keys, tables.key.base_type),
+            Parameter::array(prints, pg_sys::UUIDOID),
+        ]
     };
-    write(
-        None,
-        "UPDATE {members} AS m SET fingerprint = n.fingerprint
-         FROM unnest($1, $2) AS n (doc_id, fingerprint) WHERE m.doc_id {=} n.doc_id",
-        &[keys, prints],
-    )?;
-    counts.removed += write(
-        Some(EventKind::Leave),
-        "DELETE FROM {members} AS m USING unnest($1) AS n (doc_id) WHERE m.doc_id {=} n.doc_id",
-        &[keys],
-    )?;
-    counts.moved += write(
-        Some(EventKind::Move),
-        "UPDATE {members} AS m SET cluster_id = n.cluster_id
-         FROM unnest($1, $2) AS n (doc_id, cluster_id) WHERE m.doc_id {=} n.doc_id",
-        &[keys, clusters],
-    )?;
-    counts.moved += write(
-        Some(EventKind::Merge),
-        "UPDATE {members} AS m SET cluster_id = n.cluster_id
-         FROM unnest($1, $2) AS n (other_id, cluster_id) WHERE m.cluster_id = n.other_id",
-        &[others, clusters],
-    )?;
-    // Somebody may have inserted a row that the transaction's snapshot does not see.
-    counts.joined += write(
-        Some(EventKind::Join),
-        "INSERT INTO {members} SELECT * FROM unnest($1, $2, $3) ON CONFLICT (doc_id)
-         DO UPDATE SET cluster_id = excluded.cluster_id, fingerprint = excluded.fingerprint",
-        &[keys, clusters, prints],
-    )?;
-    Ok(())
-}
-
-/// Logs some events behind the row of that number. Returns how many.
-fn log(
-    tables: &Tables,
-    events: &[LoggedEvent],
-    last_seq: i64,
-    [refresh, now]: [Parameter; 2],
-) -> Result<i64> {
-    let of = &*memory::collect(events.iter().filter(|event| event.event.is_some()))?;
-    if of.is_empty() {
-        return Ok(0);
-    }
-    let names = of.iter().map(|of| Some(text::write(of.event?.name())));
-    // SAFETY: texts that were just made.
-    let names = unsafe { Parameter::array(names, pg_sys::TEXTOID) };
-    let sizes = Parameter::int8s(of.iter().map(|of| Some(of.event?.size? as i64)));
-    let last_seq = Parameter::int8(last_seq);
-    let (clusters, others, keys) = (clusters(tables, of), others(tables, of), keys(tables, of));
-    tables.write(
-        "INSERT INTO {log} SELECT $1 + seq, $2, $3, event, cluster_id, other_id, doc_id, size
-         FROM unnest($4, $5, $6, $7, $8) WITH ORDINALITY AS n (event, cluster_id, other_id, doc_id, size, seq)",
-        &[last_seq, refresh, now, names, clusters, others, keys, sizes],
-    )?;
-    Ok(of.len() as i64)
-}
-
-/// A column of some events, as a parameter of a statement.
-type ColumnOf = fn(&Tables, &[&LoggedEvent]) -> Parameter;
-
-fn keys(tables: &Tables, events: &[&LoggedEvent]) -> Parameter {
-    // SAFETY: `members` has copied keys of that type.
-    unsafe { Parameter::array(events.iter().map(|event| event.key), tables.key.base_type) }
-}
-
-fn clusters(_: &Tables, events: &[&LoggedEvent]) -> Parameter {
-    int8s(events, |event| event.cluster)
-}
-
-fn others(_: &Tables, events: &[&LoggedEvent]) -> Parameter {
-    Parameter::int8s(events.iter().map(|of| of.event?.other))
-}
-
-fn prints(_: &Tables, events: &[&LoggedEvent]) -> Parameter {
-    let prints = events.iter().map(|event| Some(Datum::from(event.print.as_ref()?.as_ptr())));
-    // SAFETY: a uuid is passed as a pointer to its bytes, which are copied into the array.
-    unsafe { Parameter::array(prints, pg_sys::UUIDOID) }
+    let clusters = int8s(some, |of| of.cluster);
+    let others = Parameter::int8s(some.iter().map(|of| of.event?.other));
+    let sizes = Parameter::int8s(some.iter().map(|of| Some(of.event?.size? as i64)));
+    [names, clusters, others, keys, prints, sizes]
 }
 
 /// The clusters of the list, as they have just been written, ascending.
@@ -257,4 +244,84 @@ fn mend(tables: &Tables, changed: &mut Vec<ClusterId>) -> Result<()> {
     changed.sort_unstable();
     changed.dedup();
     Ok(())
+}
+
+/// An event as it is read again, or the change of a fingerprint.
+pub struct LoggedEvent {
+    /// None for a change of a fingerprint, which is not logged.
+    pub event: Option<ClusterEvent>,
+    pub cluster: ClusterId,
+    /// The key of the document that it is about, if it is about one, valid until the next event is read; and the
+    /// fingerprint of that document now.
+    pub key: Option<Datum>,
+    pub print: Option<Fingerprint>,
+}
+
+/// The step of changes of fingerprints, before those of events.
+const BEFORE_ALL: i64 = -1;
+
+/// Events. PostgreSQL sorts them, so that memory holds as many as it may.
+pub struct Events {
+    /// The place of each in the log, as [`ClusterEvent::place`] has it, then its size, and its document's key and
+    /// fingerprint.
+    rows: SortedRows,
+    key: Oid,
+}
+
+impl Events {
+    /// All that the ids do to the documents, whose keys are such, and to clusters.
+    pub fn of(places: &mut ClusterPlaces, ids: &ClusterIds, key: &Key) -> Result<Self> {
+        let key = (key.base_type, key.collation());
+        let rows = SortedRows::new(&[INT8, INT8, INT8, INT8, INT8, key, UUID], 4, of_sort())?;
+        let mut events = Self { rows, key: key.0 };
+        for event in ids.events()? {
+            check_interrupts();
+            events.push(event, None)?;
+        }
+        places.each(&mut |rank, place| {
+            if let (Some((cluster, old)), Some(print)) = (place.old, place.print())
+                && old != Some(print)
+            {
+                events.push_at([BEFORE_ALL, cluster, 0, rank.into(), 0], Some(place))?;
+            }
+            let event = ids.event_of(rank, place.ranked());
+            event.map_or(Ok(()), |event| events.push(event, Some(place)))
+        })?;
+        Ok(events)
+    }
+
+    fn push(&mut self, event: ClusterEvent, place: Option<&UpdatePlace>) -> Result<()> {
+        let (step, cluster, other, document) = event.place();
+        let size = event.size.map_or(-1, |size| size as i64);
+        self.push_at([step.into(), cluster, other, document.map_or(-1, i64::from), size], place)
+    }
+
+    fn push_at(&mut self, numbers: [i64; 5], place: Option<&UpdatePlace>) -> Result<()> {
+        let print = place.and_then(UpdatePlace::print);
+        let print = print.as_ref().map(|print| Datum::from(print.as_ptr()));
+        // SAFETY: a key of the documents, whose type `of` was given, and a uuid, which is passed as a pointer to its
+        // bytes. Both live until the row is copied.
+        let (key, print) = unsafe {
+            let key = Parameter::new(self.key, place.map(|place| place.key));
+            (key, Parameter::new(pg_sys::UUIDOID, print))
+        };
+        let [step, cluster, other, document, size] = numbers.map(Parameter::int8);
+        self.rows.push(&[step, cluster, other, document, size, key, print])
+    }
+
+    /// Calls `visit` with each event, in the order of the log.
+    pub fn each(&mut self, visit: &mut dyn FnMut(LoggedEvent) -> Result<()>) -> Result<()> {
+        let key = self.key;
+        self.rows.each(&mut |row| {
+            check_interrupts();
+            let int = |column| Ok::<_, SqlError>(row.int8(column)?.unwrap_or_default());
+            let (cluster, other, document) = (int(2)?, int(3)?, u32::try_from(int(4)?).ok());
+            let place = u8::try_from(int(1)?).map(|step| (step, cluster, other, document));
+            let size = u64::try_from(int(5)?).ok();
+            let event = place.ok().and_then(|place| ClusterEvent::at(place, size));
+            let (key, print) = (row.typed(6, key)?, print_of(row, 7)?);
+            visit(LoggedEvent { event, cluster, key, print })?;
+            Ok(Continue::Yes)
+        })
+    }
 }
