@@ -370,8 +370,8 @@ COMMENT ON FUNCTION jaccard(minlsh_document, minlsh_document) IS
 	'exact Jaccard similarity of two documents with the same options; of signatures, the share of equal slots';
 
 -- The functions behind ~=. Those of two plain values look at minlsh.threshold, and are STABLE. All but that of two
--- documents, which may have different options, fail for no value: they are LEAKPROOF, so that row-level security
--- does not keep the planner from an index.
+-- documents, which may have different options, fail for no value, but for the type of an array alone: they are
+-- LEAKPROOF, so that row-level security does not keep the planner from an index.
 
 CREATE FUNCTION minlsh_similar(a text, b minlsh_document) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'minlsh_text_similar_document' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;

@@ -1,8 +1,8 @@
 //! The operators `~=`, and `jaccard()` with a document: the same comparison, once with a threshold
 //! and once without. One side is made ready once, and kept for the next row.
 //!
-//! `~=` is LEAKPROOF: it fails for nothing but two documents of different options. A value of another kind (a set
-//! beside a text) is just not similar to it. `jaccard()` reports what is wrong.
+//! `~=` is LEAKPROOF: it fails for nothing but two documents of different options, and for the type of an array. A
+//! value of another kind (a set beside a text) is just not similar to it. `jaccard()` reports what is wrong.
 
 use std::cell::RefCell;
 
@@ -145,10 +145,12 @@ impl<'a> TwoSides<'a> {
         // that kind.
         let (value, document) = unsafe {
             match self.other_kind {
-                // Integers, of which none is NULL, are a signature.
-                Kind::Set if wanted == Kind::Signature => {
+                // Integers, of which none is NULL, are a signature. Elements that are none are refused whatever is
+                // prepared, so that the error tells nothing of it.
+                Kind::Set if wanted != Kind::Set => {
                     let (array, element) = array::detoast(value);
-                    if base_type(element) != pg_sys::INT4OID {
+                    element::check(element)?;
+                    if wanted != Kind::Signature || base_type(element) != pg_sys::INT4OID {
                         return Ok(None);
                     }
                     let elements = array::each_element(array);

@@ -100,7 +100,7 @@ impl Kind {
             return self.service_of(document.kind(), Some(&document), index);
         }
         // Only the operator knows what a value of a foreign type is. Integers beside documents are a set or a
-        // signature, as each row is. Elements that cannot be hashed are refused beside rows that are sets.
+        // signature, as each row is. Elements that cannot be hashed are refused beside any row.
         let is_for_the_operator = |element| {
             let element = catalog::base_type(element);
             element == pg_sys::INT4OID || element::check(element).is_err()

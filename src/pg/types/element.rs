@@ -68,7 +68,8 @@ pub unsafe fn hash(datum: Datum, type_oid: Oid, hash: ElementHash) -> Result<u64
     unsafe { of.hash(datum, hash) }
 }
 
-/// The hashes of the elements of an array but its nulls, in its order and with its repeats.
+/// The hashes of the elements of an array but its nulls, in its order and with its repeats. An array of a type of which
+/// there are no elements is refused whatever is in it.
 ///
 /// # Safety
 /// `set` must be a non-null array.
@@ -77,13 +78,8 @@ pub unsafe fn hashes(set: Datum, hash: ElementHash) -> Result<Vec<u64>> {
     let (set, element_type) = unsafe { array::detoast(set) };
     // SAFETY: an array of elements of that type, as it says itself.
     let elements = unsafe { array::each_element(set) };
-    let (mut hashes, mut known) = (memory::with_capacity(elements.len())?, None);
+    let (mut hashes, of) = (memory::with_capacity(elements.len())?, ElementType::of(element_type)?);
     for element in elements.flatten() {
-        // An array without elements may be of any type.
-        let of = match known {
-            Some(of) => of,
-            None => *known.insert(ElementType::of(element_type)?),
-        };
         // SAFETY: an element of that type.
         hashes.push(unsafe { of.hash(element, hash) }?);
     }

@@ -170,7 +170,7 @@ SET ROLE regress_minlsh_reader;
 SELECT count(*) FROM near_duplicate_pairs('shorts', 0.9);
 RESET ROLE;
 
--- Elements that cannot be hashed are refused beside a set, and no text is similar to them, with an index and without.
+-- Elements that cannot be hashed are refused beside a set and beside a text, with an index and without.
 CREATE TABLE mixed (id int PRIMARY KEY, doc minlsh_document);
 INSERT INTO mixed SELECT i, minlsh_document('one text') FROM generate_series(1, 100) AS i;
 SELECT count(*) FROM mixed WHERE doc ~= '1'::oidvector;
