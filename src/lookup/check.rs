@@ -4,6 +4,7 @@ use crate::clusters;
 use crate::index;
 use crate::index::info::Info;
 use crate::index::table_scan::Share;
+use crate::pg::index::Index;
 use crate::pg::names::relation_name;
 use crate::pg::relation::{self, inheritors, is_owned_by, leaves, owner_of};
 use crate::pg::rights::{
@@ -18,15 +19,19 @@ sql_function!(minlsh_check, check);
 fn check(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let share = call.float8(1).map(|part| share(part, call.int8(2).unwrap_or(0))).transpose()?;
-    match call.oid(0) {
-        Some(name) => check_named(name, share, &result)?,
-        None => {
-            for table in indexed_tables() {
-                check_named(table, share, &result)?;
-            }
+    let Some(name) = call.oid(0) else {
+        // Some may be gone by now.
+        for table in indexed_tables().into_iter().filter(|table| relation::lock(*table, Lock::Read))
+        {
+            check_named(table, share, &result)?;
         }
+        return Ok(None);
+    };
+    if check_named(name, share, &result)? || is_indexed(name) {
+        Ok(None)
+    } else {
+        Err(missing(name))
     }
-    Ok(None)
 }
 
 fn share(part: f64, seed: i64) -> Result<Share> {
@@ -54,8 +59,8 @@ fn indexed_tables() -> Vec<Oid> {
     tables
 }
 
-/// Checks the index, or all those of a table, that are named.
-fn check_named(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<()> {
+/// Checks the index, or all those of a table, that are named; false if there is none with pages.
+fn check_named(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<bool> {
     if share.is_some() && clusters::tracked::Tracked::is_one(name) {
         let message =
             format!("\"{}\" has tracked clusters, which have no sample", relation_name(name));
@@ -63,19 +68,20 @@ fn check_named(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<(
             .set_hint("Check them as a whole, without sample. Writers go on meanwhile."));
     }
     if clusters::check::check(name, result)? {
-        return Ok(());
+        return Ok(true);
     }
     check_owner_before(name)?;
     let of_side_tables = side_table::check::check(name, share, result)?;
     let mut indexes = native_indexes(name);
     if of_side_tables.is_none() && indexes.is_empty() {
-        return Err(missing(name));
+        return Ok(false);
     }
     indexes.extend(of_side_tables.into_iter().flatten());
     indexes.sort_unstable_by_key(|index| index.to_u32());
     indexes.dedup();
     let several = indexes.len() > 1 || indexes.first() != Some(&name);
-    indexes.into_iter().try_for_each(|index| check_native(index, share, several, result))
+    indexes.into_iter().try_for_each(|index| check_native(index, share, several, result))?;
+    Ok(true)
 }
 
 /// The native indexes that a name stands for: itself, the parts of a partitioned one, or all of a
@@ -98,6 +104,13 @@ fn native_indexes(name: Oid) -> Vec<Oid> {
             .collect(),
         _ => Vec::new(),
     }
+}
+
+/// True if it is an index of the access method or a table with one, in whatever state it is: a partitioned one has no
+/// pages before its table has partitions.
+fn is_indexed(name: Oid) -> bool {
+    let is_ours = |index: Index| index.method == catalog::access_method();
+    Index::open(name).is_some_and(is_ours) || Index::of_table(name).into_iter().any(is_ours)
 }
 
 /// Checks one index, with the rights of its table's owner: its expressions are the owner's code.
