@@ -45,6 +45,7 @@ enum DocumentEnd {
     Signature(usize),
 }
 
+/// A document as it was copied.
 enum CopiedDocument<'a> {
     Text(StoredBytes<'a>),
     Elements(&'a [u64]),
@@ -138,30 +139,24 @@ pub struct Signer {
     banding: Banding,
     /// True to add a hash of the whole signature.
     whole: bool,
-    /// True to look for texts that are too long for their shingles.
-    looks: bool,
+    making: Making,
     bands: Vec<i64>,
     slots: Vec<i32>,
-    room: Vec<u8>,
-    /// Makes fingerprints of texts instead.
-    passages: Option<Passages>,
-    /// Leaves out boilerplate.
-    counting: Option<Counting>,
-}
-
-/// Finds out what counts of documents.
-struct Counting {
-    /// True to sign what counts, false to make the fingerprint of the whole document.
-    signs: bool,
-    /// With a scheme that hashes to 64 bits.
-    config: Config,
-    counted: Vec<u64>,
-}
-
-struct Passages {
-    min_match: usize,
-    fingerprints: Fingerprints,
+    /// What counts of a document, or its fingerprints.
     found: Vec<u64>,
+    room: Vec<u8>,
+}
+
+/// The hashes that are made of documents.
+enum Making {
+    /// Band hashes; true to look for texts that are too long for their shingles.
+    Bands(bool),
+    /// The fingerprints of passages of so many characters.
+    Passages(usize, Fingerprints),
+    /// Band hashes of what counts, by a scheme that hashes to 64 bits.
+    Counted(Config),
+    /// The fingerprint of the whole document, by such a scheme.
+    Fingerprint(Config),
 }
 
 impl Signer {
@@ -173,12 +168,11 @@ impl Signer {
             sketcher,
             banding,
             whole: false,
-            looks: false,
+            making: Making::Bands(false),
             bands: Vec::new(),
             slots: Vec::new(),
+            found: Vec::new(),
             room: Vec::new(),
-            passages: None,
-            counting: None,
         }
     }
 
@@ -190,124 +184,96 @@ impl Signer {
 
     /// Makes the fingerprints of passages of `min_match` characters instead of band hashes.
     pub fn of_passages(self, min_match: usize) -> Result<Self> {
-        let passages =
-            Passages { min_match, fingerprints: Fingerprints::new()?, found: Vec::new() };
-        Ok(Self { passages: Some(passages), ..self })
+        Ok(Self { making: Making::Passages(min_match, Fingerprints::new()?), ..self })
     }
 
     /// Makes the fingerprint of each document instead of band hashes.
     #[must_use]
     pub fn of_fingerprints(self) -> Self {
-        self.counting(false)
+        Self {
+            making: Making::Fingerprint(self.sketcher.config().with_scheme(Scheme::Fss)),
+            ..self
+        }
     }
 
     /// Signs what counts of each document, without the boilerplate that its batch says. Shingles are hashed to 64
     /// bits, whatever the scheme.
     #[must_use]
     pub fn without_boilerplate(self) -> Self {
-        self.counting(true)
-    }
-
-    fn counting(self, signs: bool) -> Self {
-        let config = self.sketcher.config().with_scheme(Scheme::Fss);
-        Self { counting: Some(Counting { signs, config, counted: Vec::new() }), ..self }
+        Self { making: Making::Counted(self.sketcher.config().with_scheme(Scheme::Fss)), ..self }
     }
 
     /// Looks for texts that are too long for their shingles, as [`saturated`] does.
     #[must_use]
     pub fn looking_for_saturated(self) -> Self {
-        Self { looks: true, ..self }
+        Self { making: Making::Bands(true), ..self }
     }
 
-    /// Makes the hashes of a document, `self.bands`.
+    /// Makes the hashes of a document, `self.bands`. Adds to `saturations` if its text is too long for its shingles.
+    /// Returns how many shingles count, with repeats, where boilerplate is left out.
     fn sign(
         &mut self,
         document: CopiedDocument,
+        boilerplate: Option<&Boilerplate>,
         saturations: &mut Vec<usize>,
         check: Check,
-    ) -> Result<()> {
-        self.bands.clear();
-        let signature = match document {
-            CopiedDocument::Text(stored) => {
-                let text = &*text(stored.unpacked(&mut self.room)?)?;
-                let config = self.sketcher.config();
-                if self.looks
-                    && let Some(better) = saturated(config, text, check)?
+    ) -> Result<usize> {
+        let Self { sketcher, banding, whole, making, bands, slots, found, room } = self;
+        bands.clear();
+        found.clear();
+        let (own, numbers) = match document {
+            CopiedDocument::Text(stored) => (Some(text(stored.unpacked(room)?)?), &[][..]),
+            CopiedDocument::Elements(numbers) | CopiedDocument::Signature(numbers) => {
+                (None, numbers)
+            }
+        };
+        let own = own.as_deref();
+        let shingled =
+            |config| own.map_or(Shingled::Elements(numbers), |text| Shingled::Text(config, text));
+        let signature = match (making, own) {
+            (Making::Counted(config), _) => {
+                counted(boilerplate, shingled(config), found, check)?;
+                sketcher.sketch_hashes(found, check)?
+            }
+            (Making::Fingerprint(config), _) => {
+                bands.extend(shingled(config).fingerprint(check)?.map(|hash| hash as i64));
+                None
+            }
+            (Making::Passages(min_match, fingerprints), Some(text)) => {
+                let text = Characters::of(sketcher.config().normalization(), text, check)?;
+                fingerprints.append(&text, *min_match, found, check)?;
+                memory::reserve(bands, found.len())?;
+                bands.extend(found.iter().map(|&entry| entry as i64));
+                None
+            }
+            (making, Some(text)) => {
+                if let Making::Bands(true) = making
+                    && let Some(better) = saturated(sketcher.config(), text, check)?
                 {
                     memory::push(saturations, better)?;
                 }
-                if let Some(Passages { min_match, fingerprints, found }) = &mut self.passages {
-                    let text = Characters::of(config.normalization(), text, check)?;
-                    found.clear();
-                    fingerprints.append(&text, *min_match, found, check)?;
-                    memory::reserve(&mut self.bands, found.len())?;
-                    self.bands.extend(found.iter().map(|&entry| entry as i64));
-                    return Ok(());
-                }
-                self.sketcher.sketch(text, check)?
+                sketcher.sketch(text, check)?
             }
-            CopiedDocument::Elements(hashes) => self.sketcher.sketch_hashes(hashes, check)?,
-            CopiedDocument::Signature(slots) => {
-                self.slots.clear();
-                memory::reserve(&mut self.slots, slots.len())?;
-                self.slots.extend(slots.iter().map(|&slot| slot as i32));
-                (!self.slots.is_empty()).then_some(&self.slots[..])
+            (_, None) if matches!(document, CopiedDocument::Signature(_)) => {
+                slots.clear();
+                memory::reserve(slots, numbers.len())?;
+                slots.extend(numbers.iter().map(|&slot| slot as i32));
+                (!slots.is_empty()).then_some(&slots[..])
             }
+            (_, None) => sketcher.sketch_hashes(numbers, check)?,
         };
-        band(signature, self.banding, self.whole, &mut self.bands)
-    }
-
-    /// Makes the hashes of what counts of a document, or its fingerprint, `self.bands`. Returns how many shingles
-    /// count, with repeats.
-    fn sign_counted(
-        &mut self,
-        document: CopiedDocument,
-        boilerplate: Option<&Boilerplate>,
-        check: Check,
-    ) -> Result<usize> {
-        self.bands.clear();
-        let Some(Counting { signs, config, counted: hashes }) = &mut self.counting else {
-            return Ok(0);
-        };
-        let unpacked;
-        let content = match document {
-            CopiedDocument::Text(stored) => {
-                unpacked = text(stored.unpacked(&mut self.room)?)?;
-                Shingled::Text(config, &unpacked)
+        if let Some(signature) = signature {
+            banding.hashes(signature, bands)?;
+            if *whole {
+                memory::push(bands, signature_hash(signature) as i64)?;
             }
-            CopiedDocument::Elements(numbers) | CopiedDocument::Signature(numbers) => {
-                Shingled::Elements(numbers)
-            }
-        };
-        if !*signs {
-            let fingerprint = content.fingerprint(check)?;
-            self.bands.extend(fingerprint.map(|hash| hash as i64));
-            return Ok(0);
         }
-        counted(boilerplate, content, hashes, check)?;
-        let signature = self.sketcher.sketch_hashes(hashes, check)?;
-        band(signature, self.banding, self.whole, &mut self.bands)?;
-        let count = hashes.len();
         // One long text is no reason to keep so much room.
-        hashes.clear();
-        hashes.shrink_to(LONG);
+        let count = found.len();
+        found.truncate(LONG);
+        found.shrink_to(LONG);
         Ok(count)
     }
-}
-
-/// Makes the hashes of a signature, if there is one.
-fn band(
-    signature: Option<&[i32]>,
-    banding: Banding,
-    whole: bool,
-    bands: &mut Vec<i64>,
-) -> Result<()> {
-    let Some(signature) = signature else { return Ok(()) };
-    banding.hashes(signature, bands)?;
-    if whole {
-        memory::push(bands, signature_hash(signature) as i64)?;
-    }
-    Ok(())
 }
 
 impl BatchWork for Signer {
@@ -323,12 +289,10 @@ impl BatchWork for Signer {
         let mut boilerplates = batch.boilerplates.iter();
         for document in copied(&batch.documents, &batch.texts, &batch.numbers) {
             check();
-            if self.counting.is_some() {
-                let boilerplate = boilerplates.next().and_then(Option::as_deref);
-                let count = self.sign_counted(document, boilerplate, check)?;
+            let boilerplate = boilerplates.next().and_then(Option::as_deref);
+            let count = self.sign(document, boilerplate, &mut batch.saturated, check)?;
+            if let Making::Counted(_) = self.making {
                 memory::push(&mut batch.counted, u32::try_from(count).unwrap_or(u32::MAX))?;
-            } else {
-                self.sign(document, &mut batch.saturated, check)?;
             }
             memory::extend(&mut batch.hashes, &self.bands)?;
             memory::push(&mut batch.counts, self.bands.len() as u32)?;
