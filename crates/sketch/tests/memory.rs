@@ -33,9 +33,12 @@ thread_local! {
     static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
     /// True if one was refused.
     static REFUSED: Cell<bool> = const { Cell::new(false) };
+    /// The bytes of the largest allocation.
+    static LARGEST: Cell<usize> = const { Cell::new(0) };
 }
 
 fn granted(size: usize) -> bool {
+    LARGEST.set(LARGEST.get().max(size));
     if size < GRANTED {
         return true;
     }
@@ -337,4 +340,23 @@ fn audits() {
         Ok(ShingleSet::from_hashes(hashes, &mut || ()))
     };
     survives("sets", || Ok(set(10)?.jaccard_at_least(&set(500)?, 0.5)));
+}
+
+#[test]
+fn tables_keep_to_their_room() {
+    // One document in four has each hash, so all of them are counted by themselves.
+    let hash = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let documents: Vec<Vec<u64>> =
+        (0..4).map(|first| (first..5000).step_by(4).map(hash).collect()).collect();
+    let sampled = Sampled { documents: 200, shingles: 250_000 };
+    let mut hashes = |document: usize, out: &mut Vec<u64>, _: &mut dyn FnMut()| {
+        memory::extend(out, &documents[document % 4])
+    };
+    // A table of 4096 places has room in half of it, and one of 8192, which all of them take, has not.
+    for (memory, largest) in [(250_000, 125_000), (500_000, 250_000)] {
+        LARGEST.set(0);
+        let shared = shared_by_many(&sampled, memory, &mut hashes, &mut || ()).unwrap();
+        assert_eq!(shared.len(), 5000);
+        assert!(LARGEST.get() <= largest, "{} of {memory}", LARGEST.get());
+    }
 }

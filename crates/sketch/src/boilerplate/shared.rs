@@ -223,7 +223,10 @@ fn add(
     }
     if entries.len() == entries.capacity() {
         let count = (2 * entries.len()).max(FEWEST);
-        if count * size_of::<CountedShingle>() > room {
+        // A table has places for a power of two, uses seven of eight, and takes a byte more for each.
+        let places = (count * 8).div_ceil(7).next_power_of_two();
+        // The first table is made however little room there is.
+        if count > FEWEST && places * (size_of::<CountedShingle>() + 1) > room {
             return Ok(false);
         }
         let refused = |_| memory::refused::<CountedShingle>(count);

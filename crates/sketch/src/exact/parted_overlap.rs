@@ -7,7 +7,8 @@ use ahash::AHashMap;
 use super::overlap::Overlap;
 use super::shingle_set::ShingleSet;
 use crate::scheme::Scheme;
-use crate::shingle::each_hash;
+use crate::shingle::{CHUNK, normalize_text, text_hashes};
+use crate::simd::Level;
 use crate::{Check, Config, Error, Result, memory};
 
 /// Hashes that are put aside at a time.
@@ -45,15 +46,16 @@ pub fn overlap_of_texts<E: From<Error>>(
     let wanted = (most * COUNTED).div_ceil(limit).next_power_of_two();
     let bits = wanted.ilog2().clamp(1, 12);
     let mut parts = [HashParts::new(bits)?, HashParts::new(bits)?];
-    let mut count = 0;
+    let (mut count, mut buffer) = (0, memory::filled(0, CHUNK)?);
     for (text, parts) in texts.into_iter().zip(&mut parts) {
-        let config = config.with_scheme(Scheme::Fss);
+        let (config, text) =
+            (config.with_scheme(Scheme::Fss), normalize_text(config, text, check)?);
         let mut outcome = Ok(());
         let mut take = |hashes: &mut [u64], _: Check| {
             outcome = parts.take(hashes, config.bag(), &mut count, blocks);
             if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        each_hash(&config, text, check, &mut take)?;
+        text_hashes(&config, Level::best(), &text, &mut buffer, check, &mut take)?;
         outcome?;
     }
     let mut all = Overlap { a: 0, b: 0, shared: 0 };

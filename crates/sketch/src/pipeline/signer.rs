@@ -142,7 +142,7 @@ pub struct Signer {
     making: Making,
     bands: Vec<i64>,
     slots: Vec<i32>,
-    /// What counts of a document, or its fingerprints.
+    /// Fingerprints, or the hashes of what counts of a document.
     found: Vec<u64>,
     room: Vec<u8>,
 }

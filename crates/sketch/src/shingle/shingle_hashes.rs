@@ -4,12 +4,11 @@ use std::ops::ControlFlow;
 
 use super::as_hashes::{append_hashes, text_hashes};
 use super::as_texts::normalize_text;
-use super::hash_buffer::{CHUNK, Sink};
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by_key;
 use crate::scheme::Scheme;
 use crate::simd::Level;
-use crate::{Check, Config, Result, memory};
+use crate::{Check, Config, Result};
 
 /// Appends the hash of each shingle of `text` to `out`, in order and with repeats; the seed of `config` plays no part.
 ///
@@ -28,13 +27,6 @@ pub fn shingle_hashes(config: &Config, text: &str, out: &mut Vec<u64>, check: Ch
     let text = normalize_text(config, text, check)?;
     let append = if config.bag() { append_elements } else { append_hashes };
     append(config, Level::best(), &text, out, check)
-}
-
-/// Calls `take` with the hash of each shingle of a text, some at a time, with repeats, also of a bag.
-pub(crate) fn each_hash(config: &Config, text: &str, check: Check, take: Sink) -> Result<()> {
-    let text = normalize_text(config, text, check)?;
-    let mut buffer = memory::filled(0, CHUNK)?;
-    text_hashes(config, Level::best(), &text, &mut buffer, check, take)
 }
 
 /// True if a text has any shingle, which is seen at the first few of them.
