@@ -47,9 +47,9 @@ pub fn overlap_of_texts<E: From<Error>>(
     let bits = wanted.ilog2().clamp(1, 12);
     let mut parts = [HashParts::new(bits)?, HashParts::new(bits)?];
     let (mut count, mut buffer) = (0, memory::filled(0, CHUNK)?);
+    let config = config.with_scheme(Scheme::Fss);
     for (text, parts) in texts.into_iter().zip(&mut parts) {
-        let (config, text) =
-            (config.with_scheme(Scheme::Fss), normalize_text(config, text, check)?);
+        let text = normalize_text(&config, text, check)?;
         let mut outcome = Ok(());
         let mut take = |hashes: &mut [u64], _: Check| {
             outcome = parts.take(hashes, config.bag(), &mut count, blocks);
