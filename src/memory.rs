@@ -3,7 +3,7 @@
 //! | work | of | share |
 //! |---|---|---|
 //! | a build or a check of an index: rows on their way to their entries; the entries that are sorted | `maintenance_work_mem` | a sixteenth; the rest |
-//! | the keys and counts of a sample that is audited; the part of it that is compared at a time | `maintenance_work_mem` | a half each |
+//! | an audited sample: its keys and counts; what is compared of it at a time | `maintenance_work_mem` | a half each |
 //! | whole-corpus jobs: documents or their hashes, the rows that are put aside, the documents that are being signed and then the batch at hand | `maintenance_work_mem` | a third each |
 //! | beside them, where boilerplate is left out: texts by which it is found; the shingles that do not count | `maintenance_work_mem` | a quarter, and the shares above are of the rest |
 //! | once these are compared: a group that is too large for a batch | `maintenance_work_mem` | two thirds |

@@ -145,8 +145,8 @@ impl<'a> TwoSides<'a> {
         // that kind.
         let (value, document) = unsafe {
             match self.other_kind {
-                // Integers, of which none is NULL, are a signature. Elements that are none are refused whatever is
-                // prepared, so that the error tells nothing of it.
+                // An array of integers without NULLs is a signature. The type of the elements is checked whatever is
+                // prepared: the error must not depend on that value.
                 Kind::Set if wanted != Kind::Set => {
                     let (array, element) = array::detoast(value);
                     element::check(element)?;

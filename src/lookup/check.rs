@@ -59,7 +59,7 @@ fn indexed_tables() -> Vec<Oid> {
     tables
 }
 
-/// Checks the index, or all those of a table, that are named; false if there is none with pages.
+/// Checks the named index, or all indexes of the named table. Returns false if none of them has pages.
 fn check_named(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<bool> {
     if share.is_some() && clusters::tracked::Tracked::is_one(name) {
         let message =

@@ -223,7 +223,7 @@ impl TupleStore {
 
     /// Has [`Self::each`] begin with the first row again.
     pub fn rewind(&mut self) {
-        // SAFETY: a store, which can be rewound unless it was told otherwise.
+        // SAFETY: the store that `new` has made. PostgreSQL lets every store be rewound that was given no other flags.
         unsafe { pg_sys::tuplestore_rescan(self.store) };
     }
 
