@@ -14,6 +14,7 @@ use crate::pg::sorted_rows::{INT8, SortedRows, UUID};
 use crate::pg::type_storage::TypeStorage;
 use crate::pg::value_type::Order;
 use crate::prelude::*;
+use crate::row_key::Key;
 
 pub type StoredMembership = (ClusterId, Option<Fingerprint>);
 
@@ -44,8 +45,7 @@ impl UpdatePlace {
 pub struct ClusterPlaces {
     /// The key, its [`Mention`], and what is stored and was found of it: a cluster or component, and a fingerprint.
     rows: SortedRows,
-    /// The type of keys, and their collation.
-    key: (Oid, Oid),
+    key: Key,
     order: Order,
     memory: Memory,
 }
@@ -60,9 +60,10 @@ pub enum Mention {
 }
 
 impl ClusterPlaces {
-    pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
-        let key = (type_oid, collation);
-        let rows = SortedRows::new(&[key, INT8, INT8, UUID, INT8, UUID], 2, of_sort())?;
+    pub fn new(key: Key) -> Result<Self> {
+        let (type_oid, collation) = (key.base_type, key.collation());
+        let columns = [(type_oid, collation), INT8, INT8, UUID, INT8, UUID];
+        let rows = SortedRows::new(&columns, 2, of_sort())?;
         let (order, memory) = (Order::of(type_oid, collation)?, Memory::scratch(c"minlsh key"));
         Ok(Self { rows, key, order, memory })
     }
@@ -88,7 +89,7 @@ impl ClusterPlaces {
             unsafe { Parameter::new(pg_sys::UUIDOID, print) }
         };
         // SAFETY: a key of the type that `new` has made the rows for, as this function asks of its caller.
-        let key = unsafe { Parameter::new(self.key.0, Some(key)) };
+        let key = unsafe { Parameter::new(self.key.base_type, Some(key)) };
         let (old, new) = (int(old.map(|old| old.0)), int(new.map(|new| new.0.into())));
         let mention = Parameter::int8(mention as i64);
         self.rows.push(&[key, mention, old, print(&old_print), new, print(&new_print)])
@@ -97,8 +98,8 @@ impl ClusterPlaces {
     /// Calls `visit` with the documents in the order of keys, what is stored and what was found of each brought
     /// together; an error if a key was found twice.
     pub fn each(&mut self, visit: &mut dyn FnMut(u32, &UpdatePlace) -> Result<()>) -> Result<()> {
-        let Self { rows, key: (type_oid, _), order, memory } = self;
-        let storage = TypeStorage::of(*type_oid);
+        let Self { rows, key: Key { base_type, .. }, order, memory } = self;
+        let storage = TypeStorage::of(*base_type);
         let mut place: Option<UpdatePlace> = None;
         let mut ranks = 0..=u32::MAX;
         let mut visit = |place: &UpdatePlace| match ranks.next() {
@@ -107,7 +108,7 @@ impl ClusterPlaces {
         };
         rows.each(&mut |row| {
             check_interrupts();
-            let Some(key) = row.typed(1, *type_oid)? else { return Ok(Continue::Yes) };
+            let Some(key) = row.typed(1, *base_type)? else { return Ok(Continue::Yes) };
             let mention = row.int8(2)?;
             let (old_print, new_print) = (print_of(row, 4)?, print_of(row, 6)?);
             let old = row.int8(3)?.map(|cluster| (cluster, old_print));
@@ -137,7 +138,7 @@ impl ClusterPlaces {
 
     /// Moves the documents to where others can be added.
     pub fn reopened(mut self) -> Result<Self> {
-        let mut reopened = Self::new(self.key.0, self.key.1)?;
+        let mut reopened = Self::new(self.key)?;
         self.each(&mut |_, place| {
             // SAFETY: a key of those, whose type is the same.
             unsafe { reopened.push(place.key, Mention::Named, place.old, place.new) }
@@ -146,57 +147,46 @@ impl ClusterPlaces {
     }
 }
 
-/// The stored state of documents and clusters.
-pub struct Known<'a> {
-    tables: &'a Tables,
+/// The numbers of members that clusters have by the list.
+pub type ClusterSizes = HashMap<ClusterId, u64, RandomState>;
+
+/// Reads what is stored of each of some documents, and adds the sizes of their clusters. `next` is the next new id.
+pub fn members_of(
+    tables: &Tables,
+    keys: &DocumentKeys,
     next: ClusterId,
-    /// The sizes of the clusters that were met, by the list.
-    sizes: HashMap<ClusterId, u64, RandomState>,
-}
-
-impl<'a> Known<'a> {
-    pub fn of(tables: &'a Tables, next: ClusterId) -> Self {
-        Self { tables, next, sizes: HashMap::default() }
+    sizes: &mut ClusterSizes,
+) -> Result<Vec<Option<StoredMembership>>> {
+    let mut stored = memory::filled(None, keys.len())?;
+    let mut memory = Memory::scratch(c"minlsh keys of a statement");
+    for first in (0..keys.len()).step_by(AT_A_TIME) {
+        let some = first..keys.len().min(first + AT_A_TIME);
+        memory.run_and_reset(|| {
+            let some = some.map(|at| Some(keys.datum(at as u32)));
+            // SAFETY: callers gather keys of the documents, whose type `Tables::open` was given as that of its
+            // columns.
+            let some = unsafe { Parameter::array(some, tables.key.base_type) };
+            tables.each(
+                "SELECT n.at, m.cluster_id, m.fingerprint, l.size
+                 FROM unnest($1) WITH ORDINALITY AS n (doc_id, at)
+                 JOIN {members} AS m ON m.doc_id {=} n.doc_id
+                 LEFT JOIN {list} AS l ON l.cluster_id = m.cluster_id",
+                &[some],
+                |row| {
+                    let at = row.int8(1)?.unwrap_or_default() as usize - 1;
+                    let membership = stored_of(row, 2, next)?;
+                    let size = row.int8(4)?.and_then(|size| u32::try_from(size).ok());
+                    if let (Some((cluster, _)), Some(size)) = (membership, size) {
+                        // Documents are counted by 32 bits: a greater number is not a size.
+                        memory::insert_at(sizes, cluster, size.into())?;
+                    }
+                    stored[first + at] = membership;
+                    Ok(Continue::Yes)
+                },
+            )
+        })?;
     }
-
-    /// Reads what is stored of each of some documents.
-    pub fn members(&mut self, keys: &DocumentKeys) -> Result<Vec<Option<StoredMembership>>> {
-        let mut stored = memory::filled(None, keys.len())?;
-        let mut memory = Memory::scratch(c"minlsh keys of a statement");
-        for first in (0..keys.len()).step_by(AT_A_TIME) {
-            let some = first..keys.len().min(first + AT_A_TIME);
-            memory.run_and_reset(|| {
-                let some = some.map(|at| Some(keys.datum(at as u32)));
-                // SAFETY: callers gather keys of the documents, whose type `Tables::open` was given as that of its
-                // columns.
-                let some = unsafe { Parameter::array(some, self.tables.key.base_type) };
-                self.tables.each(
-                    "SELECT n.at, m.cluster_id, m.fingerprint, l.size
-                     FROM unnest($1) WITH ORDINALITY AS n (doc_id, at)
-                     JOIN {members} AS m ON m.doc_id {=} n.doc_id
-                     LEFT JOIN {list} AS l ON l.cluster_id = m.cluster_id",
-                    &[some],
-                    |row| {
-                        let at = row.int8(1)?.unwrap_or_default() as usize - 1;
-                        let membership = stored_of(row, 2, self.next)?;
-                        let size = row.int8(4)?.and_then(|size| u32::try_from(size).ok());
-                        if let (Some((cluster, _)), Some(size)) = (membership, size) {
-                            // Documents are counted by 32 bits: a greater number is not a size.
-                            memory::insert_at(&mut self.sizes, cluster, size.into())?;
-                        }
-                        stored[first + at] = membership;
-                        Ok(Continue::Yes)
-                    },
-                )
-            })?;
-        }
-        Ok(stored)
-    }
-
-    /// The number of members that a cluster has by the list, of which a member was looked up.
-    pub fn size(&self, cluster: ClusterId) -> Option<u64> {
-        self.sizes.get(&cluster).copied()
-    }
+    Ok(stored)
 }
 
 /// Calls `visit` with the members of a cluster, until it says that it has enough.

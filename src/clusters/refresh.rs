@@ -11,7 +11,7 @@ use sketch::clusters::{Block, Outcome, Pieces};
 
 use crate::clusters::corpus::{TrackedCorpus, components};
 use crate::clusters::places::{ClusterPlaces, Mention, each_of, stored_of, too_late};
-use crate::clusters::seeded::{Seeded, cost_of_all, most_changed};
+use crate::clusters::seeded::{self, cost_of_all, most_changed};
 use crate::clusters::stamp::{self, Stamp};
 use crate::clusters::tables::{ChangeQueue, RefreshState, TRACK_AGAIN, Tables};
 use crate::clusters::tracked::Tracked;
@@ -148,7 +148,7 @@ impl<'a> Refresh<'a> {
         }
         self.tracked.link(self.index.index.oid);
         let of_changes = match keys {
-            Some(changed) if !is_full => self.of_changes(&changed)?,
+            Some(changed) if !is_full => self.of_changes(changed)?,
             _ => None,
         };
         let mut found = of_changes.map_or_else(|| self.full(), Ok)?;
@@ -211,7 +211,7 @@ impl<'a> Refresh<'a> {
     /// The update that looks at all documents.
     pub fn full(&self) -> Result<Difference> {
         let key = &self.tables.key;
-        let mut places = ClusterPlaces::new(key.base_type, key.collation())?;
+        let mut places = ClusterPlaces::new(*key)?;
         let whole = self.find(&mut places)?;
         let sql = "SELECT doc_id, cluster_id, fingerprint FROM {members}";
         self.tables.each(sql, &[], |row| {
@@ -226,17 +226,10 @@ impl<'a> Refresh<'a> {
     }
 
     /// The update that looks at what may have changed; `None` if to look at all documents costs less.
-    fn of_changes(&self, changed: &DocumentKeys) -> Result<Option<Difference>> {
-        let key = &self.tables.key;
-        let mut places = ClusterPlaces::new(key.base_type, key.collation())?;
-        let seeded = Seeded {
-            corpus: self.corpus(),
-            snapshot: &self.snapshot,
-            index: &self.index,
-            next_id: self.state.next_id,
-            whole: self.state.whole,
-        };
-        let blocks = seeded.find(changed, &mut places)?;
+    fn of_changes(&self, changed: DocumentKeys) -> Result<Option<Difference>> {
+        let mut places = ClusterPlaces::new(self.tables.key)?;
+        let index = (&self.index, &self.snapshot);
+        let blocks = seeded::find(self.corpus(), index, &self.state, changed, &mut places)?;
         blocks.map(|blocks| self.difference(places, blocks, None)).transpose()
     }
 

@@ -24,12 +24,11 @@ use sketch::corpus::Components;
 
 use crate::clusters::corpus::{Fingerprint, TrackedCorpus, components, fingerprint};
 use crate::clusters::places::{
-    ClusterPlaces, Known, Mention, StoredMembership, each_of, seen_twice,
+    ClusterPlaces, ClusterSizes, Mention, StoredMembership, each_of, members_of, seen_twice,
 };
-use crate::clusters::tables::AT_A_TIME;
-use crate::corpus::jobs::{Question, Work};
+use crate::clusters::tables::{AT_A_TIME, RefreshState};
+use crate::corpus::jobs::Question;
 use crate::corpus::source::buckets::is_usable;
-use crate::error::out_of_memory;
 use crate::index::descent;
 use crate::index::info::Info;
 use crate::index::layout::u64_to_tid;
@@ -48,16 +47,6 @@ const STEPS: f64 = 20.0;
 
 /// Rows of buckets that are gathered before repeated ones are left out.
 const GATHERED: usize = 1 << 12;
-
-/// A refresh that begins with the changed documents.
-pub struct Seeded<'a> {
-    pub corpus: TrackedCorpus<'a>,
-    pub snapshot: &'a Snapshot,
-    pub index: &'a Info,
-    pub next_id: ClusterId,
-    /// The cost of a job over all documents.
-    pub whole: f64,
-}
 
 /// The least cost of a changed document: it is signed twice, to be looked up, and to be compared.
 const CHANGED: f64 = 2.0;
@@ -82,183 +71,119 @@ fn leaves_of(index: Oid) -> Vec<Open> {
     opened.filter(|open| open.class().relkind as u8 == b'i').collect()
 }
 
-/// The fate of a document that was written.
-#[derive(Clone, Copy, PartialEq)]
-enum Now {
-    Gone,
-    /// Its text is that of before, and so is all that it is similar to.
-    Same,
-    Here(Fingerprint),
-}
-
-struct Change {
+/// A document that is looked at: what the last refresh has stored of it, and why it is looked at.
+struct Seed {
     old: Option<StoredMembership>,
-    now: Now,
-    is_met: bool,
+    part: Part,
 }
 
-/// Something that is true of the documents of some keys.
-type KeyTest<'a> = dyn Fn(Datum) -> bool + 'a;
-
-/// The kinds of documents in a job.
-#[derive(Clone, Copy)]
-enum Tag {
-    Changed,
-    Rest,
-    /// A document of a known cluster, by the number of its block.
+/// The part that a document has in a refresh.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    /// It was written, and is not there.
+    Gone,
+    /// It was written, and has no text, or no scope.
+    Empty,
+    /// It was written, but its text is that of before, and so is all that it is similar to.
+    Same,
+    Written(Fingerprint),
+    /// It is of the rest of a cluster. The document of that number stands for it: a copy, or itself.
+    Rest(u32),
+    /// It is a document of a known cluster, which has the block of that number.
     Block(usize),
-    /// One that had no cluster.
+    /// It had no cluster.
     Alone,
 }
 
-/// The rest of a cluster, one by one.
-struct Rest {
+/// A refresh that begins with the changed documents.
+struct SeededJob<'a> {
+    corpus: TrackedCorpus<'a>,
+    question: &'a Question<'a>,
+    snapshot: &'a Snapshot,
+    next_id: ClusterId,
+    sizes: ClusterSizes,
+    /// The cost that may still be spent, in documents that are read.
+    budget: f64,
+    /// The keys of the documents: first those that were written, whose numbers `changed` has, ascending.
     keys: DocumentKeys,
-    /// Of each what is stored, and the document of the job that stands for it.
-    stored: Vec<(StoredMembership, u32)>,
-}
-
-struct SeededJob {
-    keys: DocumentKeys,
-    tags: Vec<Tag>,
-}
-
-impl SeededJob {
-    /// # Safety
-    /// The key is of the type of the keys.
-    unsafe fn push(&mut self, key: Datum, tag: Tag) -> Result<u32> {
-        // SAFETY: a key of the type that `find` has made `keys` for, as this function asks of its caller.
-        unsafe { self.keys.push(key)? };
-        memory::push(&mut self.tags, tag)?;
-        Ok(self.tags.len() as u32 - 1)
-    }
-}
-
-/// Clusters of which not every document is named.
-#[derive(Default)]
-struct KnownBlocks {
+    changed: Vec<u32>,
+    seeds: Vec<Seed>,
+    /// Clusters of which not every document is named.
     blocks: Vec<Block>,
     /// The number of each cluster's block; none of a cluster that is named one by one.
     numbers: HashMap<ClusterId, Option<usize>, RandomState>,
-    /// The texts of which the job has a document for a block.
+    /// The texts of which there is a document for a block.
     texts: HashSet<(usize, Fingerprint), RandomState>,
 }
 
-impl KnownBlocks {
-    fn add(&mut self, cluster: ClusterId, size: u64) -> Result<usize> {
-        let number = self.blocks.len();
-        memory::push(&mut self.blocks, Block { cluster, size, component: 0 })?;
-        memory::insert_at(&mut self.numbers, cluster, Some(number))?;
-        Ok(number)
+/// Adds the documents of an update to `places`, and returns the blocks of known clusters; `None` if all documents had
+/// better be looked at. `changed` are the keys that were written, ascending.
+pub fn find(
+    corpus: TrackedCorpus,
+    (info, snapshot): (&Info, &Snapshot),
+    state: &RefreshState,
+    changed: DocumentKeys,
+    places: &mut ClusterPlaces,
+) -> Result<Option<Vec<Block>>> {
+    let (whole, written) = (state.whole.max(FEW), changed.len());
+    // Each has at least one mate, as a rule. What a job has cost that is left in the end is lost.
+    if (CHANGED + 1.0) * written as f64 > whole {
+        return Ok(None);
     }
-
-    /// True if a text of a block is a new one.
-    fn is_new(&mut self, number: usize, print: Fingerprint) -> Result<bool> {
-        self.texts.try_reserve(1).map_err(|_| out_of_memory())?;
-        Ok(self.texts.insert((number, print)))
+    let leaves = leaves_of(info.index.oid);
+    let documents = Relation::open(corpus.tracked.documents.oid, Lock::Held);
+    let index = Open::relation(info.index.oid, Lock::Held);
+    let (Some(documents), Some(index)) = (documents, index) else { return Ok(None) };
+    let session = Session::open();
+    let question = corpus.question(&session)?;
+    if !leaves.iter().all(|leaf| is_usable(leaf.oid()))
+        || !question.source().has_scopes_of(info, &documents)
+        || !question.source().key_is_unique
+    {
+        return Ok(None);
     }
-}
-
-/// The cost that may still be spent.
-struct Budget(f64);
-
-impl Budget {
-    /// False if it is too much.
-    fn spend(&mut self, documents: f64) -> bool {
-        self.0 -= documents;
-        self.0 >= 0.0
-    }
-}
-
-impl Seeded<'_> {
-    /// Adds the documents of an update to `places`, and returns the blocks of known clusters; `None` if
-    /// all documents had better be looked at. `changed` are the keys that were written, ascending.
-    pub fn find(
-        &self,
-        changed: &DocumentKeys,
-        places: &mut ClusterPlaces,
-    ) -> Result<Option<Vec<Block>>> {
-        let mut budget = Budget(self.whole.max(FEW));
-        // Each has at least one mate, as a rule. What a job has cost that is left in the end is lost.
-        let with_mates = (CHANGED + 1.0) * changed.len() as f64;
-        if !budget.spend(CHANGED * changed.len() as f64) || with_mates > self.whole.max(FEW) {
-            return Ok(None);
-        }
-        let leaves = leaves_of(self.index.index.oid);
-        let documents = Relation::open(self.corpus.tracked.documents.oid, Lock::Held);
-        let index = Open::relation(self.index.index.oid, Lock::Held);
-        let (Some(documents), Some(index)) = (documents, index) else { return Ok(None) };
-        let session = Session::open();
-        let key = &self.corpus.tables.key;
-        let key_type = key.base_type;
-        let question = self.corpus.question(&session)?;
-        if !leaves.iter().all(|leaf| is_usable(leaf.oid()))
-            || !question.source().has_scopes_of(self.index, &documents)
-            || !question.source().key_is_unique
-        {
-            return Ok(None);
-        }
-        let mut known = Known::of(self.corpus.tables, self.next_id);
+    let mut sizes = ClusterSizes::default();
+    let stored = members_of(corpus.tables, &changed, state.next_id, &mut sizes)?;
+    let seeds = stored.into_iter().map(|old| Seed { old, part: Part::Gone });
+    let mut job = SeededJob {
+        corpus,
+        question: &question,
+        snapshot,
+        next_id: state.next_id,
+        sizes,
+        budget: whole - CHANGED * written as f64,
+        keys: changed,
         // They are ascending, each once.
-        let all = memory::collect(0..changed.len() as u32)?;
-        let (changes, buckets) = self.changes(&question, &index, (changed, &all), &mut known)?;
-        let mut blocks = KnownBlocks::default();
-        let keys = || DocumentKeys::new(key_type, key.collation());
-        let mut job = SeededJob { keys: keys()?, tags: Vec::new() };
-        let mut rest = Rest { keys: keys()?, stored: Vec::new() };
-        let written = |key: Datum| {
-            // SAFETY: called with keys of members, mates and the rest, which are all of `key_type`, as `changed` is.
-            let found = unsafe { changed.find(&all, key) };
-            found.is_some_and(|at| changes[at as usize].now != Now::Same)
-        };
-        for (at, _) in changes.iter().enumerate().filter(|(_, c)| matches!(c.now, Now::Here(_))) {
-            // SAFETY: `changed` and `job` were both made for `key_type`.
-            unsafe { job.push(changed.datum(at as u32), Tag::Changed)? };
-        }
-        // SAFETY: called with keys of `key_type`, by whose column the question asks.
-        let alone = |key: Datum| unsafe { question.stands_alone(key) };
-        if !self.rests(
-            (&changes, &written, &alone),
-            &mut known,
-            &mut budget,
-            (&mut blocks, &mut rest, &mut job),
-        )? || !self.mates(
-            (&leaves, &buckets),
-            (&written, &alone, &mut known),
-            &mut budget,
-            (&mut blocks, &mut job),
-        )? {
-            return Ok(None);
-        }
-        let work = question.of_keys(key, &job.keys)?;
-        self.unite(changed, &changes, (blocks, &rest, &job), work, places).map(Some)
+        changed: memory::collect(0..written as u32)?,
+        seeds: memory::collect(seeds)?,
+        blocks: Vec::new(),
+        numbers: HashMap::default(),
+        texts: HashSet::default(),
+    };
+    let buckets = job.changes(&index)?;
+    if !job.rests()? || !job.mates(&leaves, &buckets)? {
+        return Ok(None);
     }
+    job.unite(places).map(Some)
+}
 
-    /// Finds what became of the documents that were written, and the buckets that they are in now, ascending.
-    fn changes(
-        &self,
-        question: &Question,
-        index: &Open,
-        (changed, all): (&DocumentKeys, &[u32]),
-        known: &mut Known,
-    ) -> Result<(Vec<Change>, Vec<u64>)> {
+impl SeededJob<'_> {
+    /// Finds what became of the documents that were written. Returns the buckets that they are in now, ascending.
+    fn changes(&mut self, index: &Open) -> Result<Vec<u64>> {
+        let Self { question, keys, changed, seeds, .. } = self;
         let mut memory = Memory::scratch(c"minlsh change");
-        let stored = known.members(changed)?.into_iter();
-        let changes = stored.map(|old| Change { old, now: Now::Gone, is_met: false });
-        let mut changes = memory::collect(changes)?;
         let criteria = question.criteria();
         let mut sketcher = Sketcher::new(criteria.config.clone());
         let (mut bytes, mut bands, mut buckets) = (Vec::new(), Vec::new(), Vec::new());
         let scopes = question.source().scopes.len();
         let index = MinlshIndex::of(index)?;
-        question.each(&self.corpus.tables.key, changed, &mut |row: &Row| {
+        question.each(&self.corpus.tables.key, keys, &mut |row: &Row| {
             check_interrupts();
             let Some(key) = row.value(1) else { return Ok(()) };
-            // SAFETY: `question.each` gives the tracked key, whose base type `changed` was made for, in the first
-            // column.
-            let Some(at) = (unsafe { changed.find(all, key) }) else { return Ok(()) };
-            let change = &mut changes[at as usize];
-            if std::mem::replace(&mut change.is_met, true) {
+            // SAFETY: `question.each` gives the tracked key in the first column, and `keys` was made for its base type.
+            let Some(at) = (unsafe { keys.find(changed, key) }) else { return Ok(()) };
+            let Seed { old, part } = &mut seeds[at as usize];
+            if std::mem::replace(part, Part::Empty) != Part::Gone {
                 return Err(seen_twice());
             }
             let Some(document) = row.value(2) else { return Ok(()) };
@@ -271,11 +196,11 @@ impl Seeded<'_> {
                 document.append(&mut bytes)?;
                 let print = fingerprint(criteria, &bytes, &mut check_interrupts)?;
                 // The fingerprint does not tell in which scope the document is.
-                if scopes == 0 && change.old.is_some_and(|(_, old)| old == Some(print)) {
-                    change.now = Now::Same;
+                if scopes == 0 && old.is_some_and(|(_, old)| old == Some(print)) {
+                    *part = Part::Same;
                     return Ok(());
                 }
-                change.now = Now::Here(print);
+                *part = Part::Written(print);
                 criteria.banding.hashes(signature, &mut bands)?;
                 let own = own.iter().map(|value| (Oid::INVALID, *value));
                 // SAFETY: behind it `question.each` gives the scopes of the question: the columns of this index.
@@ -286,83 +211,67 @@ impl Seeded<'_> {
         })?;
         buckets.sort_unstable();
         buckets.dedup();
-        Ok((changes, buckets))
+        Ok(buckets)
     }
 
     /// Finds the rest of the clusters that lost a document: as blocks, or one by one. False if it is too much,
     /// or is not what the list says.
-    fn rests(
-        &self,
-        (changes, written, alone): (&[Change], &KeyTest, &KeyTest),
-        known: &mut Known,
-        budget: &mut Budget,
-        (blocks, rest, job): (&mut KnownBlocks, &mut Rest, &mut SeededJob),
-    ) -> Result<bool> {
-        let lost = changes.iter().filter(|change| change.now != Now::Same);
-        let mut lost = memory::collect(lost.filter_map(|change| change.old))?;
+    fn rests(&mut self) -> Result<bool> {
+        let lost = self.seeds.iter().filter(|seed| seed.part != Part::Same);
+        let mut lost = memory::collect(lost.filter_map(|seed| seed.old))?;
         lost.sort_unstable();
         for of_one in lost.chunk_by(|a, b| a.0 == b.0) {
             let (cluster, named) = (of_one[0].0, of_one.len() as u64);
-            let Some(size) = known.size(cluster).and_then(|size| size.checked_sub(named)) else {
-                return Ok(false);
-            };
-            let lost = memory::collect(of_one.iter().map(|(_, print)| *print));
-            let mut lost = lost?;
-            lost.dedup();
-            let is_lost = |key: Datum| written(key) || alone(key);
-            if size > 1 && self.has_copies(cluster, lost, &is_lost)? {
-                blocks.add(cluster, size)?;
+            let size = self.sizes.get(&cluster).and_then(|size| size.checked_sub(named));
+            let Some(size) = size else { return Ok(false) };
+            let mut prints = memory::collect(of_one.iter().map(|(_, print)| *print))?;
+            prints.dedup();
+            if size > 1 && self.has_copies(cluster, prints)? {
+                self.add_block(cluster, size)?;
                 continue;
             }
-            memory::insert_at(&mut blocks.numbers, cluster, None)?;
-            let first = rest.stored.len();
-            if !budget.spend(size as f64 / STEPS) {
+            memory::insert_at(&mut self.numbers, cluster, None)?;
+            if !self.spend(size as f64 / STEPS) {
                 return Ok(false);
             }
+            let first = self.seeds.len();
             each_of(self.corpus.tables, cluster, &mut |key, print| {
-                if !written(key) {
-                    // SAFETY: `each_of` reads a column of members, of which `Tables::open` has found that it has the
-                    // type of the keys.
-                    unsafe { rest.keys.push(key)? };
-                    memory::push(&mut rest.stored, ((cluster, print), 0))?;
+                if !self.is_written(key) {
+                    let itself = self.seeds.len() as u32;
+                    self.push(key, Some((cluster, print)), Part::Rest(itself))?;
                 }
                 Ok(Continue::Yes)
             })?;
-            if (rest.stored.len() - first) as u64 != size {
+            let rest = first..self.seeds.len();
+            if rest.len() as u64 != size {
                 return Ok(false);
             }
             // Copies of one text are in one component: one of them is looked at.
-            let mut order = memory::collect(first..rest.stored.len())?;
-            order.sort_unstable_by_key(|at| rest.stored[*at].0.1);
+            let mut order = memory::collect(rest)?;
+            order.sort_unstable_by_key(|at| self.seeds[*at].old);
             let mut before: Option<(Fingerprint, u32)> = None;
             for at in order {
-                let print = rest.stored[at].0.1.filter(|_| !alone(rest.keys.datum(at as u32)));
-                let copy = before.filter(|(before, _)| Some(*before) == print);
-                let number = match copy {
-                    Some((_, number)) => number,
-                    // SAFETY: `find` has made `rest` and `job` for one type.
-                    None => unsafe { job.push(rest.keys.datum(at as u32), Tag::Rest)? },
-                };
-                rest.stored[at].1 = number;
-                before = print.map(|print| (print, number)).or(before);
+                let print = self.seeds[at].old.and_then(|(_, print)| print);
+                let print = print.filter(|_| !self.is_apart(self.keys.datum(at as u32)));
+                match before.filter(|(before, _)| Some(*before) == print) {
+                    Some((_, copy)) => self.seeds[at].part = Part::Rest(copy),
+                    None => before = print.map(|print| (print, at as u32)).or(before),
+                }
             }
         }
-        Ok(budget.spend(rest.stored.len() as f64 / STEPS + job.tags.len() as f64))
+        let (rests, compared) = (self.seeds.len() - self.changed.len(), self.compared().count());
+        Ok(self.spend(rests as f64 / STEPS + compared as f64))
     }
 
     /// True if what is left of a cluster has a copy of each document that it has lost, which may stand for it.
-    fn has_copies(
-        &self,
-        cluster: ClusterId,
-        mut lost: Vec<Option<Fingerprint>>,
-        is_lost: &KeyTest,
-    ) -> Result<bool> {
+    fn has_copies(&self, cluster: ClusterId, mut lost: Vec<Option<Fingerprint>>) -> Result<bool> {
         if lost.first() == Some(&None) {
             return Ok(false);
         }
         each_of(self.corpus.tables, cluster, &mut |key, print| {
             if let Ok(place) = lost.binary_search(&print)
-                && !is_lost(key)
+                && !self.is_written(key)
+                && !self.is_apart(key)
             {
                 lost.remove(place);
             }
@@ -373,22 +282,14 @@ impl Seeded<'_> {
 
     /// Adds the documents that share a bucket with one that was written; false if they are too many, or their
     /// clusters are not in the list.
-    fn mates(
-        &self,
-        (leaves, buckets): (&[Open], &[u64]),
-        (written, alone, known): (&KeyTest, &KeyTest, &mut Known),
-        budget: &mut Budget,
-        (blocks, job): (&mut KnownBlocks, &mut SeededJob),
-    ) -> Result<bool> {
-        let key_type = self.corpus.tables.key.base_type;
-        let Some(column) = self.corpus.tracked.documents.column(self.corpus.tables.key.column)
-        else {
-            return Ok(false);
-        };
+    fn mates(&mut self, leaves: &[Open], buckets: &[u64]) -> Result<bool> {
+        let TrackedCorpus { tracked, tables, .. } = self.corpus;
+        let key = &tables.key;
+        let Some(column) = tracked.documents.column(key.column) else { return Ok(false) };
         for leaf in leaves {
             // Looked up, or met when all pages are read.
             let steps = buckets.len().min(leaf.pages() as usize);
-            if !budget.spend(steps as f64 / STEPS) {
+            if !self.spend(steps as f64 / STEPS) {
                 return Ok(false);
             }
             let table = catalog::table_of_index(leaf.oid());
@@ -396,37 +297,35 @@ impl Seeded<'_> {
             let Some(table) = Relation::open(table, Lock::Held) else { return Ok(false) };
             // What the owner's expressions run may have dropped the column, and added another of that name.
             let own = table.column_called(&column.raw_name);
-            let own = own.filter(|own| catalog::base_type(own.type_oid) == key_type);
+            let own = own.filter(|own| catalog::base_type(own.type_oid) == key.base_type);
             let Some(own) = own else { return Ok(false) };
             open.predicate_lock(self.snapshot);
-            let Some(rows) = self.rows(leaf, buckets, budget)? else { return Ok(false) };
+            let Some(rows) = self.rows(leaf, buckets)? else { return Ok(false) };
             let Some(mut found) = RowsAt::of(&open, self.snapshot) else { return Ok(false) };
             for some in rows.chunks(AT_A_TIME) {
-                let mut mates = DocumentKeys::new(key_type, self.corpus.tables.key.collation())?;
+                let mut mates = DocumentKeys::new(key.base_type, key.collation())?;
                 for row in some {
                     let key = found.at(u64_to_tid(*row)).and_then(|row| row.value(own.number));
-                    if let Some(key) = key.filter(|key| !written(*key)) {
-                        // SAFETY: `own` is a column of `key_type`, as was looked at above.
+                    if let Some(key) = key.filter(|key| !self.is_written(*key)) {
+                        // SAFETY: `own` is a column of the type of the tracked key, as was looked at above.
                         unsafe { mates.push(key)? };
                     }
                 }
-                for (at, stored) in (0..).zip(known.members(&mates)?) {
-                    let key = mates.datum(at);
-                    let alone = alone(key);
-                    if !Self::mate((key, stored, alone), known, blocks, job)? {
+                let stored = members_of(tables, &mates, self.next_id, &mut self.sizes)?;
+                for (at, stored) in (0..).zip(stored) {
+                    if !self.mate(mates.datum(at), stored)? {
                         return Ok(false);
                     }
                 }
             }
         }
-        let rests = job.tags.iter().filter(|tag| matches!(tag, Tag::Block(_) | Tag::Alone));
-        Ok(budget.spend(rests.count() as f64))
+        Ok(true)
     }
 
     /// The rows of a table in some buckets of its index, each once; `None` if they are too many.
-    fn rows(&self, leaf: &Open, buckets: &[u64], budget: &mut Budget) -> Result<Option<Vec<u64>>> {
+    fn rows(&mut self, leaf: &Open, buckets: &[u64]) -> Result<Option<Vec<u64>>> {
         // What is left costs a fetch and a search each; what is left out next to nothing.
-        let most = (budget.0 * STEPS) as usize;
+        let most = (self.budget * STEPS) as usize;
         let (mut rows, mut room): (Vec<u64>, usize) = (Vec::new(), GATHERED);
         let mut are_too_many = false;
         let index = MinlshIndex::of(leaf)?;
@@ -445,56 +344,51 @@ impl Seeded<'_> {
         }
         rows.sort_unstable();
         rows.dedup();
-        Ok(budget.spend(rows.len() as f64 / STEPS).then_some(rows))
+        Ok(self.spend(rows.len() as f64 / STEPS).then_some(rows))
     }
 
-    /// Adds a document that shares a bucket with one that was written; false if its cluster is not in the list.
-    fn mate(
-        (key, stored, alone): (Datum, Option<StoredMembership>, bool),
-        known: &Known,
-        blocks: &mut KnownBlocks,
-        job: &mut SeededJob,
-    ) -> Result<bool> {
-        let Some((cluster, print)) = stored else {
-            // SAFETY: `mates` passes a key of those that it has gathered for the type of the tracked key, as `job`
-            // is.
-            unsafe { job.push(key, Tag::Alone)? };
-            return Ok(true);
-        };
-        let number = match blocks.numbers.get(&cluster) {
-            Some(Some(number)) => *number,
-            Some(None) => return Ok(true),
-            None => match known.size(cluster).filter(|size| *size > 1) {
-                Some(size) => blocks.add(cluster, size)?,
-                None => return Ok(false),
-            },
-        };
-        let print = print.filter(|_| !alone);
-        if print.map_or(Ok(true), |print| blocks.is_new(number, print))? {
-            // SAFETY: `mates` has gathered this key by the type of the tracked key, for which `find` has made `job`.
-            unsafe { job.push(key, Tag::Block(number))? };
+    /// Adds a document that shares a bucket with one that was written, unless another one stands for it; false if that
+    /// is too much, or its cluster is not in the list.
+    fn mate(&mut self, key: Datum, stored: Option<StoredMembership>) -> Result<bool> {
+        let mut part = Part::Alone;
+        if let Some((cluster, print)) = stored {
+            let number = match self.numbers.get(&cluster) {
+                Some(Some(number)) => *number,
+                Some(None) => return Ok(true),
+                None => match self.sizes.get(&cluster).copied().filter(|size| *size > 1) {
+                    Some(size) => self.add_block(cluster, size)?,
+                    None => return Ok(false),
+                },
+            };
+            if let Some(print) = print.filter(|_| !self.is_apart(key))
+                && !memory::insert(&mut self.texts, (number, print))?
+            {
+                return Ok(true);
+            }
+            part = Part::Block(number);
         }
-        Ok(true)
+        self.push(key, stored, part)?;
+        Ok(self.spend(1.0))
     }
 
-    /// Unites what was found with what is known, and adds the documents to `places`. Returns the blocks.
-    fn unite(
-        &self,
-        changed: &DocumentKeys,
-        changes: &[Change],
-        (blocks, rest, job): (KnownBlocks, &Rest, &SeededJob),
-        work: Work,
-        places: &mut ClusterPlaces,
-    ) -> Result<Vec<Block>> {
-        let KnownBlocks { mut blocks, .. } = blocks;
-        let count = job.tags.len() as u32;
-        let mut joined = Components::new(count + blocks.len() as u32)?;
-        let sorted = job.keys.sorted()?;
-        let mut prints = memory::filled(None, job.tags.len())?;
+    /// Unites what is found with what is known, and adds the documents to `places`. Returns the blocks.
+    fn unite(mut self, places: &mut ClusterPlaces) -> Result<Vec<Block>> {
+        let key = &self.corpus.tables.key;
+        let mut compared = memory::collect(self.compared())?;
+        let mut keys = DocumentKeys::new(key.base_type, key.collation())?;
+        for at in &compared {
+            // SAFETY: a key of those that were gathered for the same type.
+            unsafe { keys.push(self.keys.datum(*at))? };
+        }
+        let work = self.question.of_keys(key, &keys)?;
+        self.keys.sort(&mut compared);
+        let count = self.seeds.len() as u32;
+        let mut joined = Components::new(count + self.blocks.len() as u32)?;
+        let mut prints = memory::filled(None, self.seeds.len())?;
         let mut first: Option<(u32, u32)> = None;
         components(work, &mut |key, component, print| {
-            // SAFETY: `find` has asked the question for the keys of `job`: it gives keys of their type.
-            let Some(at) = (unsafe { job.keys.find(&sorted, key) }) else { return Ok(()) };
+            // SAFETY: the question was asked for some of `keys`: it gives keys of their type.
+            let Some(at) = (unsafe { self.keys.find(&compared, key) }) else { return Ok(()) };
             prints[at as usize] = Some(print);
             match first {
                 Some((before, other)) if before == component => joined.union(other, at),
@@ -502,42 +396,70 @@ impl Seeded<'_> {
             }
             Ok(())
         })?;
-        for (at, tag) in (0..).zip(&job.tags) {
-            if let Tag::Block(number) = tag {
-                joined.union(at, count + *number as u32);
+        for (at, seed) in (0..).zip(&self.seeds) {
+            if let Part::Block(number) = seed.part {
+                joined.union(at, count + number as u32);
             }
         }
-        let mut here = 0;
-        for (at, change) in (0..).zip(changes) {
+        for (at, &Seed { old, part }) in (0..).zip(&self.seeds) {
             check_interrupts();
-            let now = match change.now {
-                Now::Same => continue,
-                Now::Gone => None,
-                Now::Here(print) => {
-                    // They come first in the job, in their order.
-                    here += 1;
-                    Some((joined.find(here - 1), Some(print)))
+            let now = match (part, prints[at as usize]) {
+                (Part::Same | Part::Block(_), _) | (Part::Alone, None) => continue,
+                (Part::Gone | Part::Empty, _) => None,
+                (Part::Written(print), _) | (Part::Alone, Some(print)) => Some((at, Some(print))),
+                (Part::Rest(copy), _) => {
+                    Some((copy, old.and_then(|(_, print)| print).or(prints[copy as usize])))
                 }
             };
-            // SAFETY: `changed` and `places` were both made for the type of the tracked key.
-            unsafe { places.push(changed.datum(at), Mention::Named, change.old, now)? };
+            let now = now.map(|(document, print)| (joined.find(document), print));
+            // SAFETY: `keys` and `places` were both made for the type of the tracked key.
+            unsafe { places.push(self.keys.datum(at), Mention::Named, old, now)? };
         }
-        for (at, &(stored, number)) in (0..).zip(&rest.stored) {
-            check_interrupts();
-            let now = Some((joined.find(number), stored.1.or(prints[number as usize])));
-            // SAFETY: `rest` and `places` were both made for the type of the tracked key.
-            unsafe { places.push(rest.keys.datum(at), Mention::Named, Some(stored), now)? };
-        }
-        for (at, tag) in (0..).zip(&job.tags) {
-            if let (Tag::Alone, Some(print)) = (tag, prints[at as usize]) {
-                let now = Some((joined.find(at), Some(print)));
-                // SAFETY: `job` and `places` were both made for the type of the tracked key.
-                unsafe { places.push(job.keys.datum(at), Mention::Named, None, now)? };
-            }
-        }
-        for (number, block) in (0..).zip(&mut blocks) {
+        for (number, block) in (0..).zip(&mut self.blocks) {
             block.component = joined.find(count + number);
         }
-        Ok(blocks)
+        Ok(self.blocks)
+    }
+
+    /// Adds a document beside those that were written.
+    fn push(&mut self, key: Datum, old: Option<StoredMembership>, part: Part) -> Result<()> {
+        // SAFETY: called with keys of members and mates, which are of the type of the tracked key, as `keys` is.
+        unsafe { self.keys.push(key)? };
+        memory::push(&mut self.seeds, Seed { old, part }).map_err(Into::into)
+    }
+
+    fn add_block(&mut self, cluster: ClusterId, size: u64) -> Result<usize> {
+        let number = self.blocks.len();
+        memory::push(&mut self.blocks, Block { cluster, size, component: 0 })?;
+        memory::insert_at(&mut self.numbers, cluster, Some(number))?;
+        Ok(number)
+    }
+
+    /// The documents that are compared.
+    fn compared(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.seeds).filter_map(|(at, seed)| match seed.part {
+            Part::Gone | Part::Empty | Part::Same => None,
+            Part::Rest(copy) => (copy == at).then_some(at),
+            Part::Written(_) | Part::Block(_) | Part::Alone => Some(at),
+        })
+    }
+
+    /// True if the document of a key was written, and is not the same.
+    fn is_written(&self, key: Datum) -> bool {
+        // SAFETY: called with keys of members and mates, which are of the type of the tracked key, as `keys` is.
+        let found = unsafe { self.keys.find(&self.changed, key) };
+        found.is_some_and(|at| self.seeds[at as usize].part != Part::Same)
+    }
+
+    /// True if the document of a key is in a pair that somebody decided are not copies.
+    fn is_apart(&self, key: Datum) -> bool {
+        // SAFETY: called with keys of members and mates, which are of the type by whose column the question asks.
+        unsafe { self.question.stands_alone(key) }
+    }
+
+    /// Takes a cost from what may be spent; false if it is too much.
+    fn spend(&mut self, documents: f64) -> bool {
+        self.budget -= documents;
+        self.budget >= 0.0
     }
 }
