@@ -2,9 +2,6 @@
 //! are at least, by which a chain or a template is seen. Both ask the corpus job, without the links and ranks that
 //! `near_duplicate_clusters()` shows.
 
-use std::collections::HashMap;
-
-use ahash::RandomState;
 use sketch::Error;
 use sketch::clusters::ClusterId;
 use sketch::corpus::{Connected, Hashes, Identical, LeftOut, connect};
@@ -64,9 +61,9 @@ impl TrackedCorpus<'_> {
             .with_apart(ApartKeys::new(apart)?))
     }
 
-    /// Compares the members of clusters, as they have just been written, with the member of the least key. Calls
-    /// `visit` with some of the clusters at a time, and the lowest similarity of each, as parameters of a statement. Of
-    /// equal texts one is compared.
+    /// Compares the members of clusters, whose ids ascend, as they have just been written, with the member of the least
+    /// key. Calls `visit` with some of the clusters at a time, and the lowest similarity of each, as parameters of a
+    /// statement. Of equal texts one is compared.
     pub fn each_least_similar(
         &self,
         clusters: &[ClusterId],
@@ -76,101 +73,101 @@ impl TrackedCorpus<'_> {
         let session = Session::open();
         let mut question = None;
         for some in clusters.chunks(AT_A_TIME) {
-            let (keys, cluster_of) = memory.run_and_reset(|| self.distinct_members(some))?;
-            let mut least = HashMap::default();
+            let (keys, clusters) = memory.run_and_reset(|| self.distinct_members(some))?;
+            let mut least = memory::filled(1.0, some.len())?;
             if keys.len() > 0 {
                 let asked = question.take().map_or_else(|| self.question(&session), Ok)?;
-                least = self.least_similar(question.insert(asked), &keys, &cluster_of)?;
+                self.least_similar(question.insert(asked), &keys, &clusters, &mut least)?;
             }
             memory.run_and_reset(|| {
                 let clusters = Parameter::int8s(some.iter().copied().map(Some));
-                let of = |cluster| Some(float8_datum(least.get(cluster).copied().unwrap_or(1.0)));
+                let least = least.iter().map(|least| Some(float8_datum(*least)));
                 // SAFETY: numbers that were just made datums of that type.
-                let least = unsafe { Parameter::array(some.iter().map(of), pg_sys::FLOAT8OID) };
+                let least = unsafe { Parameter::array(least, pg_sys::FLOAT8OID) };
                 visit(&[clusters, least])
             })?;
         }
         Ok(())
     }
 
-    /// The members of those clusters that have different texts, one of each text, and the cluster of each.
-    fn distinct_members(&self, clusters: &[ClusterId]) -> Result<(DocumentKeys, Vec<ClusterId>)> {
+    /// The members of those clusters that have different texts, one of each text, and the place of the cluster of each:
+    /// cluster by cluster, in the order of keys.
+    fn distinct_members(&self, clusters: &[ClusterId]) -> Result<(DocumentKeys, Vec<usize>)> {
         let key = &self.tables.key;
         let mut keys = DocumentKeys::new(key.base_type, key.collation())?;
-        let mut cluster_of = Vec::new();
+        let mut places = Vec::new();
         let _as_written = ActiveSnapshot::of_transaction();
         self.tables.each(
             "SELECT cluster_id, doc_id
              FROM (SELECT cluster_id, doc_id, count(*) OVER (PARTITION BY cluster_id) AS texts
                  FROM (SELECT DISTINCT ON (cluster_id, fingerprint) cluster_id, doc_id FROM {members}
                      WHERE cluster_id = ANY ($1) ORDER BY cluster_id, fingerprint, doc_id) AS d) AS t
-             WHERE texts > 1",
+             WHERE texts > 1 ORDER BY cluster_id, doc_id",
             &[Parameter::int8s(clusters.iter().copied().map(Some))],
             |row| {
                 let stored = (row.int8(1)?, row.typed(2, key.base_type)?);
-                if let (Some(cluster), Some(key)) = stored {
+                if let (Some(cluster), Some(key)) = stored
+                    && let Ok(place) = clusters.binary_search(&cluster)
+                {
                     // SAFETY: `keys` was made for keys of the type that `typed` has found.
                     unsafe { keys.push(key)? };
-                    memory::push(&mut cluster_of, cluster)?;
+                    memory::push(&mut places, place)?;
                 }
                 Ok(Continue::Yes)
             },
         )?;
-        Ok((keys, cluster_of))
+        Ok((keys, places))
     }
 
-    /// The lowest similarity of each cluster of which `keys` has members, and `cluster_of` the cluster of each.
+    /// Finds the lowest similarity of each cluster of which `keys` has members: `clusters` has the place in `least` of
+    /// the cluster of each.
     fn least_similar(
         &self,
         question: &Question,
         keys: &DocumentKeys,
-        cluster_of: &[ClusterId],
-    ) -> Result<HashMap<ClusterId, f64, RandomState>> {
-        let mut least = HashMap::default();
+        clusters: &[usize],
+        least: &mut [f64],
+    ) -> Result<()> {
         let mut work = question.of_keys(&self.tables.key, keys)?;
-        // The cluster of each document of the job, and its rank in the order of keys.
         let sorted = keys.sorted()?;
-        let mut ranks = memory::filled(0, keys.len())?;
-        for (rank, at) in (0_u32..).zip(&sorted) {
-            ranks[*at as usize] = rank;
-        }
-        let places = (0..work.members.len()).map(|name| {
+        let of_name = |name| {
             // SAFETY: `question` names the key column of the documents, for whose base type `keys` was made.
-            let at = unsafe { keys.find(&sorted, work.members.stored(name)) };
-            at.map(|at| (cluster_of[at as usize], ranks[at as usize]))
-        });
-        let places = memory::collect(places)?;
+            unsafe { keys.find(&sorted, work.members.stored(name)) }
+        };
+        let numbers = memory::collect((0..work.members.len()).map(of_name))?;
         work.batches.each(
-            &|group: &mut Group, emit: &mut Emit<(ClusterId, f64)>| least_of(group, &places, emit),
+            &|group: &mut Group, emit: &mut Emit<(usize, f64)>| {
+                least_of(group, &numbers, clusters, emit)
+            },
             &mut |(cluster, similarity)| {
-                memory::insert_at(&mut least, cluster, similarity)?;
+                least[cluster] = similarity;
                 Ok(())
             },
-        )?;
-        Ok(least)
+        )
     }
 }
 
-/// Gives out the lowest similarity of a member of each cluster in a group to its first one. `places` has the cluster
-/// and the rank of each document by name.
+/// Gives out the lowest similarity of a member of each cluster in a group to its first one. `numbers` has the number of
+/// each document by name, and `clusters` the cluster by number, in which those of a cluster follow each other.
 fn least_of(
     group: &mut Group,
-    places: &[Option<(ClusterId, u32)>],
-    emit: &mut Emit<(ClusterId, f64)>,
+    numbers: &[Option<u32>],
+    clusters: &[usize],
+    emit: &mut Emit<(usize, f64)>,
 ) -> Result<LeftOut, Error> {
     let documents = 0..group.len() as u32;
-    let placed = documents.map(|document| (places[group.name(document) as usize], document));
-    let mut placed = memory::collect(placed)?;
-    placed.sort_unstable();
-    let cluster_of = |of: &(Option<(ClusterId, u32)>, u32)| of.0.map(|(cluster, _)| cluster);
-    for members in placed.chunk_by(|a, b| cluster_of(a) == cluster_of(b)) {
-        let Some(cluster) = cluster_of(&members[0]) else { continue };
+    let number = |document| numbers[group.name(document) as usize];
+    let numbered = documents.filter_map(|document| Some((number(document)? as usize, document)));
+    let mut numbered = memory::collect(numbered)?;
+    numbered.sort_unstable();
+    for members in numbered.chunk_by(|a, b| clusters[a.0] == clusters[b.0]) {
+        let (number, first) = members[0];
         let mut least = 1.0_f64;
         for (_, member) in &members[1..] {
             group.check_interrupts()?;
-            least = least.min(group.measure(members[0].1, *member)?);
+            least = least.min(group.measure(first, *member)?);
         }
-        emit((cluster, least))?;
+        emit((clusters[number], least))?;
     }
     Ok(LeftOut::default())
 }
