@@ -13,7 +13,7 @@ use crate::clusters::corpus::{TrackedCorpus, components};
 use crate::clusters::places::{ClusterPlaces, Mention, each_of, stored_of, too_late};
 use crate::clusters::seeded::{self, cost_of_all, most_changed};
 use crate::clusters::stamp::{self, Stamp};
-use crate::clusters::tables::{ChangeQueue, RefreshState, TRACK_AGAIN, Tables};
+use crate::clusters::tables::{ChangeQueue, MEMBERS, RefreshState, TRACK_AGAIN, Tables};
 use crate::clusters::tracked::Tracked;
 use crate::clusters::write::{Difference, WrittenCounts, write};
 use crate::index::info::Info;
@@ -87,7 +87,7 @@ impl<'a> Refresh<'a> {
             (None, _) => {
                 return Err(wrong_state(format!(
                     "the state of \"{}\" is missing",
-                    relation_name(tracked.oids.members)
+                    relation_name(tracked.oids[MEMBERS])
                 ))
                 .set_hint(TRACK_AGAIN));
             }
@@ -298,7 +298,7 @@ impl<'a> Refresh<'a> {
         self.tables.queue.put_state(&self.state.write());
         if self.state.last_seq > seq_before {
             let payload =
-                format!("{}:{}", qualified(self.tracked.oids.members), self.state.last_seq);
+                format!("{}:{}", qualified(self.tracked.oids[MEMBERS]), self.state.last_seq);
             let payload = CString::new(text::encode(&payload)).unwrap_or_default();
             // SAFETY: NUL-terminated strings, which are copied; two names and a number are below 8,000 bytes.
             unsafe { pg_sys::Async_Notify(c"minlsh_clusters".as_ptr(), payload.as_ptr()) };
@@ -328,7 +328,7 @@ fn state(
     snapshot: &Snapshot,
     tracked: &Tracked,
 ) -> Result<Option<RefreshState>> {
-    let name = relation_name(tracked.oids.members);
+    let name = relation_name(tracked.oids[MEMBERS]);
     let mut state = None;
     queue.each(snapshot, &mut |text, _| {
         if let Some(text) = text {

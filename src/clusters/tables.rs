@@ -8,7 +8,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
@@ -20,11 +20,20 @@ use crate::pg::relation::{Column, inheritors, owner_of};
 use crate::prelude::*;
 use crate::row_key::Key;
 
-/// The endings of the names of the tables, behind that of the members.
-pub const LIST: &str = "_list";
-pub const LOG: &str = "_log";
-pub const QUEUE: &str = "_queue";
-pub const APART: &str = "_apart";
+/// The tables by their places, as the SQL here calls them. The others depend on the members.
+const TABLES: [&str; 5] = ["members", "list", "log", "queue", "apart"];
+pub const MEMBERS: usize = 0;
+pub const LIST: usize = 1;
+pub const QUEUE: usize = 3;
+
+/// The endings of their names, behind that of the members.
+pub const ENDINGS: [&str; 5] = ["", "_list", "_log", "_queue", "_apart"];
+
+/// The name of a table beside the members of that name.
+pub fn name_beside(members: &CStr, table: usize) -> CString {
+    let ending = ENDINGS[table].as_bytes();
+    CString::new([members.to_bytes(), ending].concat()).unwrap_or_default()
+}
 
 /// The name of the function of the triggers that write the queue.
 pub const CAPTURE: &CStr = c"minlsh_capture";
@@ -102,22 +111,20 @@ impl ChangeQueue {
         if owner == Oid::INVALID || !is_of_owner(owner, documents) {
             return Ok(None);
         }
-        let Some(open) = Open::relation(oid, Lock::Write) else { return Ok(None) };
-        // The type of the keys is for `check_key` to look at.
-        let key = open.attributes().next().map_or(Oid::INVALID, |key| key.atttypid);
-        Self::open(open, Lock::Write, key).map(Some)
+        Self::open(oid, Lock::Write)
     }
 
     /// Opens a queue to look at, whoever owns it; `None` if it is not one.
     pub fn to_look_at(oid: Oid) -> Option<Self> {
-        let open = Open::relation(oid, Lock::Read)?;
-        let key = open.attributes().next().map_or(Oid::INVALID, |key| key.atttypid);
-        Self::open(open, Lock::Read, key).ok()
+        Self::open(oid, Lock::Read).ok().flatten()
     }
 
-    fn open(open: Open, lock: Lock, key: Oid) -> Result<Self> {
+    fn open(oid: Oid, lock: Lock) -> Result<Option<Self>> {
+        let Some(open) = Open::relation(oid, lock) else { return Ok(None) };
+        // The type of the keys is for `check_key` to look at.
+        let key = open.attributes().next().map_or(Oid::INVALID, |key| key.atttypid);
         let columns = [key, pg_sys::TEXTOID, pg_sys::TIMESTAMPTZOID];
-        checked(open, lock, &columns).map(Self)
+        checked(open, lock, &columns).map(|table| Some(Self(table)))
     }
 
     /// The time of an entry: the beginning of the transaction that has written it.
@@ -127,10 +134,8 @@ impl ChangeQueue {
 
     /// Refuses keys of another type than those of the queue.
     pub fn check_key(&self, documents: &Open, key: &Column) -> Result<()> {
-        let mut attributes = self.0.table.attributes();
-        let stored =
-            attributes.next().map(|attribute| (attribute.atttypid, attribute.attisdropped));
-        if stored == Some((base_type(key.type_oid), false)) {
+        let stored = self.0.table.attributes().next();
+        if stored.is_some_and(|stored| stored.atttypid == base_type(key.type_oid)) {
             return Ok(());
         }
         Err(wrong_state(format!(
@@ -172,7 +177,7 @@ impl ChangeQueue {
 }
 
 /// The state of tracked clusters beside their tables.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct RefreshState {
     pub version: u32,
     /// The name of the index, for when a dump has not carried the link to it.
@@ -186,7 +191,6 @@ pub struct RefreshState {
     /// See [`stamp`](super::stamp); none before the first refresh.
     pub stamp: Option<String>,
     /// A digest of the pairs that count as not similar; none before the first refresh.
-    #[serde(default)]
     pub apart: Option<String>,
     /// The cost of the last job over all documents, in documents that are read.
     pub whole: f64,
@@ -196,18 +200,7 @@ const VERSION: u32 = 1;
 
 impl RefreshState {
     pub fn new(index: String, threshold: f64) -> Self {
-        Self {
-            version: VERSION,
-            index,
-            threshold,
-            next_id: 1,
-            last_seq: 0,
-            refreshes: 0,
-            clusters: 0,
-            stamp: None,
-            apart: None,
-            whole: 0.0,
-        }
+        Self { version: VERSION, index, threshold, next_id: 1, ..Self::default() }
     }
 
     /// Reads what [`Self::write`] has written, unless the owner of the table has written something else.
@@ -238,21 +231,8 @@ fn now() -> Datum {
     Datum::from(unsafe { pg_sys::GetCurrentTransactionStartTimestamp() })
 }
 
-#[derive(Clone, Copy, Debug)]
-pub struct Oids {
-    pub members: Oid,
-    pub list: Oid,
-    pub log: Oid,
-    pub queue: Oid,
-    pub apart: Oid,
-}
-
-impl Oids {
-    /// All of them: the members first, on which the others depend.
-    pub fn all(&self) -> [Oid; 5] {
-        [self.members, self.list, self.log, self.queue, self.apart]
-    }
-}
+/// The tables, by their places.
+pub type Oids = [Oid; 5];
 
 pub struct Tables {
     pub queue: ChangeQueue,
@@ -266,6 +246,7 @@ pub struct Tables {
 impl Tables {
     /// Opens them; a refresh, which writes, waits for another one. `owner` is the one of the documents.
     pub fn open(oids: Oids, key: Key, owner: Oid, lock: Lock) -> Result<Self> {
+        let [members, list, log, queue, apart] = oids;
         const INT8: Oid = pg_sys::INT8OID;
         const TIME: Oid = pg_sys::TIMESTAMPTZOID;
         let read = lock == Lock::Read;
@@ -274,9 +255,9 @@ impl Tables {
             ((c"doc_id", key.base_type), (c"cluster_id", INT8), (c"size", INT8));
         let (since, least) = ((c"since", TIME), (c"least_similar", pg_sys::FLOAT8OID));
         let columns = [cluster_id, size, since, (c"changed", INT8), least];
-        let list = open(oids.list, alone, &columns, owner)?;
+        let list = open(list, alone, &columns, owner)?;
         let columns = [doc_id, cluster_id, (c"fingerprint", pg_sys::UUIDOID)];
-        let members = open(oids.members, alone, &columns, owner)?;
+        let members = open(members, alone, &columns, owner)?;
         for table in [&list, &members] {
             if table.key_index(1).is_none() {
                 return Err(altered(&table.table.name(), "It has no primary key."));
@@ -285,11 +266,11 @@ impl Tables {
         let [seq, refresh, other] = [c"seq", c"refresh", c"other_id"].map(|name| (name, INT8));
         let (at, event) = ((c"at", TIME), (c"event", pg_sys::TEXTOID));
         let columns = [seq, refresh, at, event, cluster_id, other, doc_id, size];
-        let log = open(oids.log, write, &columns, owner)?;
+        let log = open(log, write, &columns, owner)?;
         let columns = [doc_id, (c"state", pg_sys::TEXTOID), since];
-        let queue = ChangeQueue(open(oids.queue, write, &columns, owner)?);
+        let queue = ChangeQueue(open(queue, write, &columns, owner)?);
         let apart =
-            open(oids.apart, Lock::Read, &[(c"a", key.base_type), (c"b", key.base_type)], owner)?;
+            open(apart, Lock::Read, &[(c"a", key.base_type), (c"b", key.base_type)], owner)?;
         let others = [list, members, log, apart];
         Ok(Self { queue, key, oids, plans: RefCell::default(), _others: others })
     }
@@ -326,22 +307,18 @@ impl Tables {
         sql: &'static str,
         values: &[Parameter],
     ) -> Result<Rc<PreparedPlan>> {
-        let Oids { members, list, log, queue, apart } = self.oids;
-        let is_sound = |plan: &PreparedPlan| plan.is_of(&self.oids.all());
+        let is_sound = |plan: &PreparedPlan| plan.is_of(&self.oids);
         let kept = self.plans.borrow().get(sql).cloned();
         if let Some(plan) = kept.filter(|plan| is_sound(plan)) {
             return Ok(plan);
         }
         let mut text = Sql::default();
         for (place, part) in sql.split(['{', '}']).enumerate() {
-            text = match part {
+            let table = TABLES.iter().position(|called| *called == part);
+            text = match (part, table) {
                 _ if place % 2 == 0 => text.text(part),
-                "members" => text.relation(members),
-                "list" => text.relation(list),
-                "log" => text.relation(log),
-                "queue" => text.relation(queue),
-                "apart" => text.relation(apart),
-                "events" => text.text(EVENTS),
+                (_, Some(table)) => text.relation(self.oids[table]),
+                ("events", _) => text.text(EVENTS),
                 _ => text.operator(equality_of(self.key.base_type)),
             };
         }

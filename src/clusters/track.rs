@@ -3,8 +3,8 @@
 
 use std::ffi::{CStr, CString};
 
-use crate::clusters::tables::{APART, CAPTURE, LIST, LOG, QUEUE, RefreshState};
-use crate::clusters::tracked::{Tracked, with_suffix};
+use crate::clusters::tables::{CAPTURE, ENDINGS, LIST, MEMBERS, QUEUE, RefreshState, name_beside};
+use crate::clusters::tracked::Tracked;
 use crate::document::kind::Kind;
 use crate::error::shortened;
 use crate::index::info::Info;
@@ -41,7 +41,7 @@ fn track_clusters(call: &Call) -> Result<Option<Datum>> {
     let columns = watched(&info, &key, &documents);
     let relation = |name: &CStr| catalog::relation_called(name, schema);
     let columns: Vec<&CStr> = columns.iter().map(CString::as_c_str).collect();
-    let queue = relation(&with_suffix(&name, QUEUE));
+    let queue = relation(&name_beside(&name, QUEUE));
     create_triggers((extension, CAPTURE), (documents.oid, &columns), (queue, c"capture"))?;
     let members = relation(&name);
     let tracked = Tracked::find(members, Lock::Read)?;
@@ -106,7 +106,8 @@ fn checked(call: &Call, info: &Info, documents: &Relation) -> Result<(Key, Thres
 
 /// The name of the table of members; those of the others must have room behind it.
 fn name_of(documents: &Relation, given: Option<CString>) -> Result<CString> {
-    let longest = pg_sys::NAMEDATALEN as usize - 1 - QUEUE.len();
+    let ending = ENDINGS[QUEUE];
+    let longest = pg_sys::NAMEDATALEN as usize - 1 - ending.len();
     match given {
         Some(name) if name.to_bytes().len() > longest => Err(error(
             PgSqlErrorCode::ERRCODE_NAME_TOO_LONG,
@@ -119,52 +120,47 @@ fn name_of(documents: &Relation, given: Option<CString>) -> Result<CString> {
         Some(name) => Ok(name),
         None => {
             let table = raw_name(documents.oid);
-            let label = format!("clusters{QUEUE}");
+            let label = format!("clusters{ending}");
             let label = CString::new(label).unwrap_or_default();
             // It ends in the label.
             let name = object_name(&table, &label);
             let bytes = name.to_bytes();
-            Ok(CString::new(&bytes[..bytes.len() - QUEUE.len()]).unwrap_or_default())
+            Ok(CString::new(&bytes[..bytes.len() - ending.len()]).unwrap_or_default())
         }
     }
 }
 
-/// The tables: the ending of the name of each, its columns, and what it is. `{key}` stands for the type of keys.
-const TABLES: [(&str, &str, &str); 5] = [
+/// The columns of the tables by their places, and what they are. `{key}` stands for the type of keys.
+const DEFINITIONS: [(&str, &str); 5] = [
     (
-        "",
         "doc_id {key} NOT NULL PRIMARY KEY, cluster_id pg_catalog.int8 NOT NULL, fingerprint pg_catalog.uuid",
         "members of the near-duplicate clusters of another table, as of the last refresh",
     ),
     (
-        LIST,
         "cluster_id pg_catalog.int8 NOT NULL PRIMARY KEY, size pg_catalog.int8 NOT NULL,
          since pg_catalog.timestamptz NOT NULL, changed pg_catalog.int8 NOT NULL,
          least_similar pg_catalog.float8 NOT NULL",
         "near-duplicate clusters of another table, as of the last refresh",
     ),
     (
-        LOG,
         "seq pg_catalog.int8 NOT NULL PRIMARY KEY, refresh pg_catalog.int8 NOT NULL,
          at pg_catalog.timestamptz NOT NULL, event pg_catalog.text NOT NULL,
          cluster_id pg_catalog.int8 NOT NULL, other_id pg_catalog.int8, doc_id {key}, size pg_catalog.int8",
         "what happened to the near-duplicate clusters of another table",
     ),
     (
-        QUEUE,
         "doc_id {key}, state pg_catalog.text, since pg_catalog.timestamptz",
         "internal: keys that were written since clusters were refreshed, and their state",
     ),
     (
-        APART,
         "a {key} NOT NULL, b {key} NOT NULL, PRIMARY KEY (a, b)",
         "pairs of rows of another table that somebody decided are not copies",
     ),
 ];
 
-fn create_tables(key: &Key, schema: Oid, name: &CStr) -> Result<()> {
-    for (suffix, columns, comment) in TABLES {
-        let name = with_suffix(name, suffix);
+fn create_tables(key: &Key, schema: Oid, members: &CStr) -> Result<()> {
+    for (table, (columns, comment)) in DEFINITIONS.into_iter().enumerate() {
+        let name = name_beside(members, table);
         let mut table = Sql::new("CREATE TABLE ").qualified(schema, &name).text(" (");
         for (place, text) in columns.split("{key}").enumerate() {
             if place > 0 {
@@ -177,9 +173,11 @@ fn create_tables(key: &Key, schema: Oid, name: &CStr) -> Result<()> {
         on.text(" IS ").literal(comment).run()?;
         revoke_all(catalog::relation_called(&name, schema))?;
     }
-    let on = |name: &CStr| Sql::new("CREATE INDEX ON ").qualified(schema, name);
-    on(name).text(" USING btree (cluster_id)").run()?;
-    on(&with_suffix(name, LIST)).text(" USING btree (size, cluster_id)").run()
+    for (table, columns) in [(MEMBERS, "cluster_id"), (LIST, "size, cluster_id")] {
+        let on = Sql::new("CREATE INDEX ON ").qualified(schema, &name_beside(members, table));
+        on.text(" USING btree (").text(columns).text(")").run()?;
+    }
+    Ok(())
 }
 
 /// The columns that matter, each once: the key first, then those that the index is made of.
@@ -199,7 +197,7 @@ fn untrack_clusters(call: &Call) -> Result<Option<Datum>> {
     let Some(members) = call.oid(0) else { return Ok(None) };
     // The documents first, as a refresh locks them: no deadlock.
     let tracked = Tracked::find(members, Lock::Exclusive)?;
-    let tables = tracked.oids.all();
+    let tables = tracked.oids;
     tables.into_iter().try_for_each(check_owner)?;
     tracked.link_triggers();
     for table in tables.into_iter().rev() {

@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString};
 
 use crate::clusters::tables::{
-    APART, CAPTURE, ChangeQueue, LIST, LOG, Oids, QUEUE, RefreshState, Tables,
+    CAPTURE, ChangeQueue, ENDINGS, MEMBERS, Oids, QUEUE, RefreshState, Tables, name_beside,
 };
 use crate::index::info::Info;
 use crate::pg::catalog::AttributeRow;
@@ -28,13 +28,13 @@ pub struct Tracked {
 impl Tracked {
     /// True if a relation is the table of members of something.
     pub fn is_one(relation: Oid) -> bool {
-        tables_of(relation).is_ok_and(|oids| !dependency::tables_tied_to(oids.queue).is_empty())
+        tables_of(relation).is_ok_and(|oids| !dependency::tables_tied_to(oids[QUEUE]).is_empty())
     }
 
     /// Finds what `members` is the table of members of, for its owner, and locks the documents.
     pub fn find(members: Oid, lock: Lock) -> Result<Self> {
         let oids = tables_of(members)?;
-        let mut tables = dependency::tables_tied_to(oids.queue);
+        let mut tables = dependency::tables_tied_to(oids[QUEUE]);
         // Nobody's documents are locked but the caller's.
         let owned = tables.iter().map(|table| check_owner(*table));
         if !owned.clone().any(|owned| owned.is_ok()) {
@@ -45,7 +45,7 @@ impl Tracked {
         let mut found = tables.into_iter().filter_map(|table| {
             let open = Open::relation(table, lock)?;
             let mut records = Record::all(&open, CAPTURE).into_iter();
-            Some((table, records.find(|record| record.beside == oids.queue)?))
+            Some((table, records.find(|record| record.beside == oids[QUEUE])?))
         });
         let (table, record) = found.next().ok_or_else(|| not_tracked(members))?;
         drop(found);
@@ -115,7 +115,7 @@ impl Tracked {
             wrong_state(format!(
                 "table \"{}\" no longer has the minlsh index \"{name}\", which \"{}\" depends on",
                 self.documents.name,
-                relation_name(self.oids.members)
+                relation_name(self.oids[MEMBERS])
             ))
             .set_hint("Create the index again, or drop the tracked clusters with minlsh_untrack_clusters().")
         })?;
@@ -128,7 +128,7 @@ impl Tracked {
     /// with the documents. The record is dropped with the index or the key, by CASCADE only, and the other triggers
     /// with it. The record depends on them, not a table, because a dump brings tables before indexes.
     pub fn link(&self, index: Oid) {
-        let [members, others @ ..] = self.oids.all();
+        let [members, others @ ..] = self.oids;
         let (tables, record) = (Object::Relation(members), Object::Trigger(self.record.trigger));
         let documents = Open::relation(self.documents.oid, Lock::Held);
         let key = documents.and_then(|documents| self.record.key_constraint(&documents));
@@ -145,7 +145,7 @@ impl Tracked {
         }
         // By this the queue is known to be that of the documents when these get another owner.
         dependency::drop_together(
-            Object::Relation(self.oids.queue),
+            Object::Relation(self.oids[QUEUE]),
             Object::Relation(self.documents.oid),
         );
         self.link_triggers();
@@ -160,25 +160,23 @@ fn tables_of(members: Oid) -> Result<Oids> {
         return Err(error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message));
     }
     let schema = catalog::relation_schema(members);
-    let found = [LIST, LOG, QUEUE, APART].map(|suffix| {
-        let name = with_suffix(&name, suffix);
-        (catalog::relation_called(&name, schema), name)
-    });
-    if found.iter().all(|(oid, _)| *oid == Oid::INVALID) {
-        return Err(not_tracked(members));
+    let mut oids = [members; ENDINGS.len()];
+    for (table, oid) in oids.iter_mut().enumerate().skip(1) {
+        *oid = catalog::relation_called(&name_beside(&name, table), schema);
     }
-    if let Some((_, name)) = found.iter().find(|(oid, _)| *oid == Oid::INVALID) {
-        return Err(missing(members, name));
+    let is_missing = |oid: &Oid| *oid == Oid::INVALID;
+    match oids.iter().position(is_missing) {
+        None => Ok(oids),
+        Some(_) if oids[1..].iter().all(is_missing) => Err(not_tracked(members)),
+        Some(table) => Err(missing(members, &name_beside(&name, table))),
     }
-    let [list, log, queue, apart] = found.map(|(oid, _)| oid);
-    Ok(Oids { members, list, log, queue, apart })
 }
 
 /// The table of members that another one of its tables stands beside.
 pub fn members_beside(table: Oid) -> Option<Oid> {
     let name = sql::relation_name(table);
-    let suffixes = [LIST, LOG, QUEUE, APART].into_iter();
-    let name = suffixes.filter_map(|suffix| name.to_bytes().strip_suffix(suffix.as_bytes())).next();
+    let mut endings = ENDINGS[1..].iter();
+    let name = endings.find_map(|ending| name.to_bytes().strip_suffix(ending.as_bytes()));
     let name = CString::new(name?).unwrap_or_default();
     let members = catalog::relation_called(&name, catalog::relation_schema(table));
     Some(members).filter(|members| Tracked::is_one(*members))
@@ -215,10 +213,6 @@ fn missing(members: Oid, name: &CStr) -> SqlError {
     .set_hint(
         "Pass the table that minlsh_track_clusters() returned, and rename its tables together.",
     )
-}
-
-pub fn with_suffix(name: &CStr, suffix: &str) -> CString {
-    CString::new([name.to_bytes(), suffix.as_bytes()].concat()).unwrap_or_default()
 }
 
 #[derive(Clone, Copy)]
