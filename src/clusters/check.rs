@@ -6,7 +6,7 @@ use sketch::clusters::EventKind;
 
 use crate::clusters::refresh::Refresh;
 use crate::clusters::tracked::Tracked;
-use crate::clusters::write::{Difference, Events, LoggedEvent, listed};
+use crate::clusters::write::{LoggedEvent, listed};
 use crate::pg::guc::LocalSettings;
 use crate::pg::trigger::{Trigger, triggers};
 use crate::pg::value_type::Output;
@@ -96,19 +96,14 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
         report(None, "rows were written since the last refresh; refresh before you check");
         return Ok(true);
     }
-    let Difference { mut places, ids, .. } = refresh.full()?;
-    let mut events = Events::of(&mut places, &ids, &tables.key)?;
-    events.each(&mut |LoggedEvent { event, key, .. }| {
+    refresh.full()?.each_event(&mut |LoggedEvent { event, key, .. }| {
         let Some(event) = event else { return Ok(()) };
         let cluster = event.cluster;
         match event.kind {
-            EventKind::Leave => report(
-                key,
-                &format!(
-                    "in cluster {cluster}, but has no near-duplicate or \
-                 no longer exists"
-                ),
-            ),
+            EventKind::Leave => {
+                let has_none = "but has no near-duplicate or no longer exists";
+                report(key, &format!("in cluster {cluster}, {has_none}"));
+            }
             EventKind::Join => report(key, "missing from its cluster"),
             EventKind::Move => report(key, &format!("in another cluster than {cluster}")),
             EventKind::Merge => {

@@ -45,7 +45,7 @@ impl UpdatePlace {
 pub struct ClusterPlaces {
     /// The key, its [`Mention`], and what is stored and was found of it: a cluster or component, and a fingerprint.
     rows: SortedRows,
-    key: Key,
+    pub key: Key,
     order: Order,
     memory: Memory,
 }

@@ -131,16 +131,10 @@ impl<'a> Refresh<'a> {
         let Queued { keys, count, truncated } = self.queued()?;
         let result = |state: &RefreshState, counts: WrittenCounts, was_full: bool| {
             let WrittenCounts { joined, removed, moved } = counts;
-            let number = |number: i64| Some(Datum::from(number));
-            [
-                number(count),
-                number(joined),
-                number(removed),
-                number(moved),
-                number(state.clusters),
-                Some(Datum::from(was_full)),
-                number(state.last_seq),
-            ]
+            // A boolean is passed as 0 or 1.
+            let was_full = i64::from(was_full);
+            [count, joined, removed, moved, state.clusters, was_full, state.last_seq]
+                .map(|number| Some(Datum::from(number)))
         };
         let is_full = every || truncated || !self.nothing_went_by;
         if !is_full && count == 0 {

@@ -11,7 +11,6 @@ use crate::pg::snapshot::ActiveSnapshot;
 use crate::pg::sorted_rows::{INT8, SortedRows, UUID};
 use crate::pg::type_storage::TypeStorage;
 use crate::prelude::*;
-use crate::row_key::Key;
 
 pub struct Difference {
     pub places: ClusterPlaces,
@@ -37,16 +36,15 @@ pub fn write(
     every: bool,
 ) -> Result<WrittenCounts> {
     let tables = corpus.tables;
-    let Difference { places, ids, whole } = difference;
     state.refreshes += 1;
-    let new_from = std::mem::replace(&mut state.next_id, ids.next);
+    let new_from = std::mem::replace(&mut state.next_id, difference.ids.next);
     // SAFETY: the time of day.
     let now = unsafe { Datum::from(pg_sys::GetCurrentTimestamp()) };
     // SAFETY: a time is passed by value.
     let now = unsafe { Parameter::new(pg_sys::TIMESTAMPTZOID, Some(now)) };
     let refresh = Parameter::int8(state.refreshes);
-    let mut events = Events::of(places, ids, &tables.key)?;
-    let (counts, printed) = members(tables, &mut events, &mut state.last_seq, [refresh, now])?;
+    let (counts, printed) = members(tables, difference, &mut state.last_seq, [refresh, now])?;
+    let Difference { ids, whole, .. } = difference;
     let mut changed = memory::collect(ids.changed()?.into_iter().map(|of| of.0))?;
     if whole.is_some() {
         mend(tables, &mut changed)?;
@@ -57,17 +55,15 @@ pub fn write(
                 "INSERT INTO {list} SELECT cluster_id, count(*), $2, $3, 1 FROM {members}
                  WHERE cluster_id = ANY ($1) GROUP BY cluster_id
                  ON CONFLICT (cluster_id) DO UPDATE SET size = excluded.size, changed = excluded.changed",
-                &[int8s(some, |cluster| *cluster), now, refresh],
+                &[some, now, refresh],
             )
         })
     };
     let (old, new) = changed.split_at(changed.partition_point(|cluster| *cluster < new_from));
     list(old)?;
     state.clusters += list(new)?;
-    state.clusters -= each_part(&ids.ended, |some| {
-        let ended = [int8s(some, |cluster| *cluster)];
-        tables.write("DELETE FROM {list} WHERE cluster_id = ANY ($1)", &ended)
-    })?;
+    let delete = "DELETE FROM {list} WHERE cluster_id = ANY ($1)";
+    state.clusters -= each_part(&ids.ended, |some| tables.write(delete, &[some]))?;
     let mut looked_at = memory::collect(changed.into_iter().chain(printed))?;
     if whole.is_some() {
         let all = listed(tables)?;
@@ -88,19 +84,19 @@ pub fn write(
     Ok(counts)
 }
 
-/// Calls `write` with as many rows at a time as a statement is given. Returns how many rows these have written.
-fn each_part<T>(rows: &[T], mut write: impl FnMut(&[T]) -> Result<u64>) -> Result<i64> {
+/// Calls `write` with as many clusters at a time as a statement is given. Returns how many rows these have written.
+fn each_part(
+    clusters: &[ClusterId],
+    mut write: impl FnMut(Parameter) -> Result<u64>,
+) -> Result<i64> {
     let mut memory = Memory::scratch(c"minlsh rows of a statement");
     let mut written = 0;
-    for some in rows.chunks(AT_A_TIME) {
+    for some in clusters.chunks(AT_A_TIME) {
         check_interrupts();
-        written += memory.run_and_reset(|| write(some))? as i64;
+        let some = || Parameter::int8s(some.iter().copied().map(Some));
+        written += memory.run_and_reset(|| write(some()))? as i64;
     }
     Ok(written)
-}
-
-fn int8s<T>(rows: &[T], value: impl Fn(&T) -> i64) -> Parameter {
-    Parameter::int8s(rows.iter().map(|row| Some(value(row))))
 }
 
 /// The changes of members, in the order of the log: documents leave and move before clusters merge and others join.
@@ -143,7 +139,7 @@ const LOG: &str = "INSERT INTO {log}
 /// Returns also the clusters in which a fingerprint has changed.
 fn members(
     tables: &Tables,
-    events: &mut Events,
+    difference: &mut Difference,
     last_seq: &mut i64,
     [refresh, now]: [Parameter; 2],
 ) -> Result<(WrittenCounts, Vec<ClusterId>)> {
@@ -174,7 +170,7 @@ fn members(
         }
         Ok(())
     };
-    events.each(&mut |event| {
+    difference.each_event(&mut |event| {
         if some.len() == AT_A_TIME {
             memory.run_and_reset(|| write(&some))?;
             some.clear();
@@ -204,7 +200,7 @@ fn columns(tables: &Tables, some: &[LoggedEvent]) -> [Parameter; 6] {
             Parameter::array(prints, pg_sys::UUIDOID),
         ]
     };
-    let clusters = int8s(some, |of| of.cluster);
+    let clusters = Parameter::int8s(some.iter().map(|of| Some(of.cluster)));
     let others = Parameter::int8s(some.iter().map(|of| of.event?.other));
     let sizes = Parameter::int8s(some.iter().map(|of| Some(of.event?.size? as i64)));
     [names, clusters, others, keys, prints, sizes]
@@ -212,15 +208,20 @@ fn columns(tables: &Tables, some: &[LoggedEvent]) -> [Parameter; 6] {
 
 /// The clusters of the list, as they have just been written, ascending.
 pub fn listed(tables: &Tables) -> Result<Vec<ClusterId>> {
-    let _as_written = ActiveSnapshot::of_transaction();
     let mut clusters = Vec::new();
-    tables.each("SELECT cluster_id FROM {list} ORDER BY cluster_id", &[], |row| {
+    add_clusters(tables, "SELECT cluster_id FROM {list} ORDER BY cluster_id", &mut clusters)?;
+    Ok(clusters)
+}
+
+/// Adds the clusters that a query gives of what has just been written.
+fn add_clusters(tables: &Tables, sql: &'static str, clusters: &mut Vec<ClusterId>) -> Result<()> {
+    let _as_written = ActiveSnapshot::of_transaction();
+    tables.each(sql, &[], |row| {
         if let Some(cluster) = row.int8(1)? {
-            memory::push(&mut clusters, cluster)?;
+            memory::push(clusters, cluster)?;
         }
         Ok(Continue::Yes)
-    })?;
-    Ok(clusters)
+    })
 }
 
 /// Mends what somebody has changed in the list by hand: deletes clusters that have no members, and adds to `changed`
@@ -231,16 +232,10 @@ fn mend(tables: &Tables, changed: &mut Vec<ClusterId>) -> Result<()> {
              (SELECT FROM {members} AS m WHERE m.cluster_id = {list}.cluster_id)",
         &[],
     )?;
-    let _as_written = ActiveSnapshot::of_transaction();
     let sql = "SELECT cluster_id
          FROM (SELECT cluster_id, count(*) AS members FROM {members} GROUP BY cluster_id) AS m
              LEFT JOIN {list} AS l USING (cluster_id) WHERE l.size IS DISTINCT FROM members";
-    tables.each(sql, &[], |row| {
-        if let Some(cluster) = row.int8(1)? {
-            memory::push(changed, cluster)?;
-        }
-        Ok(Continue::Yes)
-    })?;
+    add_clusters(tables, sql, changed)?;
     changed.sort_unstable();
     changed.dedup();
     Ok(())
@@ -260,66 +255,53 @@ pub struct LoggedEvent {
 /// The step of changes of fingerprints, before those of events.
 const BEFORE_ALL: i64 = -1;
 
-/// Events. PostgreSQL sorts them, so that memory holds as many as it may.
-pub struct Events {
-    /// The place of each in the log, as [`ClusterEvent::place`] has it, then its size, and its document's key and
-    /// fingerprint.
-    rows: SortedRows,
-    key: Oid,
-}
-
-impl Events {
-    /// All that the ids do to the documents, whose keys are such, and to clusters.
-    pub fn of(places: &mut ClusterPlaces, ids: &ClusterIds, key: &Key) -> Result<Self> {
-        let key = (key.base_type, key.collation());
-        let rows = SortedRows::new(&[INT8, INT8, INT8, INT8, INT8, key, UUID], 4, of_sort())?;
-        let mut events = Self { rows, key: key.0 };
+impl Difference {
+    /// Calls `visit` with all that the ids do to documents and clusters, in the order of the log. PostgreSQL sorts the
+    /// events, so that memory holds as many as it may.
+    pub fn each_event(&mut self, visit: &mut dyn FnMut(LoggedEvent) -> Result<()>) -> Result<()> {
+        let Self { places, ids, .. } = self;
+        let key_type = places.key.base_type;
+        let key = (key_type, places.key.collation());
+        // The place of each in the log, as `ClusterEvent::place` has it, its size, its document's key and fingerprint.
+        let mut rows = SortedRows::new(&[INT8, INT8, INT8, INT8, INT8, key, UUID], 4, of_sort())?;
+        let mut push = |numbers: [i64; 5], place: Option<&UpdatePlace>| {
+            let print = place.and_then(UpdatePlace::print);
+            let print = print.as_ref().map(|print| Datum::from(print.as_ptr()));
+            // SAFETY: a key of those that `places` has, of their type, and a uuid, which is passed as a pointer to its
+            // bytes. Both live until the row is copied.
+            let (key, print) = unsafe {
+                let key = Parameter::new(key_type, place.map(|place| place.key));
+                (key, Parameter::new(pg_sys::UUIDOID, print))
+            };
+            let [step, cluster, other, document, size] = numbers.map(Parameter::int8);
+            rows.push(&[step, cluster, other, document, size, key, print])
+        };
+        let numbers = |event: ClusterEvent| {
+            let (step, cluster, other, document) = event.place();
+            let size = event.size.map_or(-1, |size| size as i64);
+            [step.into(), cluster, other, document.map_or(-1, i64::from), size]
+        };
         for event in ids.events()? {
             check_interrupts();
-            events.push(event, None)?;
+            push(numbers(event), None)?;
         }
         places.each(&mut |rank, place| {
             if let (Some((cluster, old)), Some(print)) = (place.old, place.print())
                 && old != Some(print)
             {
-                events.push_at([BEFORE_ALL, cluster, 0, rank.into(), 0], Some(place))?;
+                push([BEFORE_ALL, cluster, 0, rank.into(), 0], Some(place))?;
             }
             let event = ids.event_of(rank, place.ranked());
-            event.map_or(Ok(()), |event| events.push(event, Some(place)))
+            event.map_or(Ok(()), |event| push(numbers(event), Some(place)))
         })?;
-        Ok(events)
-    }
-
-    fn push(&mut self, event: ClusterEvent, place: Option<&UpdatePlace>) -> Result<()> {
-        let (step, cluster, other, document) = event.place();
-        let size = event.size.map_or(-1, |size| size as i64);
-        self.push_at([step.into(), cluster, other, document.map_or(-1, i64::from), size], place)
-    }
-
-    fn push_at(&mut self, numbers: [i64; 5], place: Option<&UpdatePlace>) -> Result<()> {
-        let print = place.and_then(UpdatePlace::print);
-        let print = print.as_ref().map(|print| Datum::from(print.as_ptr()));
-        // SAFETY: a key of the documents, whose type `of` was given, and a uuid, which is passed as a pointer to its
-        // bytes. Both live until the row is copied.
-        let (key, print) = unsafe {
-            let key = Parameter::new(self.key, place.map(|place| place.key));
-            (key, Parameter::new(pg_sys::UUIDOID, print))
-        };
-        let [step, cluster, other, document, size] = numbers.map(Parameter::int8);
-        self.rows.push(&[step, cluster, other, document, size, key, print])
-    }
-
-    /// Calls `visit` with each event, in the order of the log.
-    pub fn each(&mut self, visit: &mut dyn FnMut(LoggedEvent) -> Result<()>) -> Result<()> {
-        let key = self.key;
-        self.rows.each(&mut |row| {
+        rows.each(&mut |row| {
             check_interrupts();
             let int = |column| Ok::<_, SqlError>(row.int8(column)?.unwrap_or_default());
             let (cluster, other, document) = (int(2)?, int(3)?, u32::try_from(int(4)?).ok());
             let place = u8::try_from(int(1)?).map(|step| (step, cluster, other, document));
             let size = u64::try_from(int(5)?).ok();
             let event = place.ok().and_then(|place| ClusterEvent::at(place, size));
-            let (key, print) = (row.typed(6, key)?, print_of(row, 7)?);
+            let (key, print) = (row.typed(6, key_type)?, print_of(row, 7)?);
             visit(LoggedEvent { event, cluster, key, print })?;
             Ok(Continue::Yes)
         })
