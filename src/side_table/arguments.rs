@@ -68,9 +68,10 @@ pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
     let body = column(relation, &call.raw_name(1).ok_or_else(null_table)?, "body")?;
     check_body(&body)?;
     let key = match call.raw_name(2) {
-        Some(name) => named_key(relation, &name)?,
+        Some(name) => column(relation, &name, "key")?,
         None => only_key(relation, &body)?,
     };
+    check_key(relation, &key)?;
     let schema = match call.raw_name(15) {
         Some(name) => catalog::schema_to_use(&name),
         None => relation.schema,
@@ -123,10 +124,8 @@ fn column(relation: &Relation, name: &CStr, argument: &str) -> Result<Column> {
 /// The column that names a row of the table for everybody who asks.
 fn only_key(relation: &Relation, body: &Column) -> Result<Column> {
     let key = Key::of_table(relation.oid, relation.kind, body.number);
-    let key = key.map_err(|cause| no_key(relation, cause))?;
-    let column = relation.column(key.column);
-    let column = column.ok_or_else(|| not_a_key(relation, "of the primary key"))?;
-    named_key(relation, &column.raw_name.clone())
+    let column = key.map(|key| relation.column(key.column).cloned());
+    column.and_then(|column| column.ok_or(NoKey::Missing)).map_err(|cause| no_key(relation, cause))
 }
 
 /// The error of a table without a key of one column.
@@ -135,27 +134,22 @@ pub fn no_key(documents: &Relation, cause: NoKey) -> SqlError {
         .set_hint("Add a column that is unique and NOT NULL.")
 }
 
-/// A column that is NOT NULL, and the only one of a unique index that is neither partial nor deferrable: the rule of
-/// foreign keys.
-fn named_key(relation: &Relation, name: &CStr) -> Result<Column> {
-    let column = column(relation, name, "key")?;
-    check_stored(&column)?;
+/// Refuses a column that is not NOT NULL, or not the only one of a unique index that is neither partial nor deferrable:
+/// the rule of foreign keys.
+fn check_key(relation: &Relation, column: &Column) -> Result<()> {
+    check_stored(column)?;
     let open = Open::relation(relation.oid, Lock::Held);
     let index = open.and_then(|open| open.key_index(column.number, Lock::Read));
-    if index.is_none() || !column.not_null {
-        return Err(not_a_key(relation, &format!("\"{}\"", column.name)));
+    if index.is_some() && column.not_null {
+        return Ok(());
     }
-    Ok(column)
-}
-
-fn not_a_key(relation: &Relation, column: &str) -> SqlError {
-    invalid_parameter(format!(
-        "column {column} of table \"{}\" cannot be the key of an index",
-        relation.name
+    Err(invalid_parameter(format!(
+        "column \"{}\" of table \"{}\" cannot be the key of an index",
+        column.name, relation.name
     ))
     .set_detail(
         "A key needs a NOT NULL constraint and its own unique index, which is neither partial nor \
          deferrable.",
     )
-    .set_hint("Use the primary key, or add the constraints to this column.")
+    .set_hint("Use the primary key, or add the constraints to this column."))
 }

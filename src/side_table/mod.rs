@@ -20,7 +20,6 @@ use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
 use crate::index::info::Info;
 use crate::options::{IndexOptions, Threshold};
-use crate::pg::index::SearchOperator;
 use crate::pg::names::regclass_literal;
 use crate::pg::relation::Column;
 use crate::prelude::*;
@@ -97,11 +96,7 @@ impl SideTable {
         let storage = self.open()?;
         let content = Content::of_slots(signature)?;
         let (value, snapshot) = (Document { threshold, content }.write(), Snapshot::statement());
-        let index = storage.signature_index();
-        let operator = SearchOperator::only_of(index.family()).ok_or_else(|| {
-            wrong_state("the loaded library minlsh does not match the installed functions")
-                .set_hint("Update them with ALTER EXTENSION minlsh UPDATE.")
-        })?;
+        let (index, operator) = (storage.signature_index(), storage.operator);
         let mut memory = Memory::scratch(c"minlsh candidate");
         let visit = |row: &Row| {
             memory.run_and_reset(|| {

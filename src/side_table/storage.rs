@@ -20,12 +20,13 @@ pub const DOC_ID: i16 = 1;
 pub const SIGNATURE: i16 = 2;
 pub const BANDS: i16 = 3;
 
-const NO_KEY: &str = "It has no primary key.";
-
 pub struct Storage {
     pub rows: Companion,
-    /// The place among its indexes of the one of the signatures, which has the options.
+    /// The place among its indexes of the one of its key.
+    key: usize,
+    /// That of the one of the signatures, which has the options, and the only operator of that.
     signatures: usize,
+    pub operator: SearchOperator,
     pub options: Rc<IndexOptions>,
 }
 
@@ -45,14 +46,15 @@ impl Storage {
         let altered = |detail: &str| altered(oid, detail);
         let columns = [base_type(key), pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
         let rows = Companion::checked(table, lock, &columns).map_err(altered)?;
-        if rows.key_index(DOC_ID).is_none() {
-            return Err(altered(NO_KEY));
-        }
-        let signatures = rows.indexes.iter().position(is_of_signatures);
-        let signatures = signatures
+        let key = rows.indexes.iter().position(|index| index.is_key_of(DOC_ID));
+        let key = key.ok_or_else(|| altered("It has no primary key."))?;
+        let operators = rows.indexes.iter().map(operator_of_signatures);
+        let signatures =
+            (0..).zip(operators).find_map(|(place, operator)| Some((place, operator?)));
+        let (signatures, operator) = signatures
             .ok_or_else(|| altered("It has no valid index of type minlsh over its signatures."))?;
         let options = stored_options::built(rows.indexes[signatures].oid())?;
-        Ok(Self { rows, signatures, options })
+        Ok(Self { rows, key, signatures, operator, options })
     }
 
     pub fn signature_index(&self) -> &OpenIndex {
@@ -69,10 +71,9 @@ impl Storage {
         snapshot: &Snapshot,
         visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
-        let table = &self.rows.table;
-        let index = self.rows.key_index(DOC_ID).ok_or_else(|| altered(table.oid(), NO_KEY))?;
+        let Companion { table, indexes } = &self.rows;
         // SAFETY: the caller promises a key of that type, and [`Storage::open`] has found a column of it.
-        unsafe { index.each_equal(table, key, snapshot, visit) }
+        unsafe { indexes[self.key].each_equal(table, key, snapshot, visit) }
     }
 }
 
@@ -88,13 +89,14 @@ pub fn check_current(storage: Oid, options: &IndexOptions) -> Result<()> {
     .set_hint(format!("Build it again with SELECT minlsh_reindex({name});")))
 }
 
-fn is_of_signatures(index: &OpenIndex) -> bool {
-    index.only_column() == Some(SIGNATURE)
+/// The operator of an index of the signatures; `None` of another one.
+fn operator_of_signatures(index: &OpenIndex) -> Option<SearchOperator> {
+    let is_one = index.only_column() == Some(SIGNATURE)
         && index.form().indisvalid
         && index.is_plain()
-        && index.class().relam == access_method()
-        // Signatures have one operator, arrays as sets have several.
-        && SearchOperator::only_of(index.family()).is_some()
+        && index.class().relam == access_method();
+    // Signatures have one operator, arrays as sets have several.
+    is_one.then(|| SearchOperator::only_of(index.family())).flatten()
 }
 
 /// The signature and bands that a side table has of a document.
