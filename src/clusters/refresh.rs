@@ -204,9 +204,16 @@ impl<'a> Refresh<'a> {
 
     /// The update that looks at all documents.
     pub fn full(&self) -> Result<Difference> {
-        let key = &self.tables.key;
+        let (key, corpus) = (&self.tables.key, self.corpus());
         let mut places = ClusterPlaces::new(*key)?;
-        let whole = self.find(&mut places)?;
+        let session = Session::open();
+        let work = corpus.question(&session)?.of_all(None)?;
+        let read = components(work, &mut |key, component, print| {
+            // SAFETY: a value of the key column, by which `question` has asked, and of whose type these are.
+            unsafe { places.push(key, Mention::Named, None, Some((component, Some(print)))) }
+        })?;
+        drop(session);
+        let whole = cost_of_all(corpus.index, read);
         let sql = "SELECT doc_id, cluster_id, fingerprint FROM {members}";
         self.tables.each(sql, &[], |row| {
             let stored = stored_of(row, 2, self.state.next_id)?;
@@ -263,19 +270,6 @@ impl<'a> Refresh<'a> {
             }
             Ok(Continue::Yes)
         })
-    }
-
-    /// Adds the documents of all components. Returns what that has cost.
-    fn find(&self, places: &mut ClusterPlaces) -> Result<f64> {
-        let session = Session::open();
-        let corpus = self.corpus();
-        let read =
-            components(corpus.question(&session)?.of_all(None)?, &mut |key, component, print| {
-                let found = Some((component, Some(print)));
-                // SAFETY: a value of the key column, by which `question` has asked, and of whose type these are.
-                unsafe { places.push(key, Mention::Named, None, found) }
-            })?;
-        Ok(cost_of_all(corpus.index, read))
     }
 
     pub fn corpus(&self) -> TrackedCorpus<'a> {
