@@ -6,11 +6,11 @@ use sketch::Error;
 use sketch::clusters::ClusterId;
 use sketch::corpus::{Connected, Hashes, Identical, LeftOut, connect};
 
-use crate::clusters::tables::{AT_A_TIME, Tables};
+use crate::clusters::tables::{APART, AT_A_TIME, Tables};
 use crate::clusters::tracked::Tracked;
 use crate::corpus::groups::Emit;
 use crate::corpus::groups::group::Group;
-use crate::corpus::jobs::{ApartKeys, Question, Work, linkage};
+use crate::corpus::jobs::{Question, Work, linkage};
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::reader::Criteria;
 use crate::pg::document_keys::DocumentKeys;
@@ -46,19 +46,9 @@ impl TrackedCorpus<'_> {
             ("source", text::write(&names::qualified(index))),
             ("threshold", float8_datum(threshold)),
             ("key_column", text::write(&key)),
+            ("apart", text::write(&names::qualified(tracked.oids[APART]))),
         ]);
-        let mut apart = DocumentKeys::new(tables.key.base_type, tables.key.collation())?;
-        tables.each("SELECT a, b FROM {apart}", &[], |row| {
-            for column in [1, 2] {
-                if let Some(key) = row.typed(column, tables.key.base_type)? {
-                    // SAFETY: `apart` was made for keys of the type that `typed` has found this one to be of.
-                    unsafe { apart.push(key)? };
-                }
-            }
-            Ok(Continue::Yes)
-        })?;
-        Ok(Question::new(session, &arguments, &["source"], false)?
-            .with_apart(ApartKeys::new(apart)?))
+        Question::new(session, &arguments, &["source"], false)
     }
 
     /// Compares the members of clusters, whose ids ascend, as they have just been written, with the member of the least

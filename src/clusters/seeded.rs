@@ -26,8 +26,8 @@ use crate::clusters::corpus::{Fingerprint, TrackedCorpus, components, fingerprin
 use crate::clusters::places::{
     ClusterPlaces, ClusterSizes, Mention, StoredMembership, each_of, members_of, seen_twice,
 };
-use crate::clusters::tables::{AT_A_TIME, RefreshState};
-use crate::corpus::jobs::Question;
+use crate::clusters::tables::{AT_A_TIME, RefreshState, Tables};
+use crate::corpus::jobs::{Question, check_room};
 use crate::corpus::source::buckets::is_usable;
 use crate::index::descent;
 use crate::index::info::Info;
@@ -102,6 +102,8 @@ struct SeededJob<'a> {
     snapshot: &'a Snapshot,
     next_id: ClusterId,
     sizes: ClusterSizes,
+    /// Keys in pairs that somebody decided are not copies, and their numbers in their order.
+    apart: (DocumentKeys, Vec<u32>),
     /// The cost that may still be spent, in documents that are read.
     budget: f64,
     /// The keys of the documents: first those that were written, whose numbers `changed` has, ascending.
@@ -145,12 +147,14 @@ pub fn find(
     let mut sizes = ClusterSizes::default();
     let stored = members_of(corpus.tables, &changed, state.next_id, &mut sizes)?;
     let seeds = stored.into_iter().map(|old| Seed { old, part: Part::Gone });
+    let apart = apart(corpus.tables)?;
     let mut job = SeededJob {
         corpus,
         question: &question,
         snapshot,
         next_id: state.next_id,
         sizes,
+        apart,
         budget: whole - CHANGED * written as f64,
         keys: changed,
         // They are ascending, each once.
@@ -165,6 +169,20 @@ pub fn find(
         return Ok(None);
     }
     job.unite(places).map(Some)
+}
+
+/// Reads the keys in pairs that somebody decided are not copies, and their numbers, in their order.
+fn apart(tables: &Tables) -> Result<(DocumentKeys, Vec<u32>)> {
+    let mut keys = DocumentKeys::new(tables.key.base_type, tables.key.collation())?;
+    tables.each("SELECT a FROM {apart} UNION ALL SELECT b FROM {apart}", &[], |row| {
+        if let Some(key) = row.typed(1, tables.key.base_type)? {
+            // SAFETY: `keys` was made for keys of the type that `typed` has found.
+            unsafe { keys.push(key)? };
+        }
+        check_room(keys.bytes()).map(|()| Continue::Yes)
+    })?;
+    let sorted = keys.sorted()?;
+    Ok((keys, sorted))
 }
 
 impl SeededJob<'_> {
@@ -453,8 +471,9 @@ impl SeededJob<'_> {
 
     /// True if the document of a key is in a pair that somebody decided are not copies.
     fn is_apart(&self, key: Datum) -> bool {
-        // SAFETY: called with keys of members and mates, which are of the type by whose column the question asks.
-        unsafe { self.question.stands_alone(key) }
+        let (keys, sorted) = &self.apart;
+        // SAFETY: called with keys of members and mates, which are of the type of the tracked key, as these are.
+        unsafe { keys.find(sorted, key).is_some() }
     }
 
     /// Takes a cost from what may be spent; false if it is too much.

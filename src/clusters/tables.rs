@@ -25,6 +25,7 @@ const TABLES: [&str; 5] = ["members", "list", "log", "queue", "apart"];
 pub const MEMBERS: usize = 0;
 pub const LIST: usize = 1;
 pub const QUEUE: usize = 3;
+pub const APART: usize = 4;
 
 /// The endings of their names, behind that of the members.
 pub const ENDINGS: [&str; 5] = ["", "_list", "_log", "_queue", "_apart"];

@@ -40,7 +40,7 @@ pub struct Question<'a> {
     session: &'a Session,
     sources: Vec<Source>,
     criteria: Criteria,
-    apart: Option<ApartKeys>,
+    apart: Option<Apart<'a>>,
 }
 
 impl<'a> Question<'a> {
@@ -52,27 +52,14 @@ impl<'a> Question<'a> {
         names: &[&'static str],
         has_order: bool,
     ) -> Result<Self> {
+        let apart = Apart::given(session, arguments)?;
         let read = |name: &&'static str| Source::read(session, arguments, name, has_order);
         let sources = names.iter().map(read).collect::<Result<Vec<_>>>()?;
         let criteria = criteria(session, arguments, &sources)?;
         if let [source] = &sources[..] {
             source.notice(arguments, &criteria)?;
         }
-        Ok(Self { session, sources, criteria, apart: None })
-    }
-
-    /// The same, but documents of these pairs of keys count as not similar.
-    pub fn with_apart(self, apart: ApartKeys) -> Self {
-        Self { apart: Some(apart), ..self }
-    }
-
-    /// True if no other document may stand for that of a key, even if it is the same.
-    ///
-    /// # Safety
-    /// `key` is a non-null value of the type of the keys.
-    pub unsafe fn stands_alone(&self, key: Datum) -> bool {
-        // SAFETY: the caller promises a value of the type of the keys, which those that are apart are of as well.
-        self.apart.as_ref().is_some_and(|apart| unsafe { apart.names(key) })
+        Ok(Self { session, sources, criteria, apart })
     }
 
     /// The source, the first of two.
@@ -151,13 +138,7 @@ impl Work {
     /// Reads the sources of those names, in the order of `keep` if that is given.
     pub fn of(arguments: &Arguments, names: &[&'static str], keep: Option<&CStr>) -> Result<Self> {
         let session = Session::open();
-        let apart = Apart::given(&session, arguments)?;
-        let question = Question::new(&session, arguments, names, keep.is_some())?;
-        let mut work = question.of_all(keep)?;
-        if let Some(apart) = apart {
-            work.batches.apart = Arc::new(apart.pairs(&work.members)?);
-        }
-        Ok(work)
+        Question::new(&session, arguments, names, keep.is_some())?.of_all(keep)
     }
 }
 
@@ -275,7 +256,7 @@ impl ApartPairs {
 }
 
 /// Refuses pairs that take so many bytes, if that is too much.
-fn check_room(bytes: usize) -> Result<()> {
+pub fn check_room(bytes: usize) -> Result<()> {
     if bytes <= of_apart() {
         return Ok(());
     }
@@ -285,45 +266,4 @@ fn check_room(bytes: usize) -> Result<()> {
     )
     .set_detail("They may take a third of it, at 32 bytes for each pair.")
     .set_hint("Raise maintenance_work_mem, or list only pairs that are found without apart."))
-}
-
-/// The pairs that keys make, two and two.
-pub struct ApartKeys {
-    keys: DocumentKeys,
-    /// Each key once, in their order.
-    distinct: Vec<u32>,
-}
-
-impl ApartKeys {
-    /// Those of `keys`; it is an error if these take too much memory.
-    pub fn new(keys: DocumentKeys) -> Result<Self> {
-        check_room(keys.bytes())?;
-        let mut distinct = keys.sorted()?;
-        distinct.dedup_by(|a, b| keys.compare(*a, *b).is_eq());
-        Ok(Self { keys, distinct })
-    }
-
-    /// True if a key is in one of the pairs: then its document is not taken for a copy even of an equal one.
-    ///
-    /// # Safety
-    /// `key` is a non-null value of the type of the keys.
-    unsafe fn names(&self, key: Datum) -> bool {
-        // SAFETY: the caller promises a key of the type that these were made for.
-        unsafe { self.keys.find(&self.distinct, key).is_some() }
-    }
-
-    /// As [`Apart::pairs`], where the keys of the members are of one source, and of the type of these.
-    fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
-        let sources = members.each_sorted()?;
-        // SAFETY: the job was asked for keys of one source and of the type of these.
-        let find = |at: u32| unsafe { members.find(0, &sources[0].1, self.keys.datum(at)) };
-        let mut pairs = ApartPairs::default();
-        for pair in 0..self.keys.len() as u32 / 2 {
-            check_interrupts();
-            if let Some((a, b)) = find(2 * pair).zip(find(2 * pair + 1)) {
-                pairs.push(a, b)?;
-            }
-        }
-        Ok(pairs.in_order())
-    }
 }
