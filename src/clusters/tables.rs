@@ -260,7 +260,7 @@ impl Tables {
         let columns = [doc_id, cluster_id, (c"fingerprint", pg_sys::UUIDOID)];
         let members = open(members, alone, &columns, owner)?;
         for table in [&list, &members] {
-            if table.key_index(1).is_none() {
+            if !table.indexes.iter().any(|index| index.is_key_of(1)) {
                 return Err(altered(&table.table.name(), "It has no primary key."));
             }
         }

@@ -123,20 +123,6 @@ pub unsafe fn index_beginscan(
     }
 }
 
-/// `index_insert_cleanup`, which came with PostgreSQL 17.
-///
-/// # Safety
-/// The index is open, and entries have been inserted by `info`.
-pub unsafe fn index_insert_cleanup(index: Relation, info: *mut pg_sys::IndexInfo) {
-    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
-    // SAFETY: the caller has the index open, and `info` is what its entries were inserted by.
-    unsafe {
-        pg_sys::index_insert_cleanup(index, info);
-    }
-    #[cfg(any(feature = "pg15", feature = "pg16"))]
-    let _ = (index, info);
-}
-
 /// `reindex_relation`, which locks the table itself.
 pub fn reindex_relation(table: Oid, flags: i32) {
     let parameters = pg_sys::ReindexParams::default();

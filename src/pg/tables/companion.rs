@@ -11,7 +11,6 @@ use crate::pg::catalog;
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{Lock, grantees, inheritors, owner_of, partition_ancestors};
-use crate::pg::row::Row;
 use crate::pg::snapshot::next_command;
 use crate::pg::sql::{Sql, object_name, relation_name};
 use crate::pg::trigger::tie;
@@ -35,6 +34,7 @@ impl Companion {
         };
         let class = table.class();
         let is_sound = class.relkind as u8 == b'r'
+            && class.relam == pg_sys::HEAP_TABLE_AM_OID
             && table.attributes().count() == columns.len()
             && table.attributes().zip(columns).all(|(attribute, expected)| {
                 is_plain(attribute) && attribute.atttypid == *expected
@@ -51,20 +51,29 @@ impl Companion {
         Ok(Self { table, indexes })
     }
 
-    /// The index that tells its rows apart by a column, if there is one.
-    pub fn key_index(&self, column: i16) -> Option<&OpenIndex> {
-        self.indexes.iter().find(|index| index.is_key_of(column))
-    }
-
-    /// Inserts a row: a value for each column.
+    /// Inserts a row: a value for each column. If it has indexes, they are all plain, as those of a catalog, and get
+    /// their entries.
     ///
     /// # Safety
     /// The values are of the columns' types.
     pub unsafe fn insert(&self, values: &[Option<Datum>]) {
-        let row = Row::empty(&self.table);
-        // SAFETY: the caller promises values of the columns' types, and the row is one of this table.
-        unsafe { row.fill(values) };
-        self.table.insert(&row, &self.indexes);
+        let columns = (self.table.class().relam, self.table.attributes().count());
+        let is_row = columns == (pg_sys::HEAP_TABLE_AM_OID, values.len());
+        assert!(is_row, "a value for each column of a table of the heap");
+        let mut nulls: Vec<bool> = values.iter().map(Option::is_none).collect();
+        let values = values.iter().map(|value| value.unwrap_or(Datum::from(0)));
+        let (mut values, table): (Vec<Datum>, _) = (values.collect(), self.table.raw());
+        // SAFETY: an open table of the heap, and as many values as it has columns, as was asserted, of their types, as
+        // # Safety asks. `checked` has found that its indexes have no expressions, conditions or deferred constraints.
+        unsafe {
+            let columns = (*table).rd_att;
+            let row = pg_sys::heap_form_tuple(columns, values.as_mut_ptr(), nulls.as_mut_ptr());
+            match self.indexes[..] {
+                [] => pg_sys::simple_heap_insert(table, row),
+                _ => pg_sys::CatalogTupleInsert(table, row),
+            }
+            pg_sys::heap_freetuple(row);
+        }
     }
 }
 

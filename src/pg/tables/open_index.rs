@@ -95,32 +95,6 @@ impl OpenIndex {
         // SAFETY: an open index has its operator families.
         unsafe { *(*self.raw()).rd_opfamily }
     }
-
-    /// Inserts the entries of a row that was just written to its table. The index must be plain.
-    pub fn insert(&self, table: &Open, row: &Row) {
-        const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize;
-        let is_of_table = self.form().indrelid == table.oid() && row.is_of(table);
-        assert!(is_of_table && self.is_plain(), "a row of the table, and a plain index of it");
-        let (mut values, mut nulls) = ([Datum::from(0); MOST], [false; MOST]);
-        // SAFETY: asserted above: an index without expressions needs no executor state. There are as many values as an
-        // index can have columns.
-        unsafe {
-            let info = pg_sys::BuildIndexInfo(self.raw());
-            if (*info).ii_ReadyForInserts {
-                let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
-                pg_sys::FormIndexDatum(info, row.raw(), std::ptr::null_mut(), values, nulls);
-                let unique = if (*info).ii_Unique {
-                    pg_sys::IndexUniqueCheck::UNIQUE_CHECK_YES
-                } else {
-                    pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO
-                };
-                let place = &raw mut (*row.raw()).tts_tid;
-                let (index, table) = (self.raw(), table.raw());
-                pg_sys::index_insert(index, values, nulls, place, table, unique, false, info);
-            }
-            versions::index_insert_cleanup(self.raw(), info);
-        }
-    }
 }
 
 struct Search<'a> {

@@ -82,14 +82,6 @@ impl Open {
         });
     }
 
-    /// Inserts a row, and its entries in `indexes`.
-    pub fn insert(&self, row: &Row, indexes: &[OpenIndex]) {
-        assert!(row.is_of(self), "a row of the table");
-        // SAFETY: an open table, and a row of it, as was asserted.
-        unsafe { pg_sys::simple_table_tuple_insert(self.raw(), row.raw()) };
-        indexes.iter().for_each(|index| index.insert(self, row));
-    }
-
     /// Deletes a row that was found in this table.
     pub fn delete(&self, row: &Row) {
         assert!(row.is_of(self), "a row of the table");
