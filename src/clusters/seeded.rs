@@ -45,9 +45,6 @@ const FEW: f64 = 64.0;
 /// a bucket is looked up, or the row of a member found, in about 2 µs.
 const STEPS: f64 = 20.0;
 
-/// Rows of buckets that are gathered before repeated ones are left out.
-const GATHERED: usize = 1 << 12;
-
 /// The least cost of a changed document: it is signed twice, to be looked up, and to be compared.
 const CHANGED: f64 = 2.0;
 
@@ -344,24 +341,16 @@ impl SeededJob<'_> {
     fn rows(&mut self, leaf: &Open, buckets: &[u64]) -> Result<Option<Vec<u64>>> {
         // What is left costs a fetch and a search each; what is left out next to nothing.
         let most = (self.budget * STEPS) as usize;
-        let (mut rows, mut room): (Vec<u64>, usize) = (Vec::new(), GATHERED);
-        let mut are_too_many = false;
+        let mut rows: HashSet<u64, RandomState> = HashSet::default();
         let index = MinlshIndex::of(leaf)?;
         descent::each_of_buckets(&index, self.snapshot, buckets, &mut |row| {
-            if rows.len() == room {
-                rows.sort_unstable();
-                rows.dedup();
-                room = (2 * rows.len()).max(GATHERED);
-                // Known only when each is there once.
-                are_too_many |= rows.len() > most;
+            if rows.len() <= most {
+                memory::insert(&mut rows, row)?;
             }
-            if are_too_many { Ok(()) } else { memory::push(&mut rows, row).map_err(Into::into) }
+            Ok(())
         })?;
-        if are_too_many {
-            return Ok(None);
-        }
+        let mut rows = memory::collect(rows)?;
         rows.sort_unstable();
-        rows.dedup();
         Ok(self.spend(rows.len() as f64 / STEPS).then_some(rows))
     }
 
