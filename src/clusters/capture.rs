@@ -21,13 +21,12 @@ fn capture(call: &Call) -> Result<Option<Datum>> {
         (Event::Truncate, false, true) => truncated(&fired, &documents)?,
         (_, true, true) => {
             // SAFETY: nothing else is kept, and it is asked for here only.
-            let statement: &mut Option<CapturedStatement> = unsafe { call.kept() };
-            if statement.is_none() {
-                *statement = Some(CapturedStatement::begin(&documents, &fired.trigger())?);
-            }
-            if let Some(statement) = statement {
-                statement.row(&documents, &fired)?;
-            }
+            let kept: &mut Option<CapturedStatement> = unsafe { call.kept() };
+            let statement = match kept {
+                Some(statement) => statement,
+                None => kept.insert(CapturedStatement::begin(&documents, &fired.trigger())?),
+            };
+            statement.row(&documents, &fired)?;
         }
         _ => return Err(misused("must be fired after each row, or after TRUNCATE")),
     }

@@ -98,20 +98,17 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
     }
     refresh.full()?.each_event(&mut |LoggedEvent { event, key, .. }| {
         let Some(event) = event else { return Ok(()) };
-        let cluster = event.cluster;
-        match event.kind {
+        let (cluster, other) = (event.cluster, event.other.unwrap_or_default());
+        let problem = match event.kind {
             EventKind::Leave => {
-                let has_none = "but has no near-duplicate or no longer exists";
-                report(key, &format!("in cluster {cluster}, {has_none}"));
+                format!("in cluster {cluster}, but has no near-duplicate or no longer exists")
             }
-            EventKind::Join => report(key, "missing from its cluster"),
-            EventKind::Move => report(key, &format!("in another cluster than {cluster}")),
-            EventKind::Merge => {
-                let other = event.other.unwrap_or_default();
-                report(None, &format!("clusters {cluster} and {other} belong together"));
-            }
-            EventKind::Create | EventKind::Split | EventKind::Dissolve => {}
-        }
+            EventKind::Join => "missing from its cluster".to_owned(),
+            EventKind::Move => format!("in another cluster than {cluster}"),
+            EventKind::Merge => format!("clusters {cluster} and {other} belong together"),
+            EventKind::Create | EventKind::Split | EventKind::Dissolve => return Ok(()),
+        };
+        report(key, &problem);
         Ok(())
     })?;
     let listed = listed(&tables)?;

@@ -70,11 +70,8 @@ fn open(oid: Oid, lock: Lock, columns: &[(&CStr, Oid)], owner: Oid) -> Result<Co
     let types: Vec<Oid> = columns.iter().map(|(_, type_oid)| *type_oid).collect();
     let table = checked(open, lock, &types)?;
     let open = &table.table;
-    let is_called = |attribute: &pg_sys::FormData_pg_attribute, name: &CStr| {
-        // SAFETY: a name is a NUL-terminated array.
-        unsafe { CStr::from_ptr(attribute.attname.data.as_ptr()) == name }
-    };
-    if !open.attributes().zip(columns).all(|(own, (name, _))| is_called(own, name)) {
+    if !open.attributes().zip(columns).all(|(own, column)| text::of_name(&own.attname) == column.0)
+    {
         return Err(altered(&name, "Its columns have other names."));
     }
     // SAFETY: an open relation, which has null for no rules.

@@ -34,13 +34,13 @@ impl Tracked {
     /// Finds what `members` is the table of members of, for its owner, and locks the documents.
     pub fn find(members: Oid, lock: Lock) -> Result<Self> {
         let oids = tables_of(members)?;
-        let mut tables = dependency::tables_tied_to(oids[QUEUE]);
+        let tables = dependency::tables_tied_to(oids[QUEUE]).into_iter();
         // Nobody's documents are locked but the caller's.
-        let owned = tables.iter().map(|table| check_owner(*table));
-        if !owned.clone().any(|owned| owned.is_ok()) {
-            owned.collect::<Result<()>>()?;
+        let (tables, others): (Vec<Oid>, Vec<Oid>) =
+            tables.partition(|table| check_owner(*table).is_ok());
+        if tables.is_empty() {
+            others.into_iter().try_for_each(check_owner)?;
         }
-        tables.retain(|table| check_owner(*table).is_ok());
         // Others may have made triggers that name the queue: only tables with a record count.
         let mut found = tables.into_iter().filter_map(|table| {
             let open = Open::relation(table, lock)?;
@@ -48,7 +48,6 @@ impl Tracked {
             Some((table, records.find(|record| record.beside == oids[QUEUE])?))
         });
         let (table, record) = found.next().ok_or_else(|| not_tracked(members))?;
-        drop(found);
         check_owner(table)?;
         let documents = Relation::open(table, Lock::Held);
         let documents = documents.ok_or_else(|| not_tracked(members))?;

@@ -42,18 +42,14 @@ impl SideTable {
     /// # Errors
     /// SQLSTATE 55000 if there are some, but none that is sound.
     pub fn find(relation: Oid) -> Result<Vec<Self>> {
-        let mut broken = None;
-        let mut sound = Vec::new();
+        let (mut sound, mut outcome) = (Vec::new(), Ok(()));
         for found in all(relation, Lock::Read) {
             match found.side {
                 Ok(side) => sound.push(side),
-                Err(report) => broken = Some(report),
+                Err(report) => outcome = Err(report),
             }
         }
-        match broken {
-            Some(report) if sound.is_empty() => Err(report),
-            _ => Ok(sound),
-        }
+        if sound.is_empty() { outcome.map(|()| sound) } else { Ok(sound) }
     }
 }
 
