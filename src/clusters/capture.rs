@@ -42,7 +42,7 @@ fn truncated(fired: &Fired, documents: &Open) -> Result<()> {
     if let Some(queue) = fired.trigger().tied_to
         && let Some(queue) = ChangeQueue::to_write(queue, documents)?
     {
-        queue.note(None);
+        queue.put(None, None);
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ impl CapturedStatement {
             return Ok(());
         };
         queue.check_key(documents, &self.key)?;
-        keys.into_iter().flatten().for_each(|key| queue.note(Some(key)));
+        keys.into_iter().flatten().for_each(|key| queue.put(Some(key), None));
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use crate::clusters::refresh::Refresh;
 use crate::clusters::tracked::Tracked;
 use crate::clusters::write::{LoggedEvent, listed};
 use crate::pg::guc::LocalSettings;
-use crate::pg::trigger::{Trigger, triggers};
+use crate::pg::trigger::Trigger;
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 
@@ -84,10 +84,10 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
         result.push(&[key, Some(text::write(problem))]);
     };
     let refresh = Refresh::begin(&tracked, &tables)?;
-    refresh.faults().iter().for_each(|fault| report(None, fault));
+    refresh.stamp.faults.iter().for_each(|fault| report(None, fault));
     // A refresh sees without this trigger that a table has lost its rows, so its fault is no reason to look at all.
     let documents = Open::relation(tracked.documents.oid, Lock::Held);
-    let mut noting = documents.iter().flat_map(triggers).filter(|t| tracked.is_noting(t));
+    let mut noting = documents.iter().flat_map(|table| tracked.noting(table));
     let truncate = noting.find(Trigger::is_truncate);
     if let Some(fault) = truncate.and_then(|of| of.fault(&tracked.documents.name, true)) {
         report(None, &fault);
@@ -118,7 +118,7 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
             Ok(Continue::Yes)
         })
     })?;
-    tables.each(AUDIT, &[Parameter::int8(refresh.last_seq())], |row| {
+    tables.each(AUDIT, &[Parameter::int8(refresh.state.last_seq)], |row| {
         let problem = row.text(2)?.unwrap_or_default();
         report(row.typed(1, key)?, problem);
         Ok(Continue::Yes)

@@ -60,10 +60,10 @@ pub struct Refresh<'a> {
     tracked: &'a Tracked,
     tables: &'a Tables,
     index: Info,
-    state: RefreshState,
+    pub state: RefreshState,
     /// The stamp before the snapshot was taken, and whether it is that of the last refresh, and has not
     /// changed since.
-    stamp: Stamp,
+    pub stamp: Stamp,
     nothing_went_by: bool,
     /// The digest of the pairs that count as not similar.
     apart: String,
@@ -165,14 +165,6 @@ impl<'a> Refresh<'a> {
         self.state.index = self.index.index.name.clone();
         self.finish(before)?;
         Ok(result(&self.state, counts, found.whole.is_some()))
-    }
-
-    pub fn last_seq(&self) -> i64 {
-        self.state.last_seq
-    }
-
-    pub fn faults(&self) -> &[String] {
-        &self.stamp.faults
     }
 
     pub fn is_behind(&self) -> Result<bool> {
@@ -283,7 +275,7 @@ impl<'a> Refresh<'a> {
             self.tables.queue.delete(row);
             Ok(())
         })?;
-        self.tables.queue.put_state(&self.state.write());
+        self.tables.queue.put(None, Some(&self.state));
         if self.state.last_seq > seq_before {
             let payload =
                 format!("{}:{}", qualified(self.tracked.oids[MEMBERS]), self.state.last_seq);

@@ -18,7 +18,6 @@ use crate::pg::index::Index;
 use crate::pg::relation::{inheritors, is_owned_by};
 use crate::pg::rights::current_role;
 use crate::pg::snapshot::next_command;
-use crate::pg::trigger::triggers;
 use crate::prelude::*;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -40,9 +39,8 @@ pub fn of(tracked: &Tracked, index: &Index) -> Stamp {
             relation(own.oid, &mut parts);
         }
         let Some(open) = Open::relation(leaf.oid, Lock::Held) else { continue };
-        let ours = triggers(&open).into_iter().filter(|trigger| tracked.is_noting(trigger));
         let mut watching = 0;
-        for trigger in ours {
+        for trigger in tracked.noting(&open) {
             let written = dependency::writer_of_trigger(trigger.oid).unwrap_or_default();
             parts.extend([trigger.oid.to_u32(), written, trigger.enabled.into()]);
             if !trigger.is_truncate() {
@@ -96,7 +94,7 @@ pub fn enable_triggers(tracked: &Tracked, index: &Info, stamp: &Stamp) -> Result
 /// The names of the triggers of a table that do not fire for what replication brings.
 fn half_enabled(tracked: &Tracked, table: Oid) -> Vec<CString> {
     let Some(open) = Open::relation(table, Lock::Held) else { return Vec::new() };
-    let ours = triggers(&open).into_iter().filter(|trigger| tracked.is_noting(trigger));
+    let ours = tracked.noting(&open).into_iter();
     ours.filter(|trigger| trigger.enabled == b'O').map(|trigger| trigger.name).collect()
 }
 

@@ -144,15 +144,15 @@ impl ChangeQueue {
         .set_hint(TRACK_AGAIN))
     }
 
-    /// Adds a key, or that the documents were truncated. The key is of the type that `check_key` has found.
-    pub fn note(&self, key: Option<Datum>) {
-        // SAFETY: values of the columns' types.
-        unsafe { self.0.insert(&[key, None, Some(now())]) };
-    }
-
-    pub fn put_state(&self, state: &str) {
-        // SAFETY: values of the columns' types.
-        unsafe { self.0.insert(&[None, Some(text::write(state)), Some(now())]) };
+    /// Adds a key, or the state, or neither: that the documents were truncated. The key is of the type that `check_key`
+    /// has found.
+    pub fn put(&self, key: Option<Datum>, state: Option<&RefreshState>) {
+        let state = state.map(|state| serde_json::to_string(state).unwrap_or_default());
+        // SAFETY: within a transaction, the time when it began; values of the columns' types.
+        unsafe {
+            let now = Datum::from(pg_sys::GetCurrentTransactionStartTimestamp());
+            self.0.insert(&[key, state.map(|state| text::write(&state)), Some(now)]);
+        }
     }
 
     /// Calls `visit` with each of its rows, and with the text of the one that has the state.
@@ -201,7 +201,7 @@ impl RefreshState {
         Self { version: VERSION, index, threshold, next_id: 1, ..Self::default() }
     }
 
-    /// Reads what [`Self::write`] has written, unless the owner of the table has written something else.
+    /// Reads what [`ChangeQueue::put`] has written, unless the owner of the table has written something else.
     pub fn read(text: &str, tracked: &str) -> Result<Self> {
         let state: Option<Self> = serde_json::from_str(text).ok();
         let sound = state.filter(|state| {
@@ -217,16 +217,6 @@ impl RefreshState {
                 .set_hint(TRACK_AGAIN)
         })
     }
-
-    pub fn write(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
-}
-
-/// The time when the transaction began.
-fn now() -> Datum {
-    // SAFETY: within a transaction.
-    Datum::from(unsafe { pg_sys::GetCurrentTransactionStartTimestamp() })
 }
 
 /// The tables, by their places.

@@ -47,7 +47,8 @@ fn track_clusters(call: &Call) -> Result<Option<Datum>> {
     let tracked = Tracked::find(members, Lock::Read)?;
     tracked.link(info.index.oid);
     let tables = tracked.open_tables(Lock::Write)?;
-    tables.queue.put_state(&RefreshState::new(info.index.name.clone(), threshold.get()).write());
+    let state = RefreshState::new(info.index.name.clone(), threshold.get());
+    tables.queue.put(None, Some(&state));
     Ok(Some(Datum::from(members)))
 }
 

@@ -13,7 +13,7 @@ use crate::pg::names::{quoted, regclass_literal, relation_name, visible_name};
 use crate::pg::relation::{is_owned_by, leaves};
 use crate::pg::rights::{check_owner, current_role};
 use crate::pg::sql;
-use crate::pg::trigger::{Record, Trigger};
+use crate::pg::trigger::{Record, Trigger, triggers};
 use crate::prelude::*;
 use crate::row_key::Key;
 
@@ -62,9 +62,10 @@ impl Tracked {
         }
     }
 
-    /// True if a trigger is one of those that note what is written.
-    pub fn is_noting(&self, trigger: &Trigger) -> bool {
-        self.record.is_followed_by(trigger)
+    /// The triggers of a table that note what is written.
+    pub fn noting(&self, table: &Open) -> Vec<Trigger> {
+        let all = triggers(table).into_iter();
+        all.filter(|trigger| self.record.is_followed_by(trigger)).collect()
     }
 
     fn key(&self) -> Result<Key> {

@@ -38,10 +38,10 @@ pub fn write(
     let tables = corpus.tables;
     state.refreshes += 1;
     let new_from = std::mem::replace(&mut state.next_id, difference.ids.next);
-    // SAFETY: the time of day.
-    let now = unsafe { Datum::from(pg_sys::GetCurrentTimestamp()) };
-    // SAFETY: a time is passed by value.
-    let now = unsafe { Parameter::new(pg_sys::TIMESTAMPTZOID, Some(now)) };
+    // SAFETY: the time of day, which is passed by value.
+    let now = unsafe {
+        Parameter::new(pg_sys::TIMESTAMPTZOID, Some(Datum::from(pg_sys::GetCurrentTimestamp())))
+    };
     let refresh = Parameter::int8(state.refreshes);
     let (counts, printed) = members(tables, difference, &mut state.last_seq, [refresh, now])?;
     let Difference { ids, whole, .. } = difference;
