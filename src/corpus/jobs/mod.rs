@@ -206,8 +206,7 @@ impl<'a> Apart<'a> {
     fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
         let sources = members.each_sorted()?;
         let last = sources.len() - 1;
-        let (mut pairs, mut context) =
-            (ApartPairs::default(), Memory::scratch(c"minlsh keys of apart"));
+        let (mut pairs, mut context) = (Vec::new(), Memory::scratch(c"minlsh keys of apart"));
         self.select.each(&[], &mut |row| {
             check_interrupts();
             let (Some(a), Some(b)) = (row.value(1), row.value(2)) else { return Ok(()) };
@@ -228,30 +227,15 @@ impl<'a> Apart<'a> {
                 let (a, b) =
                     context.run_and_reset(|| (find(first, a, a_type), find(second, b, b_type)));
                 if let Some((a, b)) = a?.zip(b?) {
-                    pairs.push(a, b)?;
+                    memory::extend(&mut pairs, &[(a, b), (b, a)])?;
+                    check_room(size_of_val(&*pairs))?;
                 }
             }
             Ok(())
         })?;
-        Ok(pairs.in_order())
-    }
-}
-
-/// Pairs by name and either way round, as many as memory holds.
-#[derive(Default)]
-struct ApartPairs(Vec<(u32, u32)>);
-
-impl ApartPairs {
-    fn push(&mut self, a: u32, b: u32) -> Result<()> {
-        memory::extend(&mut self.0, &[(a, b), (b, a)])?;
-        check_room(size_of_val(&*self.0))
-    }
-
-    fn in_order(self) -> Vec<(u32, u32)> {
-        let Self(mut pairs) = self;
         pairs.sort_unstable();
         pairs.dedup();
-        pairs
+        Ok(pairs)
     }
 }
 
