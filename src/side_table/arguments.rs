@@ -91,21 +91,19 @@ fn null(name: &str) -> SqlError {
 /// The arguments threshold, recall, num_perm, shingle_size, unit, scheme and seed (3 to 9),
 /// normalization, stop_words and bag (11 to 13).
 fn options(call: &Call) -> Result<IndexOptions> {
-    let threshold = call.float8(3).ok_or_else(|| null("threshold"))?;
-    let recall = call.float8(4).ok_or_else(|| null("recall"))?;
-    let num_perm = call.int4(5).ok_or_else(|| null("num_perm"))?;
+    let is_null = |place: &usize| *place != 10 && call.datum(*place).is_none();
+    if let Some(place) = (3..14).find(is_null) {
+        let name = call.argument_names().into_iter().nth(place);
+        return Err(null(&name.unwrap_or_default()));
+    }
     let config = Options {
-        num_perm,
-        shingle_size: call.int4(6).ok_or_else(|| null("shingle_size"))?,
-        unit: call.text(7)?.ok_or_else(|| null("unit"))?.into(),
-        scheme: call.text(8)?.ok_or_else(|| null("scheme"))?.into(),
-        seed: call.int8(9).ok_or_else(|| null("seed"))?,
-        normalization: call.text(11)?.ok_or_else(|| null("normalization"))?.into(),
-        stop_words: call.text(12)?.ok_or_else(|| null("stop_words"))?.into(),
-        bag: call.bool(13).ok_or_else(|| null("bag"))?,
+        num_perm: call.int4(5).given()?,
+        scheme: call.text(8).given()?.into(),
+        seed: call.int8(9).given()?,
+        ..Options::shingling(call, 6, 7, 11)?
     }
     .config()?;
-    IndexOptions::new(config, Threshold::new(threshold)?, recall)
+    IndexOptions::new(config, Threshold::new(call.float8(3).given()?)?, call.float8(4).given()?)
 }
 
 /// The column that `argument` names.

@@ -161,7 +161,7 @@ fn prepare_table(storage: Oid) -> Result<()> {
 }
 
 fn create_signature_index(extension: Oid, storage: Oid, options: &IndexOptions) -> Result<()> {
-    let (config, table) = (&options.config, storage);
+    let config = &options.config;
     let options = [
         ("threshold", options.threshold.to_string()),
         ("recall", options.recall.to_string()),
@@ -174,16 +174,15 @@ fn create_signature_index(extension: Oid, storage: Oid, options: &IndexOptions) 
         ("stop_words", config.stop_words().to_string()),
         ("bag", config.bag().to_string()),
     ];
-    let mut command = Sql::new("CREATE INDEX ON ")
-        .relation(table)
+    let options = options.map(|(name, value)| Sql::new(name).text(" = ").literal(&value));
+    Sql::new("CREATE INDEX ON ")
+        .relation(storage)
         .text(" USING minlsh (signature ")
         .qualified(extension, c"minlsh_signature_ops")
-        .text(") WITH (");
-    for (number, (name, value)) in options.iter().enumerate() {
-        let comma = if number == 0 { "" } else { ", " };
-        command = command.text(comma).text(name).text(" = ").literal(value);
-    }
-    command.text(")").run()
+        .text(") WITH (")
+        .list(&options, ", ")
+        .text(")")
+        .run()
 }
 
 /// Fills a side table again from the table as it is now, and enables its triggers.
