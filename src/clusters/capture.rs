@@ -40,7 +40,7 @@ fn misused(problem: &str) -> SqlError {
 /// All documents are gone: a row without a key says so.
 fn truncated(fired: &Fired, documents: &Open) -> Result<()> {
     if let Some(queue) = fired.trigger().tied_to
-        && let Some(queue) = ChangeQueue::to_write(queue, documents)?
+        && let Some(queue) = ChangeQueue::to_write(queue, documents, None)?
     {
         queue.put(None, None);
     }
@@ -71,15 +71,12 @@ impl CapturedStatement {
 
     /// Notes the key of a row before and after a change.
     fn row(&self, documents: &Open, fired: &Fired) -> Result<()> {
-        let keys = fired.changed_keys(&self.record);
-        if keys == [None, None] {
-            return Ok(());
+        let (keys, key) = (fired.changed_keys(&self.record), Some(&self.key));
+        if keys != [None, None]
+            && let Some(queue) = ChangeQueue::to_write(self.record.beside, documents, key)?
+        {
+            keys.into_iter().flatten().for_each(|key| queue.put(Some(key), None));
         }
-        let Some(queue) = ChangeQueue::to_write(self.record.beside, documents)? else {
-            return Ok(());
-        };
-        queue.check_key(documents, &self.key)?;
-        keys.into_iter().flatten().for_each(|key| queue.put(Some(key), None));
         Ok(())
     }
 }

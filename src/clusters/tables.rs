@@ -102,14 +102,25 @@ fn altered(table: &str, detail: &str) -> SqlError {
 pub struct ChangeQueue(Companion);
 
 impl ChangeQueue {
-    /// Opens the queue of open documents, or of a partition of them, to note a key; `None` if it does not belong to
-    /// their owner. That is for the refresh to report, not for writers.
-    pub fn to_write(oid: Oid, documents: &Open) -> Result<Option<Self>> {
+    /// Opens the queue of open documents, or of a partition of them, to note keys of that column, whose type must be
+    /// that of the queue's; `None` if it does not belong to their owner. That is for the refresh to report, not for
+    /// writers.
+    pub fn to_write(oid: Oid, documents: &Open, key: Option<&Column>) -> Result<Option<Self>> {
         let owner = owner_of(oid);
         if owner == Oid::INVALID || !is_of_owner(owner, documents) {
             return Ok(None);
         }
-        Self::open(oid, Lock::Write)
+        let Some(queue) = Self::open(oid, Lock::Write)? else { return Ok(None) };
+        let table = &queue.0.table;
+        let stored = table.attributes().next().map(|stored| stored.atttypid);
+        if key.is_some_and(|key| stored != Some(base_type(key.type_oid))) {
+            let (documents, queue) = (documents.name(), table.name());
+            return Err(wrong_state(format!(
+                "the key of table \"{documents}\" and queue \"{queue}\" have different types"
+            ))
+            .set_hint(TRACK_AGAIN));
+        }
+        Ok(Some(queue))
     }
 
     /// Opens a queue to look at, whoever owns it; `None` if it is not one.
@@ -119,7 +130,7 @@ impl ChangeQueue {
 
     fn open(oid: Oid, lock: Lock) -> Result<Option<Self>> {
         let Some(open) = Open::relation(oid, lock) else { return Ok(None) };
-        // The type of the keys is for `check_key` to look at.
+        // The type of the keys is for `to_write` to look at.
         let key = open.attributes().next().map_or(Oid::INVALID, |key| key.atttypid);
         let columns = [key, pg_sys::TEXTOID, pg_sys::TIMESTAMPTZOID];
         checked(open, lock, &columns).map(|table| Some(Self(table)))
@@ -130,21 +141,7 @@ impl ChangeQueue {
         row.value(SINCE).map(|since| since.value() as i64)
     }
 
-    /// Refuses keys of another type than those of the queue.
-    pub fn check_key(&self, documents: &Open, key: &Column) -> Result<()> {
-        let stored = self.0.table.attributes().next();
-        if stored.is_some_and(|stored| stored.atttypid == base_type(key.type_oid)) {
-            return Ok(());
-        }
-        Err(wrong_state(format!(
-            "the key of table \"{}\" and queue \"{}\" have different types",
-            documents.name(),
-            self.0.table.name()
-        ))
-        .set_hint(TRACK_AGAIN))
-    }
-
-    /// Adds a key, or the state, or neither: that the documents were truncated. The key is of the type that `check_key`
+    /// Adds a key, or the state, or neither: that the documents were truncated. The key is of the type that `to_write`
     /// has found.
     pub fn put(&self, key: Option<Datum>, state: Option<&RefreshState>) {
         let state = state.map(|state| serde_json::to_string(state).unwrap_or_default());

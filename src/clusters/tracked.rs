@@ -7,10 +7,9 @@ use crate::clusters::tables::{
     CAPTURE, ChangeQueue, ENDINGS, MEMBERS, Oids, QUEUE, RefreshState, Tables, name_beside,
 };
 use crate::index::info::Info;
-use crate::pg::catalog::AttributeRow;
 use crate::pg::dependency::{self, Object};
 use crate::pg::names::{quoted, regclass_literal, relation_name, visible_name};
-use crate::pg::relation::{is_owned_by, leaves};
+use crate::pg::relation::{Column, is_owned_by, leaves};
 use crate::pg::rights::{check_owner, current_role};
 use crate::pg::sql;
 use crate::pg::trigger::{Record, Trigger, triggers};
@@ -82,21 +81,18 @@ impl Tracked {
             )
         })?;
         // Rows without a key could be neither noted nor shown.
-        match AttributeRow::of_column(table, column).filter(|attribute| !attribute.attnotnull) {
+        match self.documents.column(column).filter(|column| !column.not_null) {
             None => Ok(key),
-            Some(_) => {
-                let name = self.documents.column(column).map_or("", |column| &column.name);
-                Err(wrong_state(format!(
-                    "the key column \"{name}\" of table \"{}\" is no longer NOT NULL",
-                    self.documents.name
-                ))
-                .set_hint(format!(
-                    "Use ALTER TABLE {} ALTER COLUMN {} SET NOT NULL, or drop the tracked clusters with \
-                     minlsh_untrack_clusters().",
-                    visible_name(table),
-                    quoted(name)
-                )))
-            }
+            Some(Column { name, .. }) => Err(wrong_state(format!(
+                "the key column \"{name}\" of table \"{}\" is no longer NOT NULL",
+                self.documents.name
+            ))
+            .set_hint(format!(
+                "Use ALTER TABLE {} ALTER COLUMN {} SET NOT NULL, or drop the tracked clusters with \
+                 minlsh_untrack_clusters().",
+                visible_name(table),
+                quoted(name)
+            ))),
         }
     }
 
