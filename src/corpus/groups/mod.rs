@@ -154,7 +154,7 @@ impl Batches {
         progress.enter(JobPhase::Fetching);
         let boilerplates = documents.boilerplates.take();
         let criteria = match &boilerplates {
-            Some(_) => Criteria { reader: Reader::new(Kind::Set), ..criteria },
+            Some(_) => Criteria { reader: Reader::new(Kind::Set, None), ..criteria },
             None => criteria,
         };
         let (limit, JobShares { batch: memory, group, .. }) = (bucket_limit(), *memory);

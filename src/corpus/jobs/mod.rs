@@ -17,13 +17,16 @@ use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::arguments::{Arguments, raw_text};
 use crate::corpus::source::columns::{check_type, common};
-use crate::corpus::source::criteria::criteria;
-use crate::corpus::source::reader::Criteria;
+use crate::corpus::source::reader::{Criteria, Own, Reader};
 use crate::corpus::source::row_spool::{Again, RowSpools};
 use crate::corpus::source::rows::RowFilter;
 use crate::corpus::source::{Source, is_query, parenthesized, relation_named, select_all};
+use crate::document::kind::Kind;
+use crate::indexed::Indexed;
 use crate::memory::{JobShares, of_apart};
+use crate::options::IndexOptions;
 use crate::pg::document_keys::DocumentKeys;
+use crate::pg::names::{regclass_literal, visible_name};
 use crate::pg::select::{Select, one_statement};
 use crate::prelude::*;
 use crate::row_key::{Key, KeyValue, from_text};
@@ -57,7 +60,7 @@ impl<'a> Question<'a> {
         let sources = names.iter().map(read).collect::<Result<Vec<_>>>()?;
         let criteria = criteria(session, arguments, &sources)?;
         if let [source] = &sources[..] {
-            source.notice(arguments, &criteria)?;
+            notice_others(source, arguments, &criteria)?;
         }
         Ok(Self { session, sources, criteria, apart })
     }
@@ -132,6 +135,57 @@ impl<'a> Question<'a> {
         }
         Ok(Work { members: rows.members, batches, read })
     }
+}
+
+/// Decides how the documents of sources are signed, banded and compared. Documents with options of their own are looked
+/// at, all of them.
+pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) -> Result<Criteria> {
+    let (mut readers, mut owns) = (Vec::new(), Vec::new());
+    for source in sources {
+        let mut own = None;
+        if source.kind == Kind::Document {
+            source.rows(session, None, RowFilter::All)?.each(&mut |row| {
+                let Some(document) = row.document() else { return Ok(()) };
+                // SAFETY: a value of the column whose kind was just found to be that of documents.
+                unsafe { Own::add(&mut own, document, source.argument) }
+            })?;
+        }
+        readers.push(Reader::new(source.kind, own.as_ref()));
+        owns.extend(own);
+    }
+    if let [first, other] = readers[..]
+        && first != other
+    {
+        return Err(invalid_parameter(format!("a has {first}, but b has {other}"))
+            .set_hint("Use documents of the same kind in a and b."));
+    }
+    let named: Vec<&Indexed> =
+        sources.iter().filter_map(|source| source.named.as_deref()).collect();
+    Criteria::new(arguments, readers[0], &named, &owns)
+}
+
+/// Names the indexes of a table with other options in a NOTICE, if none were passed: it is read by the defaults.
+fn notice_others(source: &Source, arguments: &Arguments, criteria: &Criteria) -> Result<()> {
+    let passed = arguments.threshold()?;
+    let differs = |options: &IndexOptions| {
+        options.config != criteria.config
+            || (arguments.recall().is_none() && options.recall != criteria.recall)
+            || (passed.is_none() && options.threshold != criteria.threshold)
+    };
+    let others = source.others.iter().filter(|(_, options)| differs(options));
+    let names: Vec<String> = others.map(|(oid, _)| regclass_literal(*oid)).collect();
+    if !names.is_empty() && !arguments.has_options() {
+        let table = source.relation.map(visible_name).unwrap_or_default();
+        notice(format!(
+            "{table} is compared with the default options, but some of its indexes have others"
+        ))
+        .set_hint(format!(
+            "Name an index instead of the table to use its options: {}.",
+            names.join(", ")
+        ))
+        .report(PgLogLevel::NOTICE);
+    }
+    Ok(())
 }
 
 impl Work {

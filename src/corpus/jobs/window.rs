@@ -12,8 +12,7 @@ use crate::corpus::reading::Documents;
 use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::arguments::Arguments;
-use crate::corpus::source::criteria::criteria_of;
-use crate::corpus::source::reader::{Own, Reader};
+use crate::corpus::source::reader::{Criteria, Own, Reader};
 use crate::corpus::source::row_spool::SpooledRow;
 use crate::document::kind::Kind;
 use crate::memory::JobShares;
@@ -58,7 +57,8 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
             None => Ok(()),
         })?;
     }
-    let criteria = criteria_of(&arguments, kind, own)?;
+    let reader = Reader::new(kind, own.as_ref());
+    let criteria = Criteria::new(&arguments, reader, &[], own.as_slice())?;
     let memory = JobShares::of_window();
     let mut documents =
         Documents::new(&criteria, Scopes::new(&[])?, &memory, Progress::start(None))?;

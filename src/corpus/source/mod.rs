@@ -8,7 +8,6 @@
 pub mod arguments;
 pub mod buckets;
 pub mod columns;
-pub mod criteria;
 pub mod reader;
 pub mod row_spool;
 pub mod rows;

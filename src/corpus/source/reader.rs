@@ -1,4 +1,4 @@
-//! Reads the documents of a source, to be signed, and the criteria by which that is done.
+//! Reads the documents of a source, and decides by which criteria they are signed, banded and compared.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,14 +6,17 @@ use std::marker::PhantomData;
 use sketch::pipeline::SignerBatch;
 use sketch::stored::{self, StoredBytes};
 use sketch::{
-    Banding, Config, ElementHash, Error, Scheme, ShingleSet, Sketcher, hash128, normalize_text,
-    shingle_hashes,
+    Banding, Config, DEFAULT_RECALL, ElementHash, Error, Scheme, ShingleSet, Sketcher, hash128,
+    normalize_text, shingle_hashes,
 };
 
+use crate::corpus::source::arguments::Arguments;
 use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
 use crate::document::value::Value;
-use crate::options::{Threshold, Verify, same_shingling, shingling};
+use crate::indexed::Indexed;
+use crate::options::{Options, Threshold, Verify, same_shingling, shingling};
+use crate::pg::names::regclass_literal;
 use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,14 +71,14 @@ pub struct Own {
 }
 
 impl Reader {
-    /// Makes a reader of values of that kind, which are not documents.
-    pub fn new(kind: Kind) -> Self {
-        Self { kind, is_document: false }
-    }
-
-    /// Makes a reader of documents, by the options that they carry.
-    pub fn of_documents(own: Option<&Own>) -> Self {
-        Self { kind: own.map_or(Kind::Text, |own| own.kind), is_document: true }
+    /// Makes a reader of values of that kind; of documents, by the options that they carry.
+    pub fn new(kind: Kind, own: Option<&Own>) -> Self {
+        match kind {
+            Kind::Document => {
+                Self { kind: own.map_or(Kind::Text, |own| own.kind), is_document: true }
+            }
+            _ => Self { kind, is_document: false },
+        }
     }
 
     /// True if they are values of type `text`.
@@ -268,4 +271,94 @@ impl Own {
             _ => Ok(()),
         }
     }
+}
+
+impl Criteria {
+    /// Decides by the indexes that are named, by the options that documents carry, by arguments, else by default.
+    pub fn new(
+        arguments: &Arguments,
+        reader: Reader,
+        named: &[&Indexed],
+        own: &[Own],
+    ) -> Result<Self> {
+        let config = config(arguments, named, own)?;
+        let of_indexes = named.iter().map(|named| named.options.threshold).reduce(Threshold::max);
+        let of_documents = own.iter().map(|own| own.least).reduce(f64::min);
+        let of_documents = of_documents.map(Threshold::new).transpose()?;
+        let default = of_indexes.or(of_documents).unwrap_or_default();
+        let threshold = arguments.threshold()?.unwrap_or(default);
+        let recall = named.iter().map(|named| named.options.recall).reduce(f64::min);
+        let recall = arguments.recall().or(recall).unwrap_or(DEFAULT_RECALL);
+        for named in named {
+            let table = regclass_literal(named.table());
+            let hint = format!("Name the table instead of the index: {table}.");
+            let (name, own) = (named.name(), &named.options);
+            let checked = named.info.check_threshold(threshold, own.threshold);
+            checked.map_err(|low| low.set_hint(hint.clone()))?;
+            if recall > own.recall {
+                return Err(invalid_parameter(format!(
+                    "recall {recall} is above that of index \"{name}\", which is {}",
+                    own.recall
+                ))
+                .set_hint(hint));
+            }
+        }
+        let (least, num_perm) = (threshold.get(), config.num_perm() as i64);
+        let banding = Banding::for_recall(least, num_perm, recall)?;
+        let banding = match named[..] {
+            [named] => named.options.banding,
+            _ => banding,
+        };
+        let banding = banding.trimmed(least, recall);
+        // A signature alone has no set to be compared by.
+        let verify = match reader.kind {
+            Kind::Signature => Verify::Signature,
+            _ => arguments.verify()?,
+        };
+        Ok(Self { reader, verify, threshold, recall, config, banding })
+    }
+}
+
+fn config(arguments: &Arguments, named: &[&Indexed], own: &[Own]) -> Result<Config> {
+    let first = named.first().map(|named| &named.options.config);
+    if let Some(other) = named.iter().find(|named| Some(&named.options.config) != first) {
+        return Err(not_comparable(&named[0].options.config, &other.options.config));
+    }
+    let slots = own.iter().find_map(|own| own.slots);
+    let own: Vec<&Config> = own.iter().filter_map(|own| own.config.as_ref()).collect();
+    let base = first.or(own.first().copied());
+    if let (Some(base), Some(other)) =
+        (base, own.iter().find(|own| base.is_some_and(|base| !same_shingling(base, own))))
+    {
+        return Err(not_comparable(base, other));
+    }
+    let config = arguments.config(base)?;
+    match (named, own.first()) {
+        ([named, ..], _) if config != named.options.config => Err(has_other_options(named)),
+        (_, Some(own)) if !same_shingling(&config, own) => {
+            Err(invalid_parameter("the documents have options of their own")
+                .set_detail(format!("They have {}.", shingling(own)))
+                .set_hint("Pass no options, or create the documents with other options."))
+        }
+        _ => match slots {
+            Some(slots) if slots != config.num_perm() => {
+                let num_perm = i32::try_from(slots).unwrap_or(i32::MAX);
+                Options { num_perm, ..Options::of(&config) }.config()
+            }
+            _ => Ok(config),
+        },
+    }
+}
+
+fn not_comparable(a: &Config, b: &Config) -> SqlError {
+    invalid_parameter("a and b have different options and cannot be compared")
+        .set_detail(format!("One has {a}; the other has {b}."))
+        .set_hint("Name the tables instead of the indexes, and pass the options.")
+}
+
+fn has_other_options(named: &Indexed) -> SqlError {
+    let (name, table) = (named.name(), regclass_literal(named.table()));
+    invalid_parameter(format!("index \"{name}\" has other options than those passed"))
+        .set_detail(format!("It has {}.", named.options.config))
+        .set_hint(format!("Pass no options, or name the table instead of the index: {table}."))
 }

@@ -14,12 +14,12 @@ mod sample;
 
 use sketch::Scheme;
 
+use crate::corpus::jobs::criteria;
 use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling};
 use crate::corpus::reading::progress::{JobPhase, Progress};
 use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
-use crate::corpus::source::criteria::criteria;
 use crate::document::kind::Kind;
 use crate::options::Options;
 use crate::pg::catalog::relation_kind;

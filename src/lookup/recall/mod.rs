@@ -11,9 +11,9 @@ use std::rc::Rc;
 
 use sketch::{Sketcher, estimate_jaccard};
 
+use crate::corpus::jobs::criteria;
 use crate::corpus::reading::keyed_rows::{SampleBuckets, Sampling};
 use crate::corpus::source::arguments::Arguments;
-use crate::corpus::source::criteria::criteria;
 use crate::corpus::source::reader::Criteria;
 use crate::corpus::source::{Source, is_query, relation_named};
 use crate::indexed::Indexed;
