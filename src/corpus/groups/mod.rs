@@ -24,7 +24,7 @@ use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
 use crate::corpus::reading::progress::{Counter, JobPhase, Progress, crew};
 use crate::corpus::source::reader::{Criteria, Reader, TakeStored};
-use crate::corpus::source::row_spool::{Again, SpooledRow};
+use crate::corpus::source::rows::{Again, SpooledRow};
 use crate::document::kind::Kind;
 use crate::memory::JobShares;
 use crate::options::Verify;

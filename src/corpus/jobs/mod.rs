@@ -15,12 +15,12 @@ use crate::corpus::reading::boilerplate::Collecting;
 use crate::corpus::reading::keys::{KeyCheck, Members};
 use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::Scopes;
-use crate::corpus::source::arguments::{Arguments, raw_text};
-use crate::corpus::source::columns::{check_type, common};
+use crate::corpus::source::arguments::{
+    Arguments, is_query, parenthesized, raw_text, relation_named, select_all,
+};
 use crate::corpus::source::reader::{Criteria, Own, Reader};
-use crate::corpus::source::row_spool::{Again, RowSpools};
-use crate::corpus::source::rows::RowFilter;
-use crate::corpus::source::{Source, is_query, parenthesized, relation_named, select_all};
+use crate::corpus::source::rows::{Again, RowFilter, RowSpools};
+use crate::corpus::source::{Source, check_type, common};
 use crate::document::kind::Kind;
 use crate::indexed::Indexed;
 use crate::memory::{JobShares, of_apart};
@@ -103,7 +103,7 @@ impl<'a> Question<'a> {
 
     fn work(&self, criteria: Criteria, keep: Option<&CStr>, filter: RowFilter) -> Result<Work> {
         let sources = &self.sources[..];
-        let scopes = Scopes::new(&common("scope", sources, |source| Some(source.scope_types()))?)?;
+        let scopes = Scopes::new(&common("scope", sources, Source::scope_types)?)?;
         let is_collected = sources.iter().any(|source| source.origin.is_some());
         let memory = JobShares::of_corpus(is_collected);
         let collecting = is_collected.then(|| {

@@ -13,7 +13,7 @@ use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::reader::{Criteria, Own, Reader};
-use crate::corpus::source::row_spool::SpooledRow;
+use crate::corpus::source::rows::SpooledRow;
 use crate::document::kind::Kind;
 use crate::memory::JobShares;
 use crate::pg::bytes::MAX_ALLOC_SIZE;

@@ -16,9 +16,8 @@ use crate::corpus::passages::PassageQuestion;
 use crate::corpus::reading::keys::{KeyCheck, Members};
 use crate::corpus::reading::progress::{Counter, JobPhase, Progress};
 use crate::corpus::reading::scopes::{Scope, Scopes};
-use crate::corpus::source::Source;
-use crate::corpus::source::columns::common;
 use crate::corpus::source::rows::RowFilter;
+use crate::corpus::source::{Source, common};
 use crate::document::kind::Kind;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
@@ -138,8 +137,7 @@ impl Texts {
                 .set_hint("Pass the name of the text column with body => '...', or write a query."))
         });
         let sources = sources.collect::<Result<Vec<_>>>()?;
-        let mut scopes =
-            Scopes::new(&common("scope", &sources, |source| Some(source.scope_types()))?)?;
+        let mut scopes = Scopes::new(&common("scope", &sources, Source::scope_types)?)?;
         let key_types: Vec<_> = sources.iter().map(Source::key_column).collect();
         let relation = sources.iter().find_map(|source| source.relation);
         let JobShares { rows: share, reading: out, .. } = JobShares::of_corpus(false);

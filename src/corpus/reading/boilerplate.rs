@@ -18,7 +18,7 @@ use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::{
     Criteria, Reader, TakeStored, Unread, append_bytes, append_hashes,
 };
-use crate::corpus::source::row_spool::{Again, RowSpools};
+use crate::corpus::source::rows::{Again, RowSpools};
 use crate::document::kind::Kind;
 use crate::pg::temp_file::Spool;
 use crate::prelude::*;

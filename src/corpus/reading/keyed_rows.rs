@@ -4,8 +4,7 @@ use std::collections::BinaryHeap;
 
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
-use crate::corpus::source::row_spool::SourceRow;
-use crate::corpus::source::rows::{RowFilter, SourceRows};
+use crate::corpus::source::rows::{RowFilter, SourceRow, SourceRows};
 use crate::error::out_of_memory;
 use crate::pg::value_type::Output;
 use crate::prelude::*;

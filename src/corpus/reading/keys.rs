@@ -30,8 +30,7 @@ impl KeyCheck {
     /// The error of a document whose key is NULL.
     pub fn missing(&self) -> SqlError {
         let message = format!("{} has a document with a NULL key", self.argument);
-        error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, message)
-            .set_hint("Leave out rows without a key, or set their keys.")
+        null_not_allowed(message).set_hint("Leave out rows without a key, or set their keys.")
     }
 
     /// The hash of a key, where it must be checked.

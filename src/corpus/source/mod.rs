@@ -1,4 +1,5 @@
-//! The argument `source`: a table, a view, an index, or a query; its documents, keys, scopes and options.
+//! The argument `source`: a table, a view, an index, or a query, and its columns: its key, its document, and those by
+//! which documents are grouped, scopes, within which they are compared, and their origin, which `boilerplate` names.
 //!
 //! A source that names a table is read by what the call says, else by the defaults: its indexes only
 //! make it quicker, where one serves exactly that. A source that names an index has that index's
@@ -7,27 +8,25 @@
 
 pub mod arguments;
 pub mod buckets;
-pub mod columns;
 pub mod reader;
-pub mod row_spool;
 pub mod rows;
 
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
-use crate::corpus::source::arguments::{Arguments, label, raw_text};
+use crate::corpus::source::arguments::{
+    Arguments, NAME, is_query, label, parenthesized, raw_text, relation_named, select_all,
+};
 use crate::corpus::source::buckets::{Buckets, from_places, rows};
-use crate::corpus::source::row_spool::RowColumns;
 use crate::document::kind::Kind;
 use crate::error::JOINED;
 use crate::index::info::{Info, Part, Text};
 use crate::indexed::{Indexed, of_documents};
 use crate::options::IndexOptions;
-use crate::pg::catching::catching;
-use crate::pg::names::regclass_literal;
-use crate::pg::rights::{check_before_reading, may_read, no_such_relation};
+use crate::pg::names::{quoted, regclass_literal, relation_name, type_label, visible_name};
+use crate::pg::rights::{may_read, no_such_relation};
 use crate::pg::select::{Select, SelectColumn, one_statement};
-use crate::pg::{relation, sql};
+use crate::pg::sql;
 use crate::prelude::*;
 use crate::row_key::Key;
 use crate::side_table::SideTable;
@@ -50,8 +49,9 @@ pub struct Source {
     pub origin: Option<Option<usize>>,
     pub kind: Kind,
     pub relation: Option<Oid>,
-    /// The table's columns, if its rows can be fetched by their places.
-    plain: Option<RowColumns>,
+    /// The numbers of the columns that are [used](Self::used), if rows of the table can be fetched by their places, and
+    /// have there what the SELECT gives.
+    plain: Option<Vec<i16>>,
     /// True if no two rows have the same key.
     pub key_is_unique: bool,
     pub named: Option<Rc<Indexed>>,
@@ -71,14 +71,9 @@ impl Source {
         has_order: bool,
     ) -> Result<Self> {
         let Some(datum) = arguments.raw(argument) else {
-            return Err(error(
-                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                format!("{argument} must not be NULL"),
-            )
-            .set_hint(format!(
-                "Pass the name of a table or an index, or a query. {}",
-                query_hint()
-            )));
+            return Err(null_not_allowed(format!("{argument} must not be NULL")).set_hint(
+                format!("Pass the name of a table or an index, or a query. {}", query_hint()),
+            ));
         };
         let text = raw_text(datum)?;
         if is_query(text.to_bytes()) {
@@ -109,18 +104,14 @@ impl Source {
                 None => {
                     let message =
                         format!("{argument}: \"{}\" is not a minlsh index", relation.name);
-                    let code = PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE;
-                    return Err(error(code, message).set_hint("Pass the name of its table."));
+                    return Err(wrong_object(message).set_hint("Pass the name of its table."));
                 }
             }),
             _ => {
-                return Err(error(
-                    PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-                    format!(
-                        "{argument}: \"{}\" is neither a table, a view nor an index",
-                        relation.name
-                    ),
-                )
+                return Err(wrong_object(format!(
+                    "{argument}: \"{}\" is neither a table, a view nor an index",
+                    relation.name
+                ))
                 .set_hint(NAME));
             }
         };
@@ -156,9 +147,7 @@ impl Source {
         source.name_columns();
         source.body = source.column_given(arguments, "body")?.unwrap_or(1);
         source.choose_groupings(arguments)?;
-        let is_used = |place: &usize| {
-            [0, source.body].contains(place) || source.groupings().any(|other| other == *place)
-        };
+        let is_used = |place: &usize| source.used().any(|used| used == *place);
         let unused = (0..source.columns.len()).find(|place| !is_used(place));
         if let (Some(unused), None, false) = (unused, arguments.raw("body"), has_order) {
             return Err(invalid_parameter(format!(
@@ -200,9 +189,10 @@ impl Source {
         for info in Info::of_table(relation.oid).into_iter().filter(|_| is_indexed) {
             let Ok(options) = info.options() else { continue };
             let is_of_body = info.document() == number;
-            if has_places && info.has_all_rows() && is_of_body && source.kind == info.kind {
+            let is_whole = info.has_all_rows() && is_of_body && source.kind == info.kind;
+            if has_places && is_whole && source.has_scopes_of(&info, &relation) {
                 let from = from_places(&relation, table.clone(), None, &[]);
-                source.add_buckets(&info, &options, &relation, from);
+                source.buckets.extend(Buckets::new(&info, &options, from));
             }
             if info.index.valid && (is_of_body || arguments.raw("body").is_none()) {
                 source.others.push((info.index.oid, options));
@@ -231,17 +221,16 @@ impl Source {
             .set_hint(format!("Pass its table, {}.", regclass_literal(relation.oid))));
         }
         // A side table is of its table's own rows.
-        let only = named.side.is_some() && has_heirs(relation);
-        let table = Sql::new(if only { "ONLY " } else { "" }).relation(relation.oid);
+        let only = if named.side.is_some() && has_heirs(relation) { "ONLY " } else { "" };
+        let table = Sql::new(only).relation(relation.oid);
         let Text { document, scopes, predicate } = named.info.text()?;
         // Expressions become columns behind those of the table.
         let names = relation.columns.iter().map(|column| column.name.as_str());
-        let fresh = |name: String| new_name(names.clone(), &name);
         let mut added = Vec::new();
         let mut place = |part: Part, name: &str| match part {
             Part::Column(number) => place(relation, number),
             Part::Expression(sql) => {
-                added.push((sql, fresh(name.to_owned())));
+                added.push((sql, new_name(names.clone(), name)));
                 relation.columns.len() + added.len() - 1
             }
         };
@@ -250,7 +239,8 @@ impl Source {
         let scopes: Vec<usize> =
             scopes.map(|(number, part)| place(part, &format!("minlsh_scope_{number}"))).collect();
         let predicate = predicate.as_deref();
-        let from = if added.is_empty() && predicate.is_none() {
+        let is_whole = added.is_empty() && predicate.is_none();
+        let from = if is_whole {
             table.clone()
         } else {
             rows(relation, table.clone(), predicate.map(Sql::new), &added)
@@ -262,12 +252,12 @@ impl Source {
         source.choose_groupings(arguments)?;
         source.kind = named.info.kind;
         let has_places = may_read(relation.oid, &[]);
-        if added.is_empty() && predicate.is_none() && has_places && !only {
+        if is_whole && has_places {
             source.plain = source.plain_columns(relation);
         }
-        if named.side.is_none() && has_places {
+        if named.side.is_none() && has_places && source.has_scopes_of(&named.info, relation) {
             let from = from_places(relation, table, predicate, &added);
-            source.add_buckets(&named.info, &named.options, relation, from);
+            source.buckets.extend(Buckets::new(&named.info, &named.options, from));
         }
         source.named = Some(named);
         Ok(source)
@@ -290,20 +280,6 @@ impl Source {
             named: None,
             buckets: Vec::new(),
             others: Vec::new(),
-        }
-    }
-
-    /// Takes an index among those that know which rows are worth being read, if rows of one scope share
-    /// buckets there.
-    fn add_buckets(
-        &mut self,
-        info: &Info,
-        options: &Rc<IndexOptions>,
-        relation: &Relation,
-        from: Sql,
-    ) {
-        if self.has_scopes_of(info, relation) {
-            self.buckets.extend(Buckets::new(info, options, from));
         }
     }
 }
@@ -332,122 +308,271 @@ fn new_name<'a>(names: impl Iterator<Item = &'a str> + Clone, name: &str) -> CSt
     CString::new(name).unwrap_or_default()
 }
 
-/// A HINT on the names and queries that a source may be.
-const NAME: &str = "Pass the name of a table, a view or an index, or a query. A query begins with \
-     SELECT, WITH, VALUES, TABLE or a parenthesis.";
-
-const SHOWN: usize = 3;
-
-/// The relation of that name, as PostgreSQL finds it for the caller, locked as a SELECT would; an index after its
-/// table, as DROP locks them. Nothing is locked of which the caller may read nothing.
-pub fn relation_named(name: pg_sys::Datum, argument: &str) -> Result<Oid> {
-    let meant = found(name, argument, Lock::Held)?;
-    let kind = catalog::relation_kind(meant);
-    if matches!(kind, b'r' | b'p' | b'i' | b'I') {
-        check_before_reading(meant)?;
+impl Source {
+    /// Chooses the columns by which documents are grouped: those of an index, and what the call says.
+    fn choose_groupings(&mut self, arguments: &Arguments) -> Result<()> {
+        self.scopes.extend(self.column_given(arguments, "scope")?);
+        self.origin = self.origin_given(arguments)?;
+        Ok(())
     }
-    if matches!(kind, b'i' | b'I') {
-        relation::lock(catalog::table_of_index(meant), Lock::Read);
-    }
-    found(name, argument, Lock::Read)
-}
 
-fn found(name: pg_sys::Datum, argument: &str, lock: Lock) -> Result<Oid> {
-    catching(|| {
-        // SAFETY: an argument of type text; the parts of a name, and the relation they name.
-        unsafe {
-            let names = pg_sys::textToQualifiedNameList(name.cast_mut_ptr());
-            let relation = pg_sys::makeRangeVarFromNameList(names);
-            let argument = std::ptr::null_mut();
-            pg_sys::RangeVarGetRelidExtended(relation, lock.mode(), 0, None, argument)
+    pub fn scope_types(&self) -> Vec<(Oid, Oid)> {
+        self.scopes.iter().map(|place| self.column_type(*place)).collect()
+    }
+
+    /// True if the scopes are the columns of an index of the table, which hashes them as they compare: then rows of one
+    /// scope share buckets there.
+    pub fn has_scopes_of(&self, info: &Info, relation: &Relation) -> bool {
+        let own = info.scope_columns().map(|column| {
+            let place = relation.columns.iter().position(|own| own.number == column.attribute)?;
+            let SelectColumn { type_oid, collation, .. } = self.columns[place];
+            let base = catalog::base_type(type_oid);
+            let as_stored = base == column.input_type
+                || (base == pg_sys::VARCHAROID && column.input_type == pg_sys::TEXTOID);
+            (as_stored && collation == column.collation).then_some(place)
+        });
+        own.collect::<Option<Vec<usize>>>().is_some_and(|own| own == self.scopes)
+    }
+
+    /// The origin of documents that `boilerplate` says, if it was passed.
+    fn origin_given(&self, arguments: &Arguments) -> Result<Option<Option<usize>>> {
+        if arguments.text("boilerplate")? == Some("*") {
+            return Ok(Some(None));
         }
-    })
-    .map_err(|cause| {
-        let meant = if cause.is(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE) {
-            raw_text(name).and_then(|name| meant(&name)).unwrap_or_default()
-        } else {
-            Vec::new()
+        let place = self.column_given(arguments, "boilerplate")?;
+        place.into_iter().try_for_each(|place| self.check_column(place))?;
+        Ok(place.map(Some))
+    }
+
+    fn check_column(&self, place: usize) -> Result<()> {
+        let SelectColumn { name, type_oid, .. } = &self.columns[place];
+        let column = || format!("column \"{}\" of {}", label(name), self.argument);
+        check_type(*type_oid, column, "Cast it to text in a query.")
+    }
+
+    /// The columns that are read: those of key, document and scopes, and then that of the origin.
+    fn used(&self) -> impl Iterator<Item = usize> {
+        let named = [self.key, self.body].into_iter();
+        named.chain(self.scopes.iter().copied()).chain(self.origin.flatten())
+    }
+
+    /// Their numbers in a table whose rows have places, and values as they are stored.
+    fn plain_columns(&self, relation: &Relation) -> Option<Vec<i16>> {
+        let has_places = Open::relation(relation.oid, Lock::Held)?.has_places();
+        // Values of this type are changed when they are cast to text.
+        let is_changed = |place: usize| {
+            [self.key, self.body].contains(&place)
+                && catalog::base_type(relation.columns[place].type_oid) == pg_sys::BPCHAROID
         };
-        if meant.is_empty() {
-            return cause.about(argument, NAME);
+        let stored = |place: usize| {
+            let column = relation.columns.get(place).filter(|column| column.generated != b'v')?;
+            (!is_changed(place)).then_some(column.number)
+        };
+        self.used().map(stored).collect::<Option<_>>().filter(|_| has_places)
+    }
+
+    /// The type and collation of the column of the origin, if there is one.
+    pub fn origin_type(&self) -> Vec<(Oid, Oid)> {
+        self.origin.flatten().map(|place| self.column_type(place)).into_iter().collect()
+    }
+
+    /// Names that a query has given twice become new ones.
+    fn name_columns(&mut self) {
+        let given: Vec<CString> = self.columns.iter().map(|column| column.name.clone()).collect();
+        for place in 0..self.columns.len() {
+            if given.iter().filter(|name| **name == given[place]).count() > 1 {
+                self.columns[place].name = self.new_name(&format!("column{}", place + 1));
+            }
         }
-        cause.about(
-            argument,
-            &format!(
-                "Pass {}. Names are folded to lower case without double quotes, and need their schema where the \
-                 search path does not have it.",
-                meant.join(" or ")
-            ),
-        )
-    })
+        let names: Vec<Sql> =
+            self.columns.iter().map(|column| Sql::default().name(&column.name)).collect();
+        let from = std::mem::take(&mut self.from);
+        self.from = from.text(" AS d(").list(&names, ", ").text(")");
+    }
+
+    fn new_name(&self, name: &str) -> CString {
+        let names: Vec<String> = self.columns.iter().map(|column| label(&column.name)).collect();
+        new_name(names.iter().map(String::as_str), name)
+    }
+
+    /// Chooses the column of the keys: the one that was passed, or the usual one.
+    fn choose_key(
+        &mut self,
+        arguments: &Arguments,
+        relation: &Relation,
+        usual: impl FnOnce() -> Option<Key>,
+    ) -> Result<()> {
+        let key = match self.column_given(arguments, "key_column")? {
+            Some(key) => {
+                self.key = key;
+                let column = relation.columns.get(key).map_or(0, |column| column.number);
+                Key::of_column(relation.oid, column)
+            }
+            None => {
+                let key = usual().ok_or_else(|| {
+                    not_supported(format!("\"{}\" has no primary key of one column", relation.name))
+                        .set_hint(
+                            "Pass a unique column with key_column => '...', or write a query, which may \
+                             combine several columns.",
+                        )
+                })?;
+                self.key = place(relation, key.column);
+                Some(key)
+            }
+        };
+        // A NULL key is found where all rows are read.
+        let is_not_null = relation.columns.get(self.key).is_some_and(|column| column.not_null);
+        // Tables that inherit from it are read as well, and have keys of their own.
+        self.key_is_unique = key.is_some() && is_not_null && !has_heirs(relation);
+        Ok(())
+    }
+
+    /// The only column of a table that can be the document: of text or of documents, else of arrays. Those that are
+    /// named as key, scope or origin do not count.
+    fn only_document(&self, arguments: &Arguments, relation: &Relation) -> Result<usize> {
+        let key = self.column_given(arguments, "key_column")?;
+        let of = |wanted: &[Kind], key: Option<usize>| -> Vec<usize> {
+            let is_it = |place: &usize| {
+                let kind =
+                    Kind::of_type(self.columns[*place].type_oid, arguments.extension.document);
+                kind.is_some_and(|kind| wanted.contains(&kind)) && Some(*place) != key
+            };
+            (0..self.columns.len()).filter(is_it).collect()
+        };
+        let found = |key: Option<usize>| {
+            let texts = of(&[Kind::Text, Kind::Document], key);
+            if texts.is_empty() { of(&[Kind::Set], key) } else { texts }
+        };
+        let of_table = |document| {
+            let key = Key::of_table(relation.oid, relation.kind, document).ok();
+            key.map(|key| place(relation, key.column))
+        };
+        let mut places = found(key.or_else(|| of_table(0)));
+        if places.is_empty() && key.is_none() {
+            // It is the document, and another column the key.
+            places = found(None);
+        }
+        if places.len() > 1 {
+            // What says where a document belongs is not the document.
+            let origin = self.origin_given(arguments)?.flatten();
+            let scope = self.column_given(arguments, "scope")?;
+            places.retain(|place| ![origin, scope].contains(&Some(*place)));
+        }
+        let name = &relation.name;
+        match places[..] {
+            [body] => Ok(body),
+            [] => Err(invalid_parameter(format!("\"{name}\" has no text column"))
+                .set_hint("Pass the document column with body => '...', or write a query.")),
+            _ => {
+                let columns: Vec<_> = places.iter().map(|&i| self.columns[i].clone()).collect();
+                let indexes: Vec<String> = Info::of_table(relation.oid)
+                    .iter()
+                    .map(|info| regclass_literal(info.index.oid))
+                    .collect();
+                let index = if indexes.is_empty() {
+                    "join several in a query".to_owned()
+                } else {
+                    format!("name an index instead of the table: {}", indexes.join(", "))
+                };
+                Err(invalid_parameter(format!(
+                    "\"{name}\" has {} text columns: {}",
+                    places.len(),
+                    list(&columns)
+                ))
+                .set_hint(format!("Pass the document column with body => '...', or {index}.")))
+            }
+        }
+    }
+
+    /// The place of the column that an argument names as SQL does, folded to lower case, or quoted; `None` if it was
+    /// not passed.
+    fn column_given(&self, arguments: &Arguments, argument: &str) -> Result<Option<usize>> {
+        let Some(datum) = arguments.raw(argument) else { return Ok(None) };
+        let raw = raw_text(datum)?;
+        let name = sql::identifier(&raw)?;
+        let is_it = |column: &SelectColumn| column.name == *name.as_ref().unwrap_or(&raw);
+        self.columns.iter().position(is_it).map(Some).ok_or_else(|| {
+            let of = self
+                .relation
+                .map_or_else(|| self.argument.to_owned(), |oid| format!("\"{}\"", relation_name(oid)));
+            let report = error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+                format!("{argument}: {of} has no column \"{}\"", label(name.as_ref().unwrap_or(&raw))),
+            );
+            match (name, self.relation) {
+                (None, Some(relation)) if argument == "scope" => report.set_hint(format!(
+                    "Name one column, or write a query that makes one of several, as in $$SELECT id, body, \
+                     concat_ws(',', tenant, lang) AS scope FROM {}$$ with scope => 'scope'.",
+                    visible_name(relation)
+                )),
+                (None, Some(_)) => report.set_hint(format!(
+                    "Write a query for an expression, as in $$SELECT id, {JOINED} FROM {}$$.",
+                    self.relation.map(visible_name).unwrap_or_default()
+                )),
+                _ => report.set_hint(format!("Use one of its columns: {}.", list(&self.columns))),
+            }
+        })
+    }
+
+    /// The kind of the documents, once the types of all columns that are used are known to be those of values.
+    fn checked_kind(&self, arguments: &Arguments) -> Result<Kind> {
+        self.used().try_for_each(|place| self.check_column(place))?;
+        let SelectColumn { name, type_oid, .. } = &self.columns[self.body];
+        let kind = Kind::of_type(*type_oid, arguments.extension.document).ok_or_else(|| {
+            let (name, type_label) = (label(name), type_label(*type_oid));
+            type_mismatch(format!(
+                "column \"{name}\" of {} is of type {type_label}, not text, an array or a document",
+                self.argument
+            ))
+            .set_hint("Cast it to text in a query.")
+        })?;
+        if kind == Kind::Set {
+            element::check(catalog::base_element_type(*type_oid))?;
+        }
+        Ok(kind)
+    }
+
+    pub fn key_column(&self) -> (Oid, Oid) {
+        self.column_type(self.key)
+    }
+
+    pub fn column_type(&self, place: usize) -> (Oid, Oid) {
+        (self.columns[place].type_oid, self.columns[place].collation)
+    }
 }
 
-/// The tables and views that a name may mean that PostgreSQL does not find: those of another schema, and those
-/// whose capital letters were folded. The caller must be allowed to read them.
-fn meant(name: &CStr) -> Result<Vec<String>> {
-    let last = name.to_bytes().rsplit(|byte| *byte == b'.').next().unwrap_or_default();
-    let written = text::c_string(last.trim_ascii())?;
-    let folded = sql::identifier(&written)?.filter(|folded| *folded != written);
-    let names = [Some(written), folded];
-    let is_meant = |relation: &Oid| {
-        matches!(catalog::relation_kind(*relation), b'r' | b'p' | b'v' | b'm' | b'f')
-            && !catalog::is_of_other_session(catalog::relation_schema(*relation))
-            && may_read(*relation, &[])
+/// Refuses a pseudo-type, such as `cstring` or `anyarray`, before a value of it is touched. None can be stored, and
+/// what the catalogs say of their length, order and elements does not hold. Records and arrays of records describe
+/// themselves. `what` has that type, and `hint` says what to use instead.
+pub fn check_type(type_oid: Oid, what: impl Fn() -> String, hint: &str) -> Result<()> {
+    let is_record = [pg_sys::RECORDOID, pg_sys::RECORDARRAYOID].contains(&type_oid);
+    if is_record || catalog::type_kind(type_oid) != pg_sys::TYPTYPE_PSEUDO {
+        return Ok(());
+    }
+    let message = format!("{} is of pseudo-type {}", what(), type_label(type_oid));
+    Err(type_mismatch(message).set_hint(hint))
+}
+
+/// The types and collations of the columns that an argument names, the same of all sources.
+pub fn common(
+    argument: &str,
+    sources: &[Source],
+    of: fn(&Source) -> Vec<(Oid, Oid)>,
+) -> Result<Vec<(Oid, Oid)>> {
+    let all = || sources.iter().map(of);
+    let first = all().next().unwrap_or_default();
+    let Some(other) = all().find(|other| *other != first) else { return Ok(first) };
+    let shown = |scopes: &[(Oid, Oid)]| match scopes {
+        [] => "none".to_owned(),
+        _ => scopes.iter().map(|(oid, _)| type_label(*oid)).collect::<Vec<_>>().join(", "),
     };
-    let relations = names.iter().flatten().flat_map(|name| catalog::relations_called(name));
-    let mut meant: Vec<String> = relations.filter(is_meant).map(regclass_literal).collect();
-    meant.sort();
-    meant.truncate(SHOWN);
-    Ok(meant)
+    let (first, other) = (shown(&first), shown(&other));
+    let message = format!("{argument} columns have different types, {first} and {other}");
+    Err(type_mismatch(message)
+        .set_hint("Cast them in a query, or compare tables instead of indexes."))
 }
 
-/// A query as what stands behind FROM.
-pub fn parenthesized(query: &CStr) -> Sql {
-    // A line of its own: the query may end in a comment.
-    Sql::new("(").text(query.to_bytes()).text("\n)")
-}
-
-pub fn select_all<'a>(session: &'a Session, from: &Sql) -> Result<Select<'a>> {
-    let sql = Sql::new("SELECT d.* FROM ").text(from).text(" AS d").build();
-    Select::prepare(session, &sql, &[])
-}
-
-/// True if a text begins as queries do, behind white space and comments.
-pub fn is_query(text: &[u8]) -> bool {
-    let text = skip_comments(text);
-    let word =
-        text.iter().take_while(|b| b.is_ascii_alphanumeric() || b"_$".contains(b) || !b.is_ascii());
-    let word = &text[..word.count()];
-    let begins = |with: &str| word.eq_ignore_ascii_case(with.as_bytes());
-    text.first() == Some(&b'(') || ["SELECT", "WITH", "VALUES", "TABLE"].into_iter().any(begins)
-}
-
-fn skip_comments(mut text: &[u8]) -> &[u8] {
-    loop {
-        text = text.trim_ascii_start();
-        if text.starts_with(b"--") {
-            let line = text.iter().position(|&b| b == b'\n').unwrap_or(text.len());
-            text = &text[line..];
-        } else if text.starts_with(b"/*") {
-            text = &text[comment_length(text)..];
-        } else {
-            return text;
-        }
-    }
-}
-
-/// The length of a comment `/* ... */`, which may contain others.
-fn comment_length(text: &[u8]) -> usize {
-    let (mut at, mut depth) = (0, 0);
-    while at < text.len() {
-        match &text[at..] {
-            [b'/', b'*', ..] => (at, depth) = (at + 2, depth + 1),
-            [b'*', b'/', ..] => (at, depth) = (at + 2, depth - 1),
-            _ => at += 1,
-        }
-        if depth == 0 {
-            break;
-        }
-    }
-    at
+fn list(columns: &[SelectColumn]) -> String {
+    let names: Vec<String> = columns.iter().map(|column| quoted(&label(&column.name))).collect();
+    names.join(", ")
 }

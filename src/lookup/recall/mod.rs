@@ -13,9 +13,9 @@ use sketch::{Sketcher, estimate_jaccard};
 
 use crate::corpus::jobs::criteria;
 use crate::corpus::reading::keyed_rows::{SampleBuckets, Sampling};
-use crate::corpus::source::arguments::Arguments;
+use crate::corpus::source::Source;
+use crate::corpus::source::arguments::{Arguments, is_query, relation_named};
 use crate::corpus::source::reader::Criteria;
-use crate::corpus::source::{Source, is_query, relation_named};
 use crate::indexed::Indexed;
 use crate::lookup::find;
 use crate::lookup::near_duplicates::Asked;
