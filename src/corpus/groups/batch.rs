@@ -8,7 +8,7 @@ use sketch::pipeline::Crew;
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Level};
 
-use crate::corpus::reading::band_columns::BandColumns;
+use crate::corpus::reading::BandColumns;
 use crate::corpus::reading::scopes::Scope;
 use crate::corpus::source::reader::TakeStored;
 use crate::pg::temp_file::TempFile;

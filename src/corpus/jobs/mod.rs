@@ -111,8 +111,8 @@ impl<'a> Question<'a> {
             Collecting::new(&criteria, &column)
         });
         let table = sources.iter().find_map(|source| source.relation);
-        let documents = Documents::new(&criteria, scopes, &memory, Progress::start(table))?;
-        let mut documents = documents.collecting(collecting.transpose()?);
+        let (collecting, progress) = (collecting.transpose()?, Progress::start(table));
+        let mut documents = Documents::new(&criteria, scopes, collecting, &memory, progress)?;
         let keys: Vec<_> = sources.iter().map(Source::key_column).collect();
         let members = Members::new(&keys)?;
         let mut spools = RowSpools::default();

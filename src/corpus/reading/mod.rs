@@ -1,4 +1,5 @@
-//! All documents of one source, or of two, read once: their hashes, and their rows put aside.
+//! All documents of one source, or of two, read once: their band hashes, column by column for sorting and row by row
+//! for groups, and their rows put aside.
 //!
 //! The backend reads rows and copies documents into batches, which it signs, with threads if there are enough
 //! documents. A row is put aside before it is known whether it has shingles, so rows that have none are noted.
@@ -6,7 +7,6 @@
 //! Where boilerplate does not count, documents only get fingerprints as they are read. They are signed when
 //! boilerplate, which depends on all of them, is known.
 
-pub mod band_columns;
 pub mod boilerplate;
 pub mod keyed_rows;
 pub mod keys;
@@ -18,23 +18,27 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sketch::boilerplate::Boilerplate;
+use sketch::corpus::Hashes;
 use sketch::pipeline::{Hands, Signer, SignerBatch, hands};
-use sketch::{Banding, Config, Sketcher};
+use sketch::{Config, Sketcher};
 
-use crate::corpus::reading::band_columns::BandColumns;
 use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
 use crate::corpus::reading::keys::KeyCheck;
 use crate::corpus::reading::progress::{Counter, Progress, crew};
 use crate::corpus::reading::scopes::{Scope, Scopes};
-use crate::corpus::source::reader::{Copied, Criteria, Reader, Unread};
+use crate::corpus::source::reader::{Copied, Criteria, Unread};
 use crate::corpus::source::rows::{RowSpool, RowSpools, SourceRow, SourceRows};
 use crate::memory::JobShares;
 use crate::options::Verify;
+use crate::pg::temp_file::Spool;
 use crate::pg::worker_threads::setting;
 use crate::prelude::*;
 
 /// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.
 const BATCH: usize = 128 << 10;
+
+/// Documents of a block. Its part of a column is a page of the temporary file.
+const BLOCK: usize = 1024;
 
 /// Documents, numbered in the order in which they are read.
 pub struct Documents {
@@ -54,14 +58,11 @@ pub struct Documents {
     signed: u32,
     without: Vec<u32>,
     known: Scopes,
-    /// The collection by which it is found out what does not count.
+    /// The collection by which it is found out what does not count: then documents are signed when that is known.
     collecting: Option<Collecting>,
     /// The shingles that do not count, when they are known.
     pub boilerplates: Option<Boilerplates>,
-    reader: Reader,
-    verify: Verify,
-    config: Config,
-    banding: Banding,
+    criteria: Criteria,
     memory: usize,
 }
 
@@ -78,6 +79,7 @@ impl Documents {
     pub fn new(
         criteria: &Criteria,
         known: Scopes,
+        collecting: Option<Collecting>,
         memory: &JobShares,
         progress: Progress,
     ) -> Result<Self> {
@@ -93,19 +95,11 @@ impl Documents {
             signed: 0,
             without: Vec::new(),
             known,
-            collecting: None,
+            collecting,
             boilerplates: None,
-            reader: criteria.reader,
-            verify: criteria.verify,
-            config: criteria.config.clone(),
-            banding: criteria.banding,
+            criteria: criteria.clone(),
             memory: memory.reading,
         })
-    }
-
-    /// The same, of documents that are signed when their boilerplate is known.
-    pub fn collecting(self, collecting: Option<Collecting>) -> Self {
-        Self { collecting, ..self }
     }
 
     pub fn len(&self) -> u32 {
@@ -131,7 +125,7 @@ impl Documents {
         take: Take,
         read: impl FnOnce(&mut Intake) -> Result<()>,
     ) -> Result<()> {
-        let (config, banding) = (self.config.clone(), self.banding);
+        let Criteria { config, banding, .. } = self.criteria.clone();
         let signer = || Signer::new(Sketcher::new(config.clone()), banding).with_signature_hash();
         let threads = self.progress.threads();
         let mut others = || (0..threads).map(|_| make(signer())).collect();
@@ -188,7 +182,7 @@ impl Documents {
         let found = collecting.finish(rows, &self.sizes, &mut crew, reading, boilerplate);
         let mut boilerplates = found?;
         self.signed = 0;
-        let reader = self.reader;
+        let reader = self.criteria.reader;
         self.by_hands(Signer::without_boilerplate, Self::take_counted, |intake| {
             rows.each(&mut (0..), &mut |_, row| {
                 check_interrupts();
@@ -215,7 +209,7 @@ impl Documents {
             self.signed += 1;
             let salt = self.scopes.get(document).map_or(0, |scope| scope.salt());
             self.columns.push(hashes.iter().map(|&hash| hash as u64 ^ salt))?;
-            if self.verify == Verify::Exact {
+            if self.criteria.verify == Verify::Exact {
                 self.sizes[document] = count.saturating_mul(size_of::<u64>() as u32);
             }
         }
@@ -231,7 +225,7 @@ impl Documents {
         keys: &KeyCheck,
         spool: &mut RowSpool,
     ) -> Result<Vec<u32>> {
-        let reader = self.reader;
+        let reader = self.criteria.reader;
         let without = self.take_in(|intake| {
             rows.each(&mut |row: &SourceRow| {
                 check_interrupts();
@@ -278,7 +272,7 @@ impl Intake<'_, '_, '_> {
         key: Option<u64>,
     ) -> Result<bool> {
         let Self { documents, batch, context, .. } = self;
-        let Documents { known, collecting, config, notes, .. } = &mut **documents;
+        let Documents { known, collecting, criteria, notes, .. } = &mut **documents;
         let Some(own) = known.of(&scope)? else { return Ok(false) };
         let (origin, config) = match collecting {
             Some(collecting) => {
@@ -286,7 +280,7 @@ impl Intake<'_, '_, '_> {
                 let origin = collecting.origin(|_| scope(known.columns()))?;
                 (origin, &collecting.config)
             }
-            None => (0, &*config),
+            None => (0, &criteria.config),
         };
         let Copied { size, least } = context.run_and_reset(|| document.copy(config, batch))?;
         notes.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
@@ -319,10 +313,10 @@ impl Intake<'_, '_, '_> {
         document: Unread,
         scope: impl Fn(usize) -> Option<Datum>,
     ) -> Result<bool> {
-        let Documents { known, config, .. } = &mut *self.documents;
+        let Documents { known, criteria, .. } = &mut *self.documents;
         let mut is_document = false;
         if known.of(scope)?.is_some() {
-            let mut sketcher = Sketcher::new(config.clone());
+            let mut sketcher = Sketcher::new(criteria.config.clone());
             let found = |_: &[i32], _| {
                 is_document = true;
                 Ok(())
@@ -345,8 +339,99 @@ impl Intake<'_, '_, '_> {
         let batch = std::mem::replace(&mut self.batch, next);
         let (documents, take) = (&mut *self.documents, self.take);
         // And those of its hashes.
-        let hashes = batch.len() * (documents.banding.bands() + 1) * size_of::<i64>();
+        let hashes = batch.len() * (documents.criteria.banding.bands() + 1) * size_of::<i64>();
         let bytes = batch.bytes() + hashes;
         self.hands.give(batch, bytes, &mut |batch| take(documents, batch))
+    }
+}
+
+/// Hashes by document and column, in blocks that have column after column.
+pub struct BandColumns {
+    width: usize,
+    documents: u32,
+    blocks: Spool<u64>,
+    /// The block that is being filled, and at last the one that is read row by row.
+    current: Vec<u64>,
+    /// The number of the block that is `current`.
+    at: usize,
+    sort_memory: usize,
+}
+
+impl BandColumns {
+    /// `width` hashes of each document; `memory` bytes for them, and `sort_memory` for sorting.
+    pub fn new(width: usize, memory: usize, sort_memory: usize) -> Result<Self> {
+        Ok(Self {
+            width,
+            documents: 0,
+            blocks: Spool::new(memory),
+            current: memory::filled(0, width * BLOCK)?,
+            at: 0,
+            sort_memory,
+        })
+    }
+
+    /// Adds the hashes of the next document.
+    pub fn push(&mut self, hashes: impl Iterator<Item = u64>) -> Result<()> {
+        let place = self.documents as usize % BLOCK;
+        if place == 0 && self.documents > 0 {
+            self.finish()?;
+        }
+        for (column, hash) in hashes.take(self.width).enumerate() {
+            self.current[column * BLOCK + place] = hash;
+        }
+        self.documents += 1;
+        Ok(())
+    }
+
+    /// Puts the block away that is being filled, also when no more documents come.
+    pub fn finish(&mut self) -> Result<()> {
+        self.blocks.append(&self.current)?;
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Appends the hashes of a document to `out`. Documents are asked for in ascending order.
+    pub fn row(&mut self, document: u32, out: &mut Vec<u64>) -> Result<()> {
+        let (block, place) = (document as usize / BLOCK, document as usize % BLOCK);
+        if block != self.at {
+            self.blocks.read((block * self.current.len()) as u64, &mut self.current)?;
+            self.at = block;
+        }
+        memory::reserve(out, self.width)?;
+        out.extend((0..self.width).map(|column| self.current[column * BLOCK + place]));
+        Ok(())
+    }
+}
+
+impl Hashes for BandColumns {
+    type Error = SqlError;
+
+    fn documents(&self) -> u32 {
+        self.documents
+    }
+
+    fn probes(&self) -> usize {
+        self.width - 1
+    }
+
+    fn sort_memory(&self) -> usize {
+        self.sort_memory
+    }
+
+    fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<()> {
+        let mut hashes = [0; BLOCK];
+        for first in (0..self.documents).step_by(BLOCK) {
+            let place = first as usize * self.width + column * BLOCK;
+            self.blocks.read(place as u64, &mut hashes)?;
+            (first..self.documents)
+                .zip(&hashes)
+                .for_each(|(document, &hash)| visit(document, hash));
+        }
+        Ok(())
+    }
+
+    fn check_interrupts(&mut self) -> Result<()> {
+        check_interrupts();
+        Ok(())
     }
 }
