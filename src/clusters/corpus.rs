@@ -10,7 +10,7 @@ use crate::clusters::tables::{APART, AT_A_TIME, Tables};
 use crate::clusters::tracked::Tracked;
 use crate::corpus::groups::Emit;
 use crate::corpus::groups::group::Group;
-use crate::corpus::jobs::{Question, Work, linkage};
+use crate::corpus::jobs::{Question, Work, clusters};
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::reader::Criteria;
 use crate::pg::document_keys::DocumentKeys;
@@ -199,7 +199,7 @@ fn components_of(
     // minlsh.bucket_limit would make the result depend on the order of rows.
     let Connected { components: mut joined, left_out, .. } =
         connect(group, &identical, usize::MAX)?;
-    for component in linkage::components_of(&identical, &mut joined)? {
+    for component in clusters::components_of(&identical, &mut joined)? {
         let mut found = memory::with_capacity(component.len())?;
         for document in component {
             group.check_interrupts()?;

@@ -2,12 +2,14 @@
 //! that no near-duplicates remain. `near_duplicate_bridges()`: the pairs without which a cluster would fall in two.
 
 use sketch::Error;
-use sketch::corpus::{ClusterLinks, Hashes, Identical, LeftOut, PairSide, pairs};
+use sketch::corpus::{
+    ClusterLinks, Components, Connected, Hashes, Identical, LeftOut, PairSide, connect, leaders,
+    least_similar, pairs, weakest_link,
+};
 
 use crate::corpus::groups::Emit;
 use crate::corpus::groups::group::Group;
 use crate::corpus::jobs::Work;
-use crate::corpus::jobs::linkage::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
 use crate::corpus::reading::keys::Members;
 use crate::corpus::source::arguments::{Arguments, raw_text};
 use crate::error::shortened;
@@ -22,6 +24,12 @@ const TEMPLATE_LEAST: u32 = 1000;
 /// A cluster of more than one in so many documents may be a template.
 const TEMPLATE_SHARE: u64 = 100;
 
+/// The most distinct documents of a cluster of which all pairs, half a million, are compared for its weakest link.
+const COMPARE_ALL: usize = 1000;
+
+/// The most pairs that are looked at for the least similar one of a cluster: all pairs of 200 documents.
+const COMPARE_PAIRS: u64 = 20_000;
+
 /// `near_duplicate_clusters(source, threshold, verify, linkage, body, ...) →
 /// (doc_id, cluster_id, similarity, size, weakest_link, least_similar, least_is_exact)`
 fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
@@ -34,8 +42,8 @@ fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
         .map(|()| None)
 }
 
-/// Calls `visit` with the clusters of all groups, those of a group in order. A NOTICE names one that is so large that
-/// its documents may share no more than a template.
+/// Calls `visit` with the clusters of all groups, those of a group in the order of their representatives. A NOTICE
+/// names one that is so large that its documents may share no more than a template.
 fn each(
     work: Work,
     linkage: Linkage,
@@ -47,7 +55,7 @@ fn each(
     let judge = |group: &mut Group, emit: &mut Emit<Cluster>| {
         let mut clusters = Vec::new();
         let left_out = linkage(group, ranks, &mut |cluster| memory::push(&mut clusters, cluster))?;
-        ranks.sort(&mut clusters);
+        clusters.sort_unstable_by_key(|cluster| ranks.rank(cluster.representative));
         clusters.into_iter().try_for_each(emit)?;
         Ok(left_out)
     };
@@ -206,4 +214,159 @@ fn bridges_of(
         emit(NamedBridge { cluster, ends, similarity: bridge.link.similarity, sizes })?;
     }
     Ok(left_out)
+}
+
+/// Documents that belong together, by name.
+struct Cluster {
+    /// The document that stands for them: the first of them.
+    representative: u32,
+    /// The others, with the similarity to the representative, in order.
+    members: Vec<(u32, f64)>,
+    /// The number of documents but for copies.
+    distinct: usize,
+    weakest_link: f64,
+    /// The similarity of the two documents that have the least in common.
+    least_similar: f64,
+    /// True if all pairs were looked at for it; else there may be a lower one.
+    least_is_exact: bool,
+}
+
+impl Cluster {
+    /// A cluster of those documents, of which some are distinct.
+    fn of(
+        group: &mut Group,
+        representative: u32,
+        members: Vec<(u32, f64)>,
+        weakest_link: f64,
+        distinct: &[u32],
+    ) -> Result<Self, Error> {
+        let found = least_similar(distinct, COMPARE_PAIRS, |a, b| {
+            group.check_interrupts()?;
+            group.measure(a, b)
+        })?;
+        // Of one alone all are copies.
+        let (least_similar, least_is_exact) =
+            found.map_or((1.0, true), |least| (least.pair.similarity, least.is_exact));
+        let distinct = distinct.len();
+        Ok(Self { representative, members, distinct, weakest_link, least_similar, least_is_exact })
+    }
+}
+
+/// The rank of each document by name: in the order of keys, or in the order in which documents are to be kept.
+struct Ranks(Vec<u32>);
+
+impl Ranks {
+    fn of(sorted: &[u32]) -> Result<Self, Error> {
+        let mut ranks = memory::filled(u32::MAX, sorted.len())?;
+        for (rank, &document) in (0..).zip(sorted) {
+            ranks[document as usize] = rank;
+        }
+        Ok(Self(ranks))
+    }
+
+    fn rank(&self, name: u32) -> u32 {
+        self.0[name as usize]
+    }
+}
+
+/// The function that makes clusters of verified pairs.
+type Linkage = fn(&mut Group, &Ranks, &mut Emit<Cluster>) -> Result<LeftOut, Error>;
+
+/// The connected components of two or more documents (single linkage).
+fn single_linkage(
+    group: &mut Group,
+    ranks: &Ranks,
+    emit: &mut Emit<Cluster>,
+) -> Result<LeftOut, Error> {
+    let identical = Identical::group(group)?;
+    let connected = connect(group, &identical, group.limit())?;
+    let Connected { mut components, links, left_out } = connected;
+    let all = components_of(&identical, &mut components)?;
+    let describe = |group: &mut Group, documents: &[u32]| {
+        let leaders = documents.iter().copied().filter(|document| identical.is_leader(*document));
+        let distinct = memory::collect(leaders)?;
+        let weakest_link = if distinct.len() > COMPARE_ALL {
+            // They ascend.
+            let tree = links.iter().filter(|link| distinct.binary_search(&link.a).is_ok());
+            tree.map(|link| link.similarity).fold(1.0, f64::min)
+        } else {
+            weakest_link(group, &distinct)?
+        };
+        let mut documents = memory::copied(documents)?;
+        documents.sort_unstable_by_key(|document| ranks.rank(group.name(*document)));
+        let first = documents[0];
+        let mut members = memory::with_capacity(documents.len() - 1)?;
+        for &document in &documents[1..] {
+            group.check_interrupts()?;
+            members.push((group.name(document), group.measure(first, document)?));
+        }
+        let representative = group.name(first);
+        Cluster::of(group, representative, members, weakest_link, &distinct)
+    };
+    group.each(&all, &describe, emit)?;
+    Ok(left_out)
+}
+
+/// Clusters in which every document is similar to the first one, the leader. Documents are taken in order, and belong
+/// to the first leader that they are similar to.
+fn leader_clusters(
+    group: &mut Group,
+    ranks: &Ranks,
+    emit: &mut Emit<Cluster>,
+) -> Result<LeftOut, Error> {
+    let identical = Identical::group(group)?;
+    let rank = |document| ranks.rank(group.name(document));
+    let first = |leader| identical.members(leader).map(rank).min();
+    let mut ranked = memory::collect(identical.leaders().map(|leader| (first(leader), leader)))?;
+    ranked.sort_unstable();
+    let distinct = memory::collect(ranked.into_iter().map(|(_, leader)| leader))?;
+    // Who belongs to which leader; a leader to itself.
+    let mut belongs: Vec<(u32, u32, f64)> = Vec::new();
+    let mut outcome = Ok(());
+    let limit = group.limit();
+    let left_out = leaders(group, &distinct, limit, &mut |leader, member, similarity| {
+        if outcome.is_ok() {
+            outcome = memory::push(&mut belongs, (leader, member, similarity));
+        }
+    })?;
+    outcome?;
+    let mut leads = memory::filled(true, group.len())?;
+    belongs.iter().for_each(|(_, member, _)| leads[*member as usize] = false);
+    for leader in distinct.into_iter().filter(|leader| leads[*leader as usize]) {
+        memory::push(&mut belongs, (leader, leader, 1.0))?;
+    }
+    belongs.sort_unstable_by_key(|(leader, member, _)| (*leader, *member));
+    for cluster in belongs.chunk_by(|a, b| a.0 == b.0) {
+        group.check_interrupts()?;
+        let documents = cluster.iter().flat_map(|&(_, member, similarity)| {
+            identical.members(member).map(move |document| (document, similarity))
+        });
+        let documents = documents.map(|(document, similarity)| (group.name(document), similarity));
+        let mut members = memory::collect(documents)?;
+        members.sort_unstable_by_key(|(name, _)| ranks.rank(*name));
+        let weakest_link = members.iter().map(|(_, similarity)| *similarity).fold(1.0, f64::min);
+        let representative = members.remove(0).0;
+        if !members.is_empty() {
+            let distinct = memory::collect(cluster.iter().map(|(_, member, _)| *member))?;
+            emit(Cluster::of(group, representative, members, weakest_link, &distinct)?)?;
+        }
+    }
+    Ok(left_out)
+}
+
+/// The documents of each component of two or more.
+pub fn components_of(
+    identical: &Identical,
+    components: &mut Components,
+) -> Result<Vec<Vec<u32>>, Error> {
+    let all = 0..identical.documents();
+    let by_root = all.map(|document| (components.find(identical.leader(document)), document));
+    let mut by_root = memory::collect(by_root)?;
+    by_root.sort_unstable();
+    let mut components = Vec::new();
+    for component in by_root.chunk_by(|a, b| a.0 == b.0).filter(|component| component.len() > 1) {
+        let documents = memory::collect(component.iter().map(|(_, document)| *document));
+        memory::push(&mut components, documents?)?;
+    }
+    Ok(components)
 }

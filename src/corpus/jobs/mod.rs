@@ -1,8 +1,7 @@
 //! The whole-corpus jobs, and what they begin with: sources read, groups formed of their documents, and pairs kept
 //! apart that somebody decided are not copies: these count as not similar.
 
-mod clusters;
-pub mod linkage;
+pub mod clusters;
 mod pairs;
 mod window;
 
