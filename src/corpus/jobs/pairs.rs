@@ -48,9 +48,6 @@ enum FoundPairs {
 /// The most copies of one document whose pairs are given out at once.
 const MANY: usize = 128;
 
-/// Rows that are given out between two looks for interrupts.
-const AT_A_TIME: usize = 4096;
-
 /// Gives out rows. Those of many copies take longer to give out than to find, so they wait, and are given out a few at
 /// a time while threads compare other documents.
 struct PairRows<'a> {
@@ -75,24 +72,21 @@ impl PairRows<'_> {
         self.rows.push(&[keys[0], keys[1], Some(float8_datum(similarity))]);
     }
 
-    /// Gives out so many pairs of copies.
-    fn give(&mut self, mut count: u64) {
-        while count > 0
-            && let Some(mut copies) = self.copies.pop_front()
-        {
+    /// Gives out so many pairs of copies, if there are as many.
+    fn give(&mut self, count: u64) {
+        for _ in 0..count.min(self.left) {
             check_interrupts();
-            let Copies { names, a, b } = &mut copies;
-            let others = names.len() - *b;
-            let some = others.min(AT_A_TIME).min(usize::try_from(count).unwrap_or(AT_A_TIME));
-            names[*b..*b + some].iter().for_each(|other| self.pair(names[*a], *other, 1.0));
-            *b += some;
+            let Some(Copies { names, a, b }) = self.copies.front_mut() else { return };
+            let pair = (names[*a], names[*b]);
+            *b += 1;
             if *b == names.len() {
                 (*a, *b) = (*a + 1, *a + 2);
             }
-            (count, self.left) = (count - some as u64, self.left - some as u64);
-            if *b < names.len() {
-                self.copies.push_front(copies);
+            if *b >= names.len() {
+                self.copies.pop_front();
             }
+            self.left -= 1;
+            self.pair(pair.0, pair.1, 1.0);
         }
     }
 }
