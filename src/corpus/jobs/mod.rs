@@ -102,7 +102,7 @@ impl<'a> Question<'a> {
 
     fn work(&self, criteria: Criteria, keep: Option<&CStr>, filter: RowFilter) -> Result<Work> {
         let sources = &self.sources[..];
-        let scopes = Scopes::new(&common("scope", sources, Source::scope_types)?)?;
+        let scopes = Scopes::new("scope", &common("scope", sources, Source::scope_types)?)?;
         let is_collected = sources.iter().any(|source| source.origin.is_some());
         let memory = JobShares::of_corpus(is_collected);
         let collecting = is_collected.then(|| {

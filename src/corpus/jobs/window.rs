@@ -60,8 +60,13 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let reader = Reader::new(kind, own.as_ref());
     let criteria = Criteria::new(&arguments, reader, &[], own.as_slice())?;
     let memory = JobShares::of_window();
-    let mut documents =
-        Documents::new(&criteria, Scopes::new(&[])?, None, &memory, Progress::start(None))?;
+    let mut documents = Documents::new(
+        &criteria,
+        Scopes::new("scope", &[])?,
+        None,
+        &memory,
+        Progress::start(None),
+    )?;
     let mut partition = Partition { window, places: Vec::new() };
     partition.read(first.len() as u32, criteria.reader, &mut documents)?;
     let mut batches = Batches::gather(documents, &mut partition, u32::MAX, criteria, &memory)?;

@@ -137,7 +137,7 @@ impl Texts {
                 .set_hint("Pass the name of the text column with body => '...', or write a query."))
         });
         let sources = sources.collect::<Result<Vec<_>>>()?;
-        let mut scopes = Scopes::new(&common("scope", &sources, Source::scope_types)?)?;
+        let mut scopes = Scopes::new("scope", &common("scope", &sources, Source::scope_types)?)?;
         let key_types: Vec<_> = sources.iter().map(Source::key_column).collect();
         let relation = sources.iter().find_map(|source| source.relation);
         let JobShares { rows: share, reading: out, .. } = JobShares::of_corpus(false);

@@ -72,7 +72,7 @@ impl Collecting {
         Ok(Self {
             reader: *reader,
             config: config.with_scheme(Scheme::Fss),
-            known: Scopes::of_argument("boilerplate", column)?,
+            known: Scopes::new("boilerplate", column)?,
             origins: Vec::new(),
             chosen: OriginSample::default(),
         })
@@ -150,8 +150,8 @@ impl Collecting {
             Ok((sample.origin, counter.shared(count, bytes, &mut read, check)?))
         };
         crew.each(&mut next, &compute, &mut take)?;
-        let (memory, rooms) = (memory - memory / 4, Rooms::default());
-        Ok(Boilerplates { reader, config, origins, found, hashes, held: 0, memory, rooms })
+        let (held, memory, bytes, unpacked) = (0, memory - memory / 4, Vec::new(), Vec::new());
+        Ok(Boilerplates { reader, config, origins, found, hashes, held, memory, bytes, unpacked })
     }
 }
 
@@ -315,7 +315,9 @@ pub struct Boilerplates {
     /// The bytes of those that are at hand.
     held: usize,
     memory: usize,
-    rooms: Rooms,
+    /// Room for a document, as it is stored and unpacked.
+    bytes: Vec<u8>,
+    unpacked: Vec<u8>,
 }
 
 /// The shingles of an origin that do not count.
@@ -325,13 +327,6 @@ struct Found {
     place: u64,
     count: usize,
     at_hand: Option<Arc<Boilerplate>>,
-}
-
-/// Room for a document.
-#[derive(Default)]
-struct Rooms {
-    bytes: Vec<u8>,
-    unpacked: Vec<u8>,
 }
 
 impl Boilerplates {
@@ -370,7 +365,7 @@ impl Boilerplates {
     /// Replaces `out` by the hashes of what counts of a document of an origin.
     pub fn counted(&mut self, document: Unread, origin: u32, out: &mut Vec<u64>) -> Result<()> {
         let boilerplate = self.of_origin(origin)?;
-        let Self { reader, config, rooms: Rooms { bytes, unpacked }, .. } = self;
+        let Self { reader, config, bytes, unpacked, .. } = self;
         let mut count = |stored: StoredBytes| {
             let bytes = stored.unpacked(unpacked)?;
             let (text, mut elements);

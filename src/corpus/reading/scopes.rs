@@ -16,19 +16,8 @@ pub struct Scopes {
     context: Memory,
 }
 
+/// The values of a column that were met, by the equality of its type: that of the default hash operator class.
 struct ScopeColumn {
-    equality: Equality,
-    /// Values whose equality is that of their bytes, by a hash of these. Two of a billion values have the same hash
-    /// with probability 1e-21.
-    images: AHashMap<u128, u32>,
-    /// Of other types, within [`of_scopes`]: the value added last for a hash; values by number, and the value before
-    /// each of the same hash.
-    last: AHashMap<u64, u32>,
-    values: Vec<(Datum, Option<u32>)>,
-}
-
-/// The equality of a type: its default hash operator class.
-struct Equality {
     type_oid: Oid,
     equal: *mut pg_sys::FmgrInfo,
     hash: *mut pg_sys::FmgrInfo,
@@ -36,6 +25,12 @@ struct Equality {
     storage: TypeStorage,
     /// True if values are equal where their bytes are.
     is_image: bool,
+    /// Such values by a hash of their bytes. Two of a billion values have the same hash with probability 1e-21.
+    images: AHashMap<u128, u32>,
+    /// Of other types, within [`of_scopes`]: the value added last for a hash; values by number, and the value before
+    /// each of the same hash.
+    last: AHashMap<u64, u32>,
+    values: Vec<(Datum, Option<u32>)>,
 }
 
 /// Bytes that a value which is kept takes beside itself, in tables that have room left.
@@ -73,20 +68,11 @@ impl Scope {
 }
 
 impl Scopes {
-    /// None yet, of the values of columns of those types and collations.
-    pub fn new(columns: &[(Oid, Oid)]) -> Result<Self> {
-        Self::of_argument("scope", columns)
-    }
-
-    /// The same of columns that another argument names.
-    pub fn of_argument(argument: &str, columns: &[(Oid, Oid)]) -> Result<Self> {
-        let column = |&(type_oid, collation): &(Oid, Oid)| -> Result<ScopeColumn> {
-            let equality = Equality::of(argument, type_oid, collation)?;
-            let (images, last, values) = (AHashMap::new(), AHashMap::new(), Vec::new());
-            Ok(ScopeColumn { equality, images, last, values })
-        };
+    /// None yet, of the values of columns of those types and collations, which an argument names.
+    pub fn new(argument: &str, columns: &[(Oid, Oid)]) -> Result<Self> {
+        let columns = columns.iter().map(|column| ScopeColumn::new(argument, *column));
         Ok(Self {
-            columns: columns.iter().map(column).collect::<Result<_>>()?,
+            columns: columns.collect::<Result<_>>()?,
             rows: AHashMap::new(),
             context: Memory::scratch(c"minlsh scopes"),
         })
@@ -128,35 +114,8 @@ fn number_of(numbers: &mut AHashMap<u128, u32>, hash: u128) -> Result<u32> {
 }
 
 impl ScopeColumn {
-    fn number(&mut self, value: Datum, context: &Memory) -> Result<u32> {
-        if self.equality.is_image {
-            return number_of(&mut self.images, self.equality.image(value));
-        }
-        let hash = self.equality.hash(value);
-        let last = self.last.get(&hash).copied();
-        let mut candidate = last;
-        while let Some(number) = candidate {
-            let (known, before) = self.values[number as usize];
-            if self.equality.equal(known, value) {
-                return Ok(number);
-            }
-            candidate = before;
-        }
-        let number = self.values.len() as u32;
-        let taken = context.bytes() + self.values.len() * KEPT;
-        if taken > of_scopes() {
-            return Err(too_many(number, self.equality.type_oid));
-        }
-        // SAFETY: a value of the column, whose type `Equality::of` has asked how it is passed.
-        let copy = context.run(|| unsafe { self.equality.storage.copy(value) });
-        memory::push(&mut self.values, (copy, last))?;
-        memory::insert_at(&mut self.last, hash, number)?;
-        Ok(number)
-    }
-}
-
-impl Equality {
-    fn of(argument: &str, type_oid: Oid, collation: Oid) -> Result<Self> {
+    /// No values yet, of that type and collation.
+    fn new(argument: &str, (type_oid, collation): (Oid, Oid)) -> Result<Self> {
         let flags = pg_sys::TYPECACHE_EQ_OPR_FINFO | pg_sys::TYPECACHE_HASH_EXTENDED_PROC_FINFO;
         // SAFETY: the type cache keeps its entry, and the FmgrInfo in it, for the session.
         let entry = unsafe { &mut *pg_sys::lookup_type_cache(type_oid, flags as i32) };
@@ -169,34 +128,63 @@ impl Equality {
             )
             .set_hint("Cast the column to text in a query."));
         }
-        let is_image = is_image(type_oid, collation);
         Ok(Self {
             type_oid,
-            is_image,
             equal: &raw mut entry.eq_opr_finfo,
             hash: &raw mut entry.hash_extended_proc_finfo,
             collation,
             storage: TypeStorage { by_value: entry.typbyval, length: entry.typlen },
+            is_image: is_image(type_oid, collation),
+            images: AHashMap::new(),
+            last: AHashMap::new(),
+            values: Vec::new(),
         })
+    }
+
+    fn number(&mut self, value: Datum, context: &Memory) -> Result<u32> {
+        if self.is_image {
+            let image = self.image(value);
+            return number_of(&mut self.images, image);
+        }
+        let hash = self.hash(value);
+        let last = self.last.get(&hash).copied();
+        let mut candidate = last;
+        while let Some(number) = candidate {
+            let (known, before) = self.values[number as usize];
+            if self.equal(known, value) {
+                return Ok(number);
+            }
+            candidate = before;
+        }
+        let number = self.values.len() as u32;
+        let taken = context.bytes() + self.values.len() * KEPT;
+        if taken > of_scopes() {
+            return Err(too_many(number, self.type_oid));
+        }
+        // SAFETY: a value of the column, whose type `new` has asked how it is passed.
+        let copy = context.run(|| unsafe { self.storage.copy(value) });
+        memory::push(&mut self.values, (copy, last))?;
+        memory::insert_at(&mut self.last, hash, number)?;
+        Ok(number)
     }
 
     fn image(&self, value: Datum) -> u128 {
         if self.storage.by_value {
             return value.value() as u128;
         }
-        // SAFETY: a value of the column, whose type `of` has looked up: it is passed by reference, and hashed at once.
+        // SAFETY: a value of the column, whose type `new` has looked up: it is passed by reference, and hashed at once.
         hash128(unsafe { self.storage.bytes(value) })
     }
 
     fn hash(&self, value: Datum) -> u64 {
         let seed = Datum::from(0_i64);
-        // SAFETY: a value of the column, whose type's hash function `of` has looked up and found to be there.
+        // SAFETY: a value of the column, whose type's hash function `new` has looked up and found to be there.
         let hash = unsafe { pg_sys::FunctionCall2Coll(self.hash, self.collation, value, seed) };
         hash.value() as u64
     }
 
     fn equal(&self, a: Datum, b: Datum) -> bool {
-        // SAFETY: two values of the column, whose type's equality `of` has looked up and found to be there.
+        // SAFETY: two values of the column, whose type's equality `new` has looked up and found to be there.
         unsafe { pg_sys::FunctionCall2Coll(self.equal, self.collation, a, b) }.value() as u8 != 0
     }
 }

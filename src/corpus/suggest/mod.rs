@@ -55,11 +55,10 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
         )
         .set_hint("Pass the name of the text column with body => '...', or write a query."));
     }
-    let scopes = &mut Scopes::new(&source.scope_types())?;
+    let scopes = &mut Scopes::new("scope", &source.scope_types())?;
     let origins = origins(&source);
-    let values = origins
-        .iter()
-        .map(|place| Scopes::of_argument("boilerplate", &[source.column_type(*place)]));
+    let values =
+        origins.iter().map(|place| Scopes::new("boilerplate", &[source.column_type(*place)]));
     let mut values = values.collect::<Result<Vec<_>>>()?;
     source.scopes.extend(&origins);
     let rows = KeyedRows::of(&session, &source)?;

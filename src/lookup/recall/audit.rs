@@ -73,7 +73,7 @@ impl Audited<'_> {
         bands: &mut Bands,
     ) -> Result<()> {
         let rows = KeyedRows::of(self.session, self.source)?;
-        let mut scopes = Scopes::new(&self.source.scope_types())?;
+        let mut scopes = Scopes::new("scope", &self.source.scope_types())?;
         let mut left = chosen(&rows, wanted)?;
         let key_type = catalog::base_type(self.source.key_column().0);
         loop {
