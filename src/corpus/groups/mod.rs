@@ -22,9 +22,10 @@ use crate::corpus::groups::group::{Group, GroupTerms, Measure};
 use crate::corpus::groups::sets::{Cache, Distinct, exceed};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
+use crate::corpus::reading::keys::NamedRows;
 use crate::corpus::reading::progress::{Counter, JobPhase, Progress, crew};
 use crate::corpus::source::reader::{Criteria, Reader, TakeStored};
-use crate::corpus::source::rows::{Again, SpooledRow};
+use crate::corpus::source::rows::Again;
 use crate::document::kind::Kind;
 use crate::memory::JobShares;
 use crate::options::Verify;
@@ -73,24 +74,6 @@ impl<T, F: FnMut(T) -> Result<()>> Taker<T> for F {
     }
 }
 
-/// Is called with the name that a document has from then on, and with its row.
-pub type VisitDocument<'a> = dyn FnMut(u32, &SpooledRow) -> Result<()> + 'a;
-
-/// Rows that can be had once more.
-pub trait RowsAgain {
-    /// Calls `visit` with each document of some numbers, which ascend.
-    fn each(
-        &mut self,
-        wanted: &mut dyn Iterator<Item = u32>,
-        visit: &mut VisitDocument,
-    ) -> Result<()>;
-
-    /// The rows as often as they are needed, and in any order; `None` if they are rather written into files.
-    fn again(&self) -> Option<Again> {
-        None
-    }
-}
-
 /// The state of comparing groups; threads may look at it.
 struct Comparing {
     criteria: Criteria,
@@ -123,7 +106,7 @@ impl Batches {
     /// does are compared.
     pub fn gather(
         mut documents: Documents,
-        rows: &mut dyn RowsAgain,
+        rows: &mut NamedRows,
         second: u32,
         criteria: Criteria,
         memory: &JobShares,
@@ -137,7 +120,7 @@ impl Batches {
         let mut components = groups(&mut documents.columns, &mut crew)?;
         let Assigned { batch_of, until } =
             assign(&documents, &mut components, second, memory.batch)?;
-        let again = rows.again();
+        let again = rows.spools.again();
         let width = documents.columns.probes() + 1;
         let batch = |until: &Until| match until {
             Until::InTable if again.is_none() => Batch::new(width, Until::InFile),
@@ -180,7 +163,7 @@ impl Batches {
     fn fill(
         &mut self,
         mut documents: Documents,
-        rows: &mut dyn RowsAgain,
+        rows: &mut NamedRows,
         roots: &[u32],
         batch_of: &[u32],
     ) -> Result<()> {

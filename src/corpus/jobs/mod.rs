@@ -8,17 +8,17 @@ mod window;
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use crate::corpus::groups::{Batches, RowsAgain, VisitDocument};
+use crate::corpus::groups::Batches;
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::Collecting;
-use crate::corpus::reading::keys::{KeyCheck, Members};
+use crate::corpus::reading::keys::{KeyCheck, Members, NamedRows};
 use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::arguments::{
     Arguments, is_query, parenthesized, raw_text, relation_named, select_all,
 };
 use crate::corpus::source::reader::{Criteria, Own, Reader};
-use crate::corpus::source::rows::{Again, RowFilter, RowSpools};
+use crate::corpus::source::rows::{RowFilter, RowSpools};
 use crate::corpus::source::{Source, check_type, common};
 use crate::document::kind::Kind;
 use crate::indexed::Indexed;
@@ -192,32 +192,6 @@ impl Work {
     pub fn of(arguments: &Arguments, names: &[&'static str], keep: Option<&CStr>) -> Result<Self> {
         let session = Session::open();
         Question::new(&session, arguments, names, keep.is_some())?.of_all(keep)
-    }
-}
-
-/// Rows that were put aside, and the names of those that are read again.
-struct NamedRows {
-    spools: RowSpools,
-    members: Members,
-}
-
-impl RowsAgain for NamedRows {
-    fn each(
-        &mut self,
-        wanted: &mut dyn Iterator<Item = u32>,
-        visit: &mut VisitDocument,
-    ) -> Result<()> {
-        let Self { spools, members } = self;
-        spools.each(wanted, &mut |source, row| {
-            let name = members.len();
-            // SAFETY: the key column of the rows that this source gave, of whose types the members were made.
-            unsafe { members.push(source, row.key)? };
-            visit(name, row)
-        })
-    }
-
-    fn again(&self) -> Option<Again> {
-        self.spools.again()
     }
 }
 

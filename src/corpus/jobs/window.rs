@@ -7,13 +7,14 @@ use sketch::Error;
 use sketch::corpus::{Connected, Identical, LeftOut, connect};
 
 use crate::corpus::groups::group::Group;
-use crate::corpus::groups::{Batches, Emit, RowsAgain, VisitDocument};
+use crate::corpus::groups::{Batches, Emit};
 use crate::corpus::reading::Documents;
+use crate::corpus::reading::keys::{Members, NamedRows};
 use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::reader::{Criteria, Own, Reader};
-use crate::corpus::source::rows::SpooledRow;
+use crate::corpus::source::rows::{RowSpool, RowSpools};
 use crate::document::kind::Kind;
 use crate::memory::JobShares;
 use crate::pg::bytes::MAX_ALLOC_SIZE;
@@ -67,12 +68,32 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
         &memory,
         Progress::start(None),
     )?;
-    let mut partition = Partition { window, places: Vec::new() };
-    partition.read(first.len() as u32, criteria.reader, &mut documents)?;
-    let mut batches = Batches::gather(documents, &mut partition, u32::MAX, criteria, &memory)?;
+    let mut places = Vec::new();
+    let without = documents.take_in(|intake| {
+        for place in 0..first.len() as u32 {
+            check_interrupts();
+            let is_document = context.run_and_reset(|| match window.argument_at(0, place) {
+                Some(value) => {
+                    // SAFETY: a value of the argument's type, by which the kind was found.
+                    intake.push(unsafe { reader.document(value) }, |_| None, None)
+                }
+                None => Ok(false),
+            })?;
+            if is_document {
+                memory::push(&mut places, place)?;
+            }
+        }
+        Ok(())
+    })?;
+    let spools = RowSpools(vec![(RowSpool::Partition(window, places), without)]);
+    // A row of a partition is known by its place.
+    let members = Members::new(&[(pg_sys::INT4OID, Oid::INVALID)])?;
+    let mut rows = NamedRows { spools, members };
+    let mut batches = Batches::gather(documents, &mut rows, u32::MAX, criteria, &memory)?;
+    let place = |name| rows.members.stored(name).value();
     let mut found = memory::collect(1..=first.len() as u32)?;
-    batches.each(&join, &mut |(row, first): (u32, u32)| {
-        found[row as usize] = first + 1;
+    batches.each(&join, &mut |(document, first): (u32, u32)| {
+        found[place(document)] = place(first) as u32 + 1;
         Ok(())
     })?;
     // All at once: a partition of which this was not reached is done again.
@@ -108,7 +129,7 @@ fn check_options(call: &Call, window: &Window, rows: u32) -> Result<()> {
     Ok(())
 }
 
-/// Gives out the rows of a group, each with the first row of its cluster.
+/// Gives out the documents of a group by name, each with the first one of its cluster.
 fn join(group: &mut Group, emit: &mut Emit<(u32, u32)>) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let Connected { mut components, left_out, .. } = connect(group, &identical, group.limit())?;
@@ -118,59 +139,4 @@ fn join(group: &mut Group, emit: &mut Emit<(u32, u32)>) -> Result<LeftOut, Error
         emit((group.name(document), group.name(root)))?;
     }
     Ok(left_out)
-}
-
-struct Partition<'a> {
-    window: &'a Window,
-    places: Vec<u32>,
-}
-
-impl Partition<'_> {
-    /// Takes in the rows that are documents.
-    fn read(&mut self, rows: u32, reader: Reader, documents: &mut Documents) -> Result<()> {
-        let mut context = Memory::scratch(c"minlsh row");
-        let Self { window, places } = self;
-        let without = documents.take_in(|intake| {
-            for place in 0..rows {
-                check_interrupts();
-                let is_document = context.run_and_reset(|| match window.argument_at(0, place) {
-                    Some(value) => {
-                        // SAFETY: a value of the argument's type, by which `clusters` found the kind.
-                        let document = unsafe { reader.document(value) };
-                        intake.push(document, |_| None, None)
-                    }
-                    None => Ok(false),
-                })?;
-                if is_document {
-                    memory::push(places, place)?;
-                }
-            }
-            Ok(())
-        })?;
-        let (mut without, mut pushed) = (without.iter().peekable(), 0);
-        places.retain(|_| {
-            pushed += 1;
-            without.next_if_eq(&&(pushed - 1)).is_none()
-        });
-        Ok(())
-    }
-}
-
-impl RowsAgain for Partition<'_> {
-    fn each(
-        &mut self,
-        wanted: &mut dyn Iterator<Item = u32>,
-        visit: &mut VisitDocument,
-    ) -> Result<()> {
-        let mut context = Memory::scratch(c"minlsh row");
-        for number in wanted {
-            let place = self.places[number as usize];
-            // A row of a partition is known by its place.
-            let key = Datum::from(place);
-            context.run_and_reset(|| {
-                visit(place, &SpooledRow::read(number, key, self.window.argument_at(0, place)))
-            })?;
-        }
-        Ok(())
-    }
 }

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use sketch::ElementHash;
 
 use crate::corpus::source::Source;
+use crate::corpus::source::rows::{RowSpools, SpooledRow};
 use crate::error::shortened;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::type_storage::TypeStorage;
@@ -165,5 +166,30 @@ impl Members {
     /// All documents of the first source in the order of their keys.
     pub fn sorted(&self) -> Result<Vec<u32>> {
         self.parts[0].keys.sorted()
+    }
+}
+
+/// The rows of a job that were put aside, and the names of those that are read once more.
+pub struct NamedRows<'a> {
+    pub spools: RowSpools<'a>,
+    pub members: Members,
+}
+
+impl NamedRows<'_> {
+    /// Calls `visit` with the name that each document of some numbers has from then on, and with its row. The numbers
+    /// ascend.
+    pub fn each(
+        &mut self,
+        wanted: &mut dyn Iterator<Item = u32>,
+        visit: &mut dyn FnMut(u32, &SpooledRow) -> Result<()>,
+    ) -> Result<()> {
+        let Self { spools, members } = self;
+        spools.each(wanted, &mut |source, row| {
+            let name = members.len();
+            // SAFETY: the key column of the rows that this source gave, of whose type its members were made; the key of
+            // a row of a partition is its place, an integer.
+            unsafe { members.push(source, row.key)? };
+            visit(name, row)
+        })
     }
 }

@@ -21,6 +21,7 @@ use crate::pg::row::TupleStore;
 use crate::pg::select::{Select, SelectColumn, Stored, one_statement};
 use crate::pg::table::RowsAt;
 use crate::pg::type_storage::Datums;
+use crate::pg::window::Window;
 use crate::prelude::*;
 use crate::row_key::{Key, KeyValue};
 
@@ -177,7 +178,7 @@ impl Source {
     }
 
     /// Makes the store in which such rows are put aside.
-    pub fn spool(&self, rows: &SourceRows, memory: usize) -> RowSpool {
+    pub fn spool(&self, rows: &SourceRows, memory: usize) -> RowSpool<'static> {
         let plain = self.plain.as_ref().filter(|_| rows.columns.place != RowPlace::None);
         let table = self.relation.and_then(|table| Open::relation(table, Lock::Held));
         let (Some(numbers), Some(table)) = (plain, table) else {
@@ -274,11 +275,13 @@ impl SourceRow<'_> {
 }
 
 /// The rows of a source, put aside in the order in which they came.
-pub enum RowSpool {
+pub enum RowSpool<'a> {
     /// Key and document as the source gave them.
     Rows(TupleStore),
     /// Places in a table.
     Places(Box<Places>),
+    /// Places in the partition of a window, which are the keys. The executor has put aside its rows.
+    Partition(&'a Window, Vec<u32>),
 }
 
 /// Rows of a table, to be fetched by their places.
@@ -326,7 +329,7 @@ enum Spooled<'a, 'f> {
 
 impl SpooledRow<'_, '_> {
     /// A row whose document was read with it.
-    pub fn read(number: u32, key: Datum, document: Option<Datum>) -> Self {
+    fn read(number: u32, key: Datum, document: Option<Datum>) -> Self {
         Self { number, place: 0, key, document: Spooled::Read(document) }
     }
 
@@ -401,15 +404,16 @@ impl Again {
     }
 }
 
-impl RowSpool {
+impl RowSpool<'_> {
+    /// Adds the next row of a source.
     pub fn push(&mut self, row: &SourceRow) -> Result<()> {
         match self {
-            Self::Rows(rows) => {
-                rows.push(row.row);
-                Ok(())
-            }
-            Self::Places(places) => places.push(row),
+            Self::Rows(rows) => rows.push(row.row),
+            Self::Places(places) => places.push(row)?,
+            // They are there.
+            Self::Partition(..) => {}
         }
+        Ok(())
     }
 
     /// Calls `visit` with the key of each row.
@@ -450,6 +454,17 @@ impl RowSpool {
                 }
                 Ok(())
             }
+            Self::Partition(window, places) => {
+                let mut context = Memory::scratch(c"minlsh row");
+                for (at, &place) in (0..).zip(&*places) {
+                    let Some(number) = numbered(at) else { continue };
+                    context.run_and_reset(|| {
+                        let document = window.argument_at(0, place);
+                        visit(&SpooledRow::read(number, Datum::from(place), document))
+                    })?;
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -457,9 +472,9 @@ impl RowSpool {
 /// The rows of all sources of a job: of each those that were put aside, and the places among them of those that are not
 /// documents.
 #[derive(Default)]
-pub struct RowSpools(pub Vec<(RowSpool, Vec<u32>)>);
+pub struct RowSpools<'a>(pub Vec<(RowSpool<'a>, Vec<u32>)>);
 
-impl RowSpools {
+impl RowSpools<'_> {
     /// Calls `visit` with each document of some numbers, which ascend, and with the number of its source.
     pub fn each(
         &mut self,
