@@ -50,8 +50,8 @@ pub struct QueryKey {
 
 const SCHEMAS: i32 = pg_sys::SysCacheIdentifier::NAMESPACEOID as i32;
 
-/// The role that asks, and the schemas on the search path.
-type Asker = (Oid, Vec<Oid>);
+/// The relation that a call names; or none, and the role that asks, with the schemas on its search path.
+type Meant = (Oid, Option<(Oid, Vec<Oid>)>);
 
 thread_local! {
     static INDEXES: RefCell<HashMap<Oid, Rc<Indexed>>> = RefCell::default();
@@ -59,10 +59,8 @@ thread_local! {
     /// The relations that these are about.
     static WATCHED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
     static STALE: Cell<bool> = const { Cell::new(false) };
-    /// The indexes that were found for relations that calls name.
-    static NAMED: RefCell<HashMap<Oid, Oid>> = RefCell::default();
-    /// The index that was found to be the only one, and for whom.
-    static ONLY: RefCell<Option<(Asker, Oid)>> = const { RefCell::new(None) };
+    /// The indexes that calls were found to mean.
+    static FOUND: RefCell<HashMap<Meant, Oid>> = RefCell::default();
     /// True if any relation, schema or role has changed since.
     static CHANGED: Cell<bool> = const { Cell::new(false) };
     static LISTENING: Cell<bool> = const { Cell::new(false) };
@@ -94,20 +92,8 @@ pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
 /// The only index that the caller can mean, as `find` finds it, kept until anything changes that may make it another
 /// one. Rights are checked wherever it is asked.
 pub fn only(find: impl FnOnce() -> Result<Oid>) -> Result<Oid> {
-    listen();
-    let asker = (current_role(), search_path());
-    note_changes();
-    let kept = ONLY.with_borrow(|only| {
-        only.as_ref().filter(|(whose, _)| *whose == asker).map(|(_, index)| *index)
-    });
-    if let Some(index) = kept {
-        return Ok(index);
-    }
-    let index = find()?;
-    if !CHANGED.get() {
-        ONLY.set(Some((asker, index)));
-    }
-    Ok(index)
+    let meant = (Oid::INVALID, Some((current_role(), search_path())));
+    found(&meant).map_or_else(|| find().inspect(|index| keep(meant, *index)), Ok)
 }
 
 /// The index that `find` finds for the relation that a call names. It is found again when anything has changed that may
@@ -117,10 +103,8 @@ pub fn named(
     extension: Extension,
     find: impl FnOnce() -> Result<Rc<Indexed>>,
 ) -> Result<Rc<Indexed>> {
-    listen();
-    note_changes();
-    let kept = NAMED.with_borrow(|named| named.get(&relation).copied());
-    if let Some(oid) = kept {
+    let meant = (relation, None);
+    if let Some(oid) = found(&meant) {
         // Another role may have found it: nobody locks what they may not read.
         rights::check_before_reading(relation)?;
         if let Ok(found) = index(oid, extension)
@@ -131,17 +115,25 @@ pub fn named(
     }
     let found = find()?;
     // A side table is opened at each call, to see whether it has been altered.
-    if found.side.is_none() && !CHANGED.get() {
-        NAMED.with_borrow_mut(|named| named.insert(relation, found.info.index.oid));
+    if found.side.is_none() {
+        keep(meant, found.info.index.oid);
     }
     Ok(found)
 }
 
-/// Forgets which index is meant if anything has changed since.
-fn note_changes() {
+/// The index that was found before, unless anything has changed since.
+fn found(meant: &Meant) -> Option<Oid> {
+    listen();
     if CHANGED.take() {
-        ONLY.take();
-        NAMED.take();
+        FOUND.take();
+    }
+    FOUND.with_borrow(|found| found.get(meant).copied())
+}
+
+/// Keeps what was found, unless anything has changed meanwhile.
+fn keep(meant: Meant, index: Oid) {
+    if !CHANGED.get() {
+        FOUND.with_borrow_mut(|found| found.insert(meant, index));
     }
 }
 
