@@ -83,9 +83,9 @@ pub struct Asked<'a> {
     verify: Verify,
 }
 
-enum Way {
+enum Way<'s> {
     Query(Wanted),
-    Estimates(Probe),
+    Estimates(&'s Side<'s>, Probe),
 }
 
 impl<'a> Asked<'a> {
@@ -102,14 +102,19 @@ impl<'a> Asked<'a> {
     }
 
     /// The search for the near-duplicates of a row; `None` if there is none, or it has no document.
-    fn of_row(&self, session: &Session, key: KeyValue, limit: Option<i64>) -> Result<Option<Way>> {
+    fn of_row(
+        &self,
+        session: &Session,
+        key: KeyValue,
+        limit: Option<i64>,
+    ) -> Result<Option<Way<'_>>> {
         let wanted = || self.index.of_row(session, key, self.threshold, limit);
         let Some(side) = &self.side else { return Ok(wanted()?.map(Way::Query)) };
         if self.verify == Verify::Signature {
-            return Ok(side.stored(key)?.map(Way::Estimates));
+            return Ok(side.stored(key)?.map(|probe| Way::Estimates(side, probe)));
         }
         let Some(wanted) = wanted()? else { return Ok(None) };
-        side.stored(key)?.map(|probe| self.among(wanted, &probe)).transpose()
+        side.stored(key)?.map(|probe| self.among(side, wanted, &probe)).transpose()
     }
 
     /// The search for the near-duplicates of what a call brings along: a value like those that are indexed, or a
@@ -120,7 +125,7 @@ impl<'a> Asked<'a> {
         given: Parameter,
         document: Option<Document>,
         limit: Option<i64>,
-    ) -> Result<Option<Way>> {
+    ) -> Result<Option<Way<'_>>> {
         self.index.check_no_scopes()?;
         let value = match (&self.side, &document) {
             (None, _) => None,
@@ -134,22 +139,24 @@ impl<'a> Asked<'a> {
             Some(document) => Ok(Some(self.of_document(document, limit))),
             None => self.index.of_argument(session, given, self.threshold, limit),
         };
+        let (Some(side), Some(value)) = (&self.side, value) else {
+            return Ok(wanted()?.map(Way::Query));
+        };
         let signed = match value {
-            None => return Ok(wanted()?.map(Way::Query)),
-            Some(Value::Signature(slots)) => {
+            Value::Signature(slots) => {
                 self.check_length(slots.len())?;
-                let signature = slots.into_owned();
-                return Ok(Some(Way::Estimates(Probe { key: None, signature })));
+                let probe = Probe { key: None, signature: slots.into_owned() };
+                return Ok(Some(Way::Estimates(side, probe)));
             }
-            Some(Value::Set(_)) => None,
-            Some(Value::Text(text)) => sign_text(&self.index.options, &lossless::decode(text)?)?,
+            Value::Set(_) => None,
+            Value::Text(text) => sign_text(&self.index.options, &lossless::decode(text)?)?,
         };
         let Some(signed) = signed else { return Ok(None) };
         let probe = Probe { key: None, signature: signed.signature };
         if self.verify == Verify::Signature {
-            return Ok(Some(Way::Estimates(probe)));
+            return Ok(Some(Way::Estimates(side, probe)));
         }
-        wanted()?.map(|wanted| self.among(wanted, &probe)).transpose()
+        wanted()?.map(|wanted| self.among(side, wanted, &probe)).transpose()
     }
 
     /// The question for the near-duplicates of a document, from the threshold up that is asked for.
@@ -161,13 +168,13 @@ impl<'a> Asked<'a> {
         Wanted { document, threshold, limit, row: None, among: None }
     }
 
-    /// The search among the candidates of the side table.
-    fn among(&self, wanted: Wanted, probe: &Probe) -> Result<Way> {
-        let Some(side) = &self.side else { return Ok(Way::Query(wanted)) };
+    /// The search among the candidates of the side table, which do not have the row itself.
+    fn among(&self, side: &Side, wanted: Wanted, probe: &Probe) -> Result<Way<'_>> {
         let memory = Memory::scratch(c"minlsh candidates");
         let found = side.candidates(probe, self.threshold, Verify::Exact, &memory)?;
         let keys = memory::collect(found.into_iter().map(|(key, _)| key))?;
-        Ok(Way::Query(wanted.among(self.index.key()?.array(&keys))))
+        let among = Some(self.index.key()?.array(&keys));
+        Ok(Way::Query(Wanted { row: None, among, ..wanted }))
     }
 
     /// Refuses a signature of another length than those of the side table.
@@ -221,12 +228,11 @@ impl<'a> Asked<'a> {
     ) -> Result<()> {
         let mut memory = Memory::scratch(c"minlsh near-duplicate");
         let visit = &mut |key, similarity| memory.run_and_reset(|| visit(key, similarity));
-        match (search, &self.side) {
-            (Way::Query(wanted), _) => self.index.each(session, wanted, visit),
-            (Way::Estimates(probe), Some(side)) => {
+        match search {
+            Way::Query(wanted) => self.index.each(session, wanted, visit),
+            Way::Estimates(side, probe) => {
                 side.each_estimated(session, probe, self.threshold, limit, visit)
             }
-            (Way::Estimates(_), None) => Ok(()),
         }
     }
 }
@@ -310,7 +316,7 @@ fn check_verify(index: &Indexed, verify: Option<Verify>) -> Result<()> {
 
 /// Refuses a document that the index cannot be searched for: of another kind, or with other options.
 fn check_document(index: &Indexed, document: &Document, verify: Option<Verify>) -> Result<()> {
-    let kind = document.kind();
+    let (kind, name) = (document.kind(), index.name());
     let given = match kind {
         Kind::Set => pg_sys::TEXTARRAYOID,
         Kind::Signature => pg_sys::INT4ARRAYOID,
@@ -322,7 +328,6 @@ fn check_document(index: &Indexed, document: &Document, verify: Option<Verify>) 
         if kind == index.info.kind || index.side.is_some() {
             check_kind(index, given, verify)?;
         } else {
-            let name = index.name();
             let message = format!(
                 "index \"{name}\" is an index of {}, and the document is of {kind}",
                 index.info.kind
@@ -336,7 +341,6 @@ fn check_document(index: &Indexed, document: &Document, verify: Option<Verify>) 
     if is_of_documents || same_shingling(&own, of_index) {
         return Ok(());
     }
-    let name = index.name();
     Err(invalid_parameter(format!("the document has other options than index \"{name}\""))
         .set_detail(format!("It has {}; the index has {}.", shingling(&own), shingling(of_index)))
         .set_hint("Make the document with the options of the index, or pass the text itself."))
@@ -386,9 +390,6 @@ struct Probe {
     signature: Vec<i32>,
 }
 
-/// A key, and the similarity that the signatures estimate.
-type Candidate = (KeyValue, f64);
-
 impl<'a> Side<'a> {
     /// The side table of an index, if it has one; checks the caller's rights.
     fn of(index: &'a Indexed) -> Result<Option<Self>> {
@@ -406,15 +407,15 @@ impl<'a> Side<'a> {
         Ok(signature.map(|signature| Probe { key: Some(key), signature }))
     }
 
-    /// The documents that the signatures do not rule out, without the one that is asked about. Their keys are in
-    /// `keys`.
+    /// The keys of the documents that the signatures do not rule out, and the similarities that these estimate, without
+    /// the one that is asked about. They are in `keys`.
     fn candidates(
         &self,
         probe: &Probe,
         threshold: Threshold,
         verify: Verify,
         keys: &Memory,
-    ) -> Result<Vec<Candidate>> {
+    ) -> Result<Vec<(KeyValue, f64)>> {
         // Before an exact check a margin passes: the estimate of a pair at the threshold is as often below it as above.
         let least = match verify {
             Verify::Signature => threshold.get(),

@@ -26,15 +26,8 @@ pub struct Wanted {
     /// The key of the row whose document it is, with its values of the scope columns; `None` if it
     /// is not stored.
     pub row: Option<(Parameter, Vec<Parameter>)>,
-    /// The keys among which it is to be found, as an array; `None`: anywhere.
+    /// The keys among which it is to be found, as an [array](crate::row_key::Key::array); `None`: anywhere.
     pub among: Option<Parameter>,
-}
-
-impl Wanted {
-    /// The same, to be found among the keys of an [array](Key::array), which does not have the row itself.
-    pub fn among(self, keys: Parameter) -> Self {
-        Self { row: None, among: Some(keys), ..self }
-    }
 }
 
 impl Indexed {
