@@ -30,7 +30,9 @@ fn check(call: &Call) -> Result<Option<Datum>> {
     if check_named(name, share, &result)? || is_indexed(name) {
         Ok(None)
     } else {
-        Err(missing(name))
+        let name = relation_name(name);
+        Err(undefined_object(format!("\"{name}\" is not a minlsh index and does not have one"))
+            .set_hint("Create one with CREATE INDEX ON table USING minlsh (column)."))
     }
 }
 
@@ -89,13 +91,10 @@ fn check_named(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<b
 fn native_indexes(name: Oid) -> Vec<Oid> {
     let is_native = |index: &Oid| index::check::table_of(*index).is_some();
     match catalog::relation_kind(name) {
-        b'i' => return Some(name).into_iter().filter(is_native).collect(),
-        b'I' => return inheritors(name, Lock::Held).into_iter().filter(is_native).collect(),
-        _ => {}
-    }
-    let Some(relation) = Relation::open(name, Lock::Read) else { return Vec::new() };
-    match relation.kind {
-        b'r' | b'p' | b'm' => leaves(&relation, Lock::Read)
+        b'i' => Some(name).into_iter().filter(is_native).collect(),
+        b'I' => inheritors(name, Lock::Held).into_iter().filter(is_native).collect(),
+        b'r' | b'p' | b'm' => Relation::open(name, Lock::Read)
+            .map_or_else(Vec::new, |relation| leaves(&relation, Lock::Read))
             .iter()
             .filter_map(|table| Open::relation(table.oid, Lock::Held))
             .flat_map(|table| table.indexes(Lock::Read))
@@ -140,10 +139,4 @@ fn check_native(
         result.push(&[row, Some(problem)]);
         Ok(())
     })
-}
-
-fn missing(name: Oid) -> SqlError {
-    let relation = relation_name(name);
-    undefined_object(format!("\"{relation}\" is not a minlsh index and does not have one"))
-        .set_hint("Create one with CREATE INDEX ON table USING minlsh (column).")
 }

@@ -113,7 +113,11 @@ impl FoundMembers {
             return Ok(member);
         }
         if self.keys.len() == self.most {
-            return Err(too_many(self.most));
+            let message = format!("the cluster has more than {} members", self.most);
+            return Err(limit_exceeded(message).set_hint(
+                "Raise max_members, pass a higher threshold, or use near_duplicate_clusters(), which finds \
+                 all clusters of a table at once.",
+            ));
         }
         let member = self.keys.len() as u32;
         // SAFETY: a text that was just made, read as a value of the type that the keys were made for.
@@ -123,11 +127,4 @@ impl FoundMembers {
         memory::insert_at(&mut self.known, name, member)?;
         Ok(member)
     }
-}
-
-fn too_many(most: usize) -> SqlError {
-    limit_exceeded(format!("the cluster has more than {most} members")).set_hint(
-        "Raise max_members, pass a higher threshold, or use near_duplicate_clusters(), which finds \
-         all clusters of a table at once.",
-    )
 }

@@ -155,7 +155,7 @@ fn show(
     operand_b: &Operand,
 ) -> Result<()> {
     let (signed_a, signed_b) = (operand_a.signed(settings)?, operand_b.signed(settings)?);
-    let pair = PairFacts::of(&settings.config, operand_a, operand_b)?;
+    let (sets, examples) = facts(&settings.config, operand_a, operand_b)?;
     let probed = settings.banding.first(settings.banding.probes(threshold.get(), settings.recall));
     let (mut estimate, mut shared) = (None, Vec::new());
     if let (Some(a), Some(b)) = (&signed_a, &signed_b) {
@@ -164,7 +164,6 @@ fn show(
         let bands = a.bands.iter().zip(&b.bands).take(probed.bands());
         shared.extend((1..).zip(bands).filter(|(_, (a, b))| a == b).map(|(band, _)| band));
     }
-    let sets = pair.sets;
     let jaccard = sets.and_then(Overlap::jaccard);
     // The best that is known: where there are signatures alone, what they estimate.
     let similarity = if sets.is_some() { jaccard } else { estimate };
@@ -180,7 +179,7 @@ fn show(
             unsafe { array::from_elements(texts, pg_sys::TEXTOID) }
         })
     };
-    let examples = pair.examples.as_ref();
+    let examples = examples.as_ref();
     result.push(&[
         share(jaccard),
         share(estimate),
@@ -222,37 +221,29 @@ fn check_memory(bytes: usize) -> Result<()> {
     )))
 }
 
-/// Facts about two documents that need no signatures.
-#[derive(Default)]
-struct PairFacts {
-    /// The sizes of their sets; none of signatures, and of documents of two kinds.
-    sets: Option<Overlap>,
-    /// Some passages or elements that both have, that only the first has, that only the second has;
-    /// none where nothing but hashes is known.
-    examples: Option<[Vec<String>; 3]>,
-}
+/// The sizes of the sets of two documents, of which signatures and documents of two kinds have none. Then some passages
+/// or elements that both have, that only the first has, that only the second has; none where nothing but hashes is
+/// known.
+type PairFacts = (Option<Overlap>, Option<[Vec<String>; 3]>);
 
-impl PairFacts {
-    fn of(config: &Config, a: &Operand, b: &Operand) -> Result<Self> {
-        if let (Value::Text(a), Value::Text(b)) = (&a.value, &b.value) {
-            let (a, b) = (lossless::decode(a)?, lossless::decode(b)?);
-            check_memory(a.len() + b.len())?;
-            let compared = Comparison::new(config, &a, &b, EXAMPLES, &mut check_interrupts);
-            let Comparison { overlap, shared, only_a, only_b } = compared?;
-            return Ok(Self { sets: Some(overlap), examples: Some([shared, only_a, only_b]) });
-        }
-        let (Some(set_a), Some(set_b)) = (a.set(config)?, b.set(config)?) else {
-            return Ok(Self::default());
-        };
-        let examples = [
-            a.some(&|hash| set_b.contains(hash))?,
-            a.some(&|hash| !set_b.contains(hash))?,
-            b.some(&|hash| !set_a.contains(hash))?,
-        ];
-        let sets = Some(set_a.overlap(&set_b, &mut check_interrupts));
-        let [Some(shared), Some(only_a), Some(only_b)] = examples else {
-            return Ok(Self { sets, examples: None });
-        };
-        Ok(Self { sets, examples: Some([shared, only_a, only_b]) })
+/// Compares two documents without their signatures.
+fn facts(config: &Config, a: &Operand, b: &Operand) -> Result<PairFacts> {
+    if let (Value::Text(a), Value::Text(b)) = (&a.value, &b.value) {
+        let (a, b) = (lossless::decode(a)?, lossless::decode(b)?);
+        check_memory(a.len() + b.len())?;
+        let compared = Comparison::new(config, &a, &b, EXAMPLES, &mut check_interrupts);
+        let Comparison { overlap, shared, only_a, only_b } = compared?;
+        return Ok((Some(overlap), Some([shared, only_a, only_b])));
     }
+    let (Some(set_a), Some(set_b)) = (a.set(config)?, b.set(config)?) else {
+        return Ok((None, None));
+    };
+    let examples = [
+        a.some(&|hash| set_b.contains(hash))?,
+        a.some(&|hash| !set_b.contains(hash))?,
+        b.some(&|hash| !set_a.contains(hash))?,
+    ];
+    let sets = Some(set_a.overlap(&set_b, &mut check_interrupts));
+    let [Some(shared), Some(only_a), Some(only_b)] = examples else { return Ok((sets, None)) };
+    Ok((sets, Some([shared, only_a, only_b])))
 }

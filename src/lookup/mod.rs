@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `session_cache` | indexes and plans, kept until something changes |
 //! | `find` | which index or side table a call means, and the other arguments that lookups share |
-//! | `search`, `side` | a search by an index, and by a side table |
+//! | `search` | a search by an index |
 //! | `near_duplicates`, `cluster_of`, `explain`, `recall`, `check`, `overview` | a SQL function each, or two |
 //!
 //! Each line imports those above it.

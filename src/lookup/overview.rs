@@ -1,6 +1,6 @@
 //! `minlsh_options()`, what the view `minlsh_indexes` shows, and the warning of an update.
 
-use crate::clusters::tracked::{Waiting, waiting};
+use crate::clusters::tracked::waiting;
 use crate::document::kind::Kind;
 use crate::index::info::Info;
 use crate::index::stored_options::{self, is_out_of_reach};
@@ -25,10 +25,10 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
     call.oid(0).map_or(Ok(()), rights::check_before_reading)?;
     let of_passages = call.oid(0).and_then(Info::open).filter(|info| info.kind == Kind::Passage);
     if let Some(info) = of_passages {
-        return json(&stored_options::to_json(&*info.current_options()?)?).map(Some);
+        return Ok(Some(json(&stored_options::to_json(&*info.current_options()?)?)));
     }
     let target = find::required(call, 0)?;
-    json(&stored_options::to_json(&target.options)?).map(Some)
+    Ok(Some(json(&stored_options::to_json(&target.options)?)))
 }
 
 /// `minlsh_describe(index) → (storage, relation, kind, key, body, valid, options, reindex_reason, queued,
@@ -41,22 +41,7 @@ fn describe(call: &Call) -> Result<Option<Datum>> {
         // The table goes last of all that a DROP removes.
         relation::lock(info.index.table, Lock::Read).then(|| Described::of(&info))
     });
-    let row = match described {
-        None => [None; 10],
-        Some(index) => [
-            Some(Datum::from(index.storage)),
-            index.relation.map(Datum::from),
-            Some(text::write(index.kind)),
-            index.key.map(Datum::from),
-            index.body.map(Datum::from),
-            Some(Datum::from(index.valid)),
-            index.options.map(|options| json(&options)).transpose()?,
-            index.outdated.map(|reason| text::write(&reason)),
-            index.waiting.map(|waiting| Datum::from(waiting.rows)),
-            index.waiting.and_then(|waiting| waiting.since).map(Datum::from),
-        ],
-    };
-    result_row(call, row).map(Some)
+    result_row(call, described.map_or([None; 10], |described| described.row)).map(Some)
 }
 
 /// `minlsh_warn_reindex() → bigint`: what update scripts end with. Indexes of all owners count.
@@ -93,19 +78,13 @@ fn warn_reindex(_call: &Call) -> Result<Option<Datum>> {
     Ok(Some(Datum::from(statements.len() as i64)))
 }
 
-/// A row of the view, which describes an index.
-#[derive(Default)]
+/// An index as the view describes it.
 struct Described {
     storage: Oid,
-    relation: Option<Oid>,
     kind: &'static str,
-    key: Option<i16>,
-    body: Option<i16>,
-    valid: bool,
-    options: Option<String>,
     /// The reason why it needs REINDEX.
     outdated: Option<String>,
-    waiting: Option<Waiting>,
+    row: [Option<Datum>; 10],
 }
 
 impl Described {
@@ -114,27 +93,36 @@ impl Described {
         let is_native = side_table::documents_of(index.table, Lock::Read).is_none();
         let (storage, kind) =
             if is_native { (index.oid, INDEX) } else { (index.table, "side table") };
-        let unsound = Self { storage, kind, ..Self::default() };
+        let [of_storage, of_kind] = [Datum::from(storage), text::write(kind)].map(Some);
         let (relation, key, body, is_readable) = if is_native {
             let kind = catalog::relation_kind(index.table);
             let key = Key::of_table(index.table, kind, info.document()).ok().map(|key| key.column);
             (index.table, key, info.document_place(), index.valid && info.is_readable())
         } else {
             let side = SideTable::find(index.oid).ok().and_then(|found| found.into_iter().next());
-            let Some(SideTable { table, key, body, .. }) = side else { return unsound };
+            let Some(SideTable { table, key, body, .. }) = side else {
+                // Unsound.
+                let valid = Some(Datum::from(false));
+                let row = [of_storage, None, of_kind, None, None, valid, None, None, None, None];
+                return Self { storage, kind, outdated: None, row };
+            };
             let (key, body) = (key.number, body.number);
             (table.oid, Some(key), body, rights::may_read(table.oid, &[key, body]))
         };
-        Self {
-            relation: Some(relation),
-            key,
-            body: Some(body),
-            valid: index.valid,
-            options: is_readable.then(|| options_of(info)).flatten(),
-            outdated: outdated(info),
-            waiting: is_native.then(|| waiting(info)).flatten(),
-            ..unsound
-        }
+        let (outdated, waiting) = (outdated(info), is_native.then(|| waiting(info)).flatten());
+        let row = [
+            of_storage,
+            Some(Datum::from(relation)),
+            of_kind,
+            key.map(Datum::from),
+            Some(Datum::from(body)),
+            Some(Datum::from(index.valid)),
+            is_readable.then(|| options_of(info)).flatten(),
+            outdated.as_ref().map(|reason| text::write(reason)),
+            waiting.map(|waiting| Datum::from(waiting.rows)),
+            waiting.and_then(|waiting| waiting.since).map(Datum::from),
+        ];
+        Self { storage, kind, outdated, row }
     }
 }
 
@@ -160,15 +148,15 @@ fn outdated(info: &Info) -> Option<String> {
 }
 
 /// As JSON; nothing if they cannot be read.
-fn options_of(info: &Info) -> Option<String> {
-    stored_options::to_json(&*info.options().ok()?).ok()
+fn options_of(info: &Info) -> Option<Datum> {
+    stored_options::to_json(&*info.options().ok()?).ok().map(|options| json(&options))
 }
 
-fn json(text: &str) -> Result<Datum> {
+fn json(text: &str) -> Datum {
     let text = cstring(text);
     // SAFETY: the input function of jsonb, with a NUL-terminated string.
-    Ok(unsafe {
+    unsafe {
         pgrx::direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(Datum::from(text.as_ptr()))])
     }
-    .unwrap_or(Datum::from(0)))
+    .unwrap_or(Datum::from(0))
 }

@@ -48,13 +48,11 @@ impl Indexed {
         })?;
         let Some(row) = row else { return Ok(None) };
         let document = row.parameter(1, self.extension.document)?;
-        if document.is_null() {
+        let partial = self.info.index.partial;
+        if document.is_null() || (partial && row.bool(2)? != Some(true)) {
             return Ok(None);
         }
-        if self.info.index.partial && row.bool(2)? != Some(true) {
-            return Ok(None);
-        }
-        let first = if self.info.index.partial { 3 } else { 2 };
+        let first = if partial { 3 } else { 2 };
         let scope: Result<Vec<Parameter>> = (self.scopes.iter().zip(first..))
             .map(|(&type_oid, column)| row.parameter(column, type_oid))
             .collect();
