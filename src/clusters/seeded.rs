@@ -187,7 +187,7 @@ impl SeededJob<'_> {
     fn changes(&mut self, index: &Open) -> Result<Vec<u64>> {
         let Self { question, keys, changed, seeds, .. } = self;
         let mut memory = Memory::scratch(c"minlsh change");
-        let criteria = question.criteria();
+        let criteria = &question.criteria;
         let mut sketcher = Sketcher::new(criteria.config.clone());
         let (mut bytes, mut bands, mut buckets) = (Vec::new(), Vec::new(), Vec::new());
         let scopes = question.source().scopes.len();

@@ -41,7 +41,7 @@ pub struct Work {
 pub struct Question<'a> {
     session: &'a Session,
     sources: Vec<Source>,
-    criteria: Criteria,
+    pub criteria: Criteria,
     apart: Option<Apart<'a>>,
 }
 
@@ -69,18 +69,14 @@ impl<'a> Question<'a> {
         &self.sources[0]
     }
 
-    pub fn criteria(&self) -> &Criteria {
-        &self.criteria
-    }
-
     /// The work of all documents, in the order of `keep` if that is given.
     pub fn of_all(&self, keep: Option<&CStr>) -> Result<Work> {
         let buckets = match &self.sources[..] {
             [source] => source.buckets_for(&self.criteria, keep),
             _ => None,
         };
-        let criteria = self.criteria.clone();
-        let criteria = buckets.map_or(criteria.clone(), |buckets| buckets.fit(criteria));
+        let fitted = buckets.map(|buckets| buckets.fit(&self.criteria));
+        let criteria = fitted.unwrap_or_else(|| self.criteria.clone());
         self.work(criteria, keep, buckets.map_or(RowFilter::All, RowFilter::Buckets))
     }
 

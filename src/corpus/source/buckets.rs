@@ -76,28 +76,26 @@ impl Buckets {
 
     /// `criteria` with the first bands of the index, as many as its threshold needs: documents that share
     /// one of them share a bucket here.
-    pub fn fit(&self, criteria: Criteria) -> Criteria {
+    pub fn fit(&self, criteria: &Criteria) -> Criteria {
         let banding = self.options.banding.trimmed(criteria.threshold.get(), criteria.recall);
-        Criteria { banding, ..criteria }
+        Criteria { banding, ..criteria.clone() }
     }
 
-    /// Calls `visit` with [`PARAMETERS`] for the rows that share a bucket and that the statement sees, in the order of
-    /// the table, some at a time; first with none, so that the executor checks the caller's rights before the index is
-    /// read.
-    pub fn each(&self, visit: &mut dyn FnMut(&[Parameter]) -> Result<()>) -> Result<()> {
-        let Some(table) = Open::relation(self.info.index.table, Lock::Held) else { return Ok(()) };
-        let mut context = Memory::scratch(c"minlsh places");
+    /// Calls `visit` with the rows that share a bucket and that the statement sees, as `select` gives them for
+    /// [`PARAMETERS`], some at a time, in the order of the table.
+    pub fn each(&self, select: &Select, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
         let snapshot = Snapshot::statement();
+        let Some((table, marked)) = self.read(select, &snapshot)? else { return Ok(()) };
+        let mut context = Memory::scratch(c"minlsh places");
         let mut show = |places: &mut Vec<pg_sys::ItemPointerData>| {
             table.resolve(&snapshot, places);
             places.sort_unstable_by_key(|place| tid_to_u64(*place));
-            let result = context.run_and_reset(|| visit(&parameters(places)?));
+            let result = context.run_and_reset(|| select.each(&parameters(places)?, &mut *visit));
             places.clear();
             result
         };
         let mut places = memory::with_capacity(BATCH)?;
-        show(&mut places)?;
-        for place in self.marked(table.pages(), &snapshot)?.places() {
+        for place in marked.places() {
             places.push(place);
             if places.len() == BATCH {
                 show(&mut places)?;
@@ -106,20 +104,28 @@ impl Buckets {
         show(&mut places)
     }
 
-    /// Calls `visit` with the rows of the table that share a bucket and that the statement sees, nearly in the order of
-    /// the table. By `select` the executor only checks the caller's rights, before the index is read.
+    /// Calls `visit` with these rows as the table has them, nearly in its order.
     pub fn each_stored(
         &self,
         select: &Select,
         visit: &mut dyn FnMut(&Row) -> Result<()>,
     ) -> Result<()> {
+        let snapshot = Snapshot::statement();
+        let Some((table, marked)) = self.read(select, &snapshot)? else { return Ok(()) };
+        let Some(mut rows) = RowsAt::of(&table, &snapshot) else { return Ok(()) };
+        marked.places().try_for_each(|place| rows.at(place).map_or(Ok(()), &mut *visit))
+    }
+
+    /// The table, and its rows that share a bucket, marked. At first `select` is run for no places: so the executor
+    /// checks the caller's rights before the index is read.
+    fn read(&self, select: &Select, snapshot: &Snapshot) -> Result<Option<(Open, Marked)>> {
         Memory::scratch(c"minlsh places")
             .run(|| select.each(&parameters(&mut [])?, &mut |_| Ok(())))?;
-        let Some(table) = Open::relation(self.info.index.table, Lock::Held) else { return Ok(()) };
-        let snapshot = Snapshot::statement();
-        let Some(mut rows) = RowsAt::of(&table, &snapshot) else { return Ok(()) };
-        let marked = self.marked(table.pages(), &snapshot)?;
-        marked.places().try_for_each(|place| rows.at(place).map_or(Ok(()), &mut *visit))
+        let Some(table) = Open::relation(self.info.index.table, Lock::Held) else {
+            return Ok(None);
+        };
+        let marked = self.marked(table.pages(), snapshot)?;
+        Ok(Some((table, marked)))
     }
 
     /// Marks the rows of the first `pages` pages that share a bucket. Pages beyond are younger than the
@@ -207,15 +213,10 @@ fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> 
     // SAFETY: a tid is passed as a pointer to an item pointer; the array gets copies.
     let array = first
         .map(|_| unsafe { array::from_elements(pointers.into_iter().map(Some), pg_sys::TIDOID) });
-    let [of_array, of_first, of_last] = PARAMETERS;
-    // SAFETY: an array of tids that was just made, and two of `places`, which `each` keeps until the statement has run.
-    Ok(unsafe {
-        [
-            Parameter::new(of_array, array),
-            Parameter::new(of_first, first),
-            Parameter::new(of_last, last),
-        ]
-    })
+    let values = [array, first, last];
+    // SAFETY: an array of tids that was just made, and two of `places`, which the caller keeps until the statement has
+    // run.
+    Ok(std::array::from_fn(|at| unsafe { Parameter::new(PARAMETERS[at], values[at]) }))
 }
 
 /// Rows of a table, with expressions of an index as further columns. PostgreSQL writes the whole row

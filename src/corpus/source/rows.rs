@@ -26,7 +26,7 @@ use crate::prelude::*;
 use crate::row_key::{Key, KeyValue};
 
 /// Keys that a statement is given at a time.
-const AT_A_TIME: usize = 1 << 12;
+const AT_A_TIME: u32 = 1 << 12;
 
 #[derive(Clone, Copy)]
 pub enum RowFilter<'a> {
@@ -73,14 +73,14 @@ impl SourceRows<'_> {
             RowFilter::Buckets(buckets) if columns.place == RowPlace::Own => {
                 buckets.each_stored(select, visit)
             }
-            RowFilter::Buckets(buckets) => buckets.each(&mut |places| select.each(places, visit)),
+            RowFilter::Buckets(buckets) => buckets.each(select, visit),
             RowFilter::Keys(key, keys) => {
-                let all = memory::collect((0..keys.len() as u32).map(|at| keys.datum(at)))?;
-                all.chunks(AT_A_TIME).try_for_each(|some| {
+                let count = keys.len() as u32;
+                (0..count).step_by(AT_A_TIME as usize).try_for_each(|first| {
                     // SAFETY: `DocumentKeys` gives values of the type that it was made for, which whoever chooses by
                     // keys has made for those of `key`.
-                    let typed = |value: &Datum| unsafe { KeyValue::new(*value, key.base_type) };
-                    let some = memory::collect(some.iter().map(typed))?;
+                    let typed = |at| unsafe { KeyValue::new(keys.datum(at), key.base_type) };
+                    let some = memory::collect((first..count.min(first + AT_A_TIME)).map(typed))?;
                     let context = Memory::scratch(c"minlsh keys of a statement");
                     let array = context.run(|| key.array(&some));
                     select.each(&[array], visit)
@@ -107,15 +107,12 @@ impl Source {
         };
         let plain = self.plain.as_ref().filter(|_| is_plain);
         let next = self.used().count() as i16 + 1;
-        let columns = match (filter, plain) {
-            (RowFilter::Buckets(_), Some(numbers)) => {
-                RowColumns { numbers: numbers.clone(), place: RowPlace::Own }
-            }
-            (_, Some(_)) => {
-                RowColumns { numbers: (1..next).collect(), place: RowPlace::Column(next) }
-            }
-            (_, None) => RowColumns { numbers: (1..next).collect(), place: RowPlace::None },
+        let (numbers, place) = match (filter, plain) {
+            (RowFilter::Buckets(_), Some(numbers)) => (numbers.clone(), RowPlace::Own),
+            (_, Some(_)) => ((1..next).collect(), RowPlace::Column(next)),
+            (_, None) => ((1..next).collect(), RowPlace::None),
         };
+        let columns = RowColumns { numbers, place };
         let select = self.select(session, keep, filter, &columns)?;
         Ok(SourceRows { select, filter, columns })
     }
