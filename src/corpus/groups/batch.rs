@@ -207,7 +207,7 @@ impl Files {
 
     /// The hashes by column, in a file of their own.
     fn columns(&mut self, width: usize) -> Result<BandColumns> {
-        let mut columns = BandColumns::new(width, 0, 0)?;
+        let mut columns = BandColumns::new(width, 0)?;
         let mut row = memory::filled(0, width)?;
         for place in 0..self.count as u32 {
             check_interrupts();

@@ -105,18 +105,16 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
 fn check_options(call: &Call, window: &Window, rows: u32) -> Result<()> {
     let (kept, mut context) = (Memory::scratch(c"minlsh option"), Memory::scratch(c"minlsh row"));
     for argument in (1..call.count()).filter(|argument| !call.is_constant(*argument)) {
-        let type_oid = call.argument_type(argument);
-        let (storage, is_text) = (TypeStorage::of(type_oid), type_oid == pg_sys::TEXTOID);
+        let storage = TypeStorage::of(call.argument_type(argument));
         // SAFETY: a value of the argument's type; what the window gives is gone with the next row.
         let copied = |value| unsafe { storage.copy(value) };
         let first = kept.run(|| window.argument_at(argument, 0).map(copied));
-        // SAFETY: values of the argument's type.
-        let bytes = |value| unsafe { bytes::read(value) };
         for row in 1..rows {
             check_interrupts();
             let same = context.run_and_reset(|| match (first, window.argument_at(argument, row)) {
-                (Some(a), Some(b)) if is_text => bytes(a) == bytes(b),
-                (a, b) => a.map(|a| a.value()) == b.map(|b| b.value()),
+                // SAFETY: two values of the argument's type.
+                (Some(a), Some(b)) => unsafe { storage.same(a, b) },
+                (a, b) => a.is_none() && b.is_none(),
             });
             if !same {
                 return Err(invalid_parameter(

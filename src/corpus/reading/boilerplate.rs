@@ -104,7 +104,9 @@ impl Collecting {
         memory: usize,
     ) -> Result<Boilerplates> {
         let Self { reader, config, origins, chosen, .. } = self;
-        let mut texts = JudgedTexts::new(reader, rows.again(), memory / 2);
+        let (spool, context) = (Spool::new(memory / 2), Memory::scratch(c"minlsh document"));
+        let (again, room) = (rows.again(), Vec::new());
+        let mut texts = JudgedTexts { reader, again, spool, context, room };
         let judged = texts.judged(chosen, rows, sizes)?;
         // What is at hand has a table.
         let mut hashes = Spool::new(memory / 4);
@@ -167,11 +169,6 @@ struct JudgedTexts {
 }
 
 impl JudgedTexts {
-    fn new(reader: Reader, again: Option<Again>, memory: usize) -> Self {
-        let (context, room) = (Memory::scratch(c"minlsh document"), Vec::new());
-        Self { reader, again, spool: Spool::new(memory), context, room }
-    }
-
     /// The documents of those origins that have enough to be judged, by origin, and then in order. `sizes` are those of
     /// all documents.
     fn judged(
@@ -369,7 +366,7 @@ impl Boilerplates {
         let mut count = |stored: StoredBytes| {
             let bytes = stored.unpacked(unpacked)?;
             let (text, mut elements);
-            let content = if reader.is_of_texts() {
+            let content = if reader.kind == Kind::Text {
                 text = stored::text(bytes)?;
                 Shingled::Text(config, &text)
             } else {

@@ -13,30 +13,27 @@ use crate::pg::type_storage::TypeStorage;
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 
-pub struct KeyCheck {
-    argument: &'static str,
-    type_oid: Oid,
+/// The check of the keys of a source: none is missing, and where nothing but the user's word says that they are unique,
+/// none comes twice.
+pub struct KeyCheck<'a> {
+    source: &'a Source,
     storage: TypeStorage,
-    /// True if nothing but the user's word says that they are unique.
-    is_needed: bool,
 }
 
-impl KeyCheck {
-    pub fn of(source: &Source) -> Self {
-        let (type_oid, _) = source.key_column();
-        let (argument, is_needed) = (source.argument, !source.key_is_unique);
-        Self { argument, type_oid, storage: TypeStorage::of(type_oid), is_needed }
+impl<'a> KeyCheck<'a> {
+    pub fn of(source: &'a Source) -> Self {
+        Self { source, storage: TypeStorage::of(source.key_column().0) }
     }
 
     /// The error of a document whose key is NULL.
     pub fn missing(&self) -> SqlError {
-        let message = format!("{} has a document with a NULL key", self.argument);
+        let message = format!("{} has a document with a NULL key", self.source.argument);
         null_not_allowed(message).set_hint("Leave out rows without a key, or set their keys.")
     }
 
     /// The hash of a key, where it must be checked.
     pub fn hash(&self, key: Datum) -> Option<u64> {
-        self.is_needed.then(|| self.hash_of(key))
+        (!self.source.key_is_unique).then(|| self.hash_of(key))
     }
 
     /// A key's own value, or a hash of its bytes, equal for two keys with probability 2^-64.
@@ -62,8 +59,8 @@ impl KeyCheck {
                 return Ok(());
             }
             // SAFETY: a value of the key column, whose type this is.
-            let shown = unsafe { Output::of(self.type_oid).shown(key) };
-            Err(twice_there(self.argument, &shown))
+            let shown = unsafe { Output::of(self.source.key_column().0).shown(key) };
+            Err(twice_there(self.source.argument, &shown))
         })
     }
 }

@@ -26,7 +26,7 @@ use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
 use crate::corpus::reading::keys::KeyCheck;
 use crate::corpus::reading::progress::{Counter, Progress, crew};
 use crate::corpus::reading::scopes::{Scope, Scopes};
-use crate::corpus::source::reader::{Copied, Criteria, Unread};
+use crate::corpus::source::reader::{Criteria, Unread};
 use crate::corpus::source::rows::{RowSpool, RowSpools, SourceRow, SourceRows};
 use crate::memory::JobShares;
 use crate::options::Verify;
@@ -85,7 +85,7 @@ impl Documents {
     ) -> Result<Self> {
         let width = criteria.banding.bands() + 1;
         Ok(Self {
-            columns: BandColumns::new(width, memory.documents, memory.documents)?,
+            columns: BandColumns::new(width, memory.documents)?,
             sizes: Vec::new(),
             scopes: Vec::new(),
             leasts: Vec::new(),
@@ -230,7 +230,7 @@ impl Documents {
             rows.each(&mut |row: &SourceRow| {
                 check_interrupts();
                 let Some(document) = row.document() else { return Ok(()) };
-                // SAFETY: a value of the source's column of documents, by whose type `Source::reader` made the reader.
+                // SAFETY: a value of the source's column of documents, by whose type `criteria` made the reader.
                 let document = unsafe { reader.document(document) };
                 let scope = |place: usize| row.scope(place);
                 let Some(key) = row.key() else {
@@ -282,7 +282,7 @@ impl Intake<'_, '_, '_> {
             }
             None => (0, &criteria.config),
         };
-        let Copied { size, least } = context.run_and_reset(|| document.copy(config, batch))?;
+        let (size, least) = context.run_and_reset(|| document.copy(config, batch))?;
         notes.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         notes.push_back(Note { size, least, scope: own, origin, key });
@@ -354,19 +354,19 @@ pub struct BandColumns {
     current: Vec<u64>,
     /// The number of the block that is `current`.
     at: usize,
-    sort_memory: usize,
+    memory: usize,
 }
 
 impl BandColumns {
-    /// `width` hashes of each document; `memory` bytes for them, and `sort_memory` for sorting.
-    pub fn new(width: usize, memory: usize, sort_memory: usize) -> Result<Self> {
+    /// `width` hashes of each document; `memory` bytes for them, and as many for sorting.
+    pub fn new(width: usize, memory: usize) -> Result<Self> {
         Ok(Self {
             width,
             documents: 0,
             blocks: Spool::new(memory),
             current: memory::filled(0, width * BLOCK)?,
             at: 0,
-            sort_memory,
+            memory,
         })
     }
 
@@ -415,7 +415,7 @@ impl Hashes for BandColumns {
     }
 
     fn sort_memory(&self) -> usize {
-        self.sort_memory
+        self.memory
     }
 
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<()> {

@@ -51,14 +51,6 @@ pub struct Criteria {
     pub banding: Banding,
 }
 
-/// A document that was copied to be signed.
-pub struct Copied {
-    /// The bytes that [`Unread::with_stored`] will give.
-    pub size: usize,
-    /// The least similarity that it asks for itself.
-    pub least: f64,
-}
-
 /// The options that values of type `minlsh_document` carry, which must be the same for all in a source.
 #[derive(Clone, Debug)]
 pub struct Own {
@@ -84,11 +76,6 @@ impl Reader {
     /// True if they are values of type `text`.
     fn is_text(self) -> bool {
         self.kind == Kind::Text && !self.is_document
-    }
-
-    /// True if what is compared are texts, in documents or by themselves.
-    pub fn is_of_texts(self) -> bool {
-        self.kind == Kind::Text
     }
 
     /// About how many shingles so many bytes of what [`Unread::append`] makes have: a text has nearly one for each.
@@ -154,6 +141,19 @@ impl<'a> Unread<'a> {
         Ok((value, own.map_or(0.0, |own| own.threshold.get())))
     }
 
+    /// Reads it, to be signed by `config`. A signature must be as long as those of `config`; an empty one is left out.
+    fn to_sign(self, config: &Config) -> Result<(Value<'a>, f64)> {
+        let (value, least) = self.read(config.scheme().element_hash())?;
+        if let Value::Signature(slots) = &value
+            && ![0, config.num_perm()].contains(&slots.len())
+        {
+            let (found, num_perm) = (slots.len(), config.num_perm());
+            let message = format!("a signature of the source has {found} slots, not {num_perm}");
+            return Err(invalid_parameter(message).set_hint("Use signatures of the same length."));
+        }
+        Ok((value, least))
+    }
+
     /// Signs it, and calls `look` with its signature and the least similarity that it asks for itself; not if it has no
     /// shingles.
     pub fn sketch(
@@ -161,25 +161,24 @@ impl<'a> Unread<'a> {
         sketcher: &mut Sketcher,
         look: impl FnOnce(&[i32], f64) -> Result<()>,
     ) -> Result<()> {
-        let (value, least) = self.read(sketcher.config().scheme().element_hash())?;
-        check_length(&value, sketcher.config())?;
+        let (value, least) = self.to_sign(sketcher.config())?;
         match value.signature(sketcher)? {
             Some(signature) => look(signature, least),
             None => Ok(()),
         }
     }
 
-    /// Copies it into a batch, to be signed by `config`.
-    pub fn copy(self, config: &Config, batch: &mut SignerBatch) -> Result<Copied> {
+    /// Copies it into a batch, to be signed by `config`. Returns the number of bytes that [`Self::with_stored`] will
+    /// give, and the least similarity that it asks for itself.
+    pub fn copy(self, config: &Config, batch: &mut SignerBatch) -> Result<(usize, f64)> {
         if self.reader.is_text() {
             return self.with_stored(&mut Vec::new(), |text| {
                 batch.push_text(text)?;
-                Ok(Copied { size: text.bytes.len(), least: 0.0 })
+                Ok((text.bytes.len(), 0.0))
             });
         }
-        let (value, least) = self.read(config.scheme().element_hash())?;
-        check_length(&value, config)?;
-        Ok(Copied { size: value.copy(batch)?, least })
+        let (value, least) = self.to_sign(config)?;
+        Ok((value.copy(batch)?, least))
     }
 
     /// Calls `look` with what [`Self::append`] makes; with a text as it is stored, which [`StoredBytes::unpacked`]
@@ -224,17 +223,6 @@ pub fn append_hashes(bytes: &[u8], out: &mut Vec<u64>) -> Result<(), Error> {
     memory::reserve(out, hashes.len())?;
     out.extend(hashes.iter().map(|hash| u64::from_ne_bytes(*hash)));
     Ok(())
-}
-
-/// Refuses a signature of another length than those of `config`; an empty one is left out.
-fn check_length(value: &Value, config: &Config) -> Result<()> {
-    let Value::Signature(slots) = value else { return Ok(()) };
-    let (found, num_perm) = (slots.len(), config.num_perm());
-    if found == 0 || found == num_perm {
-        return Ok(());
-    }
-    let message = format!("a signature of the source has {found} slots, not {num_perm}");
-    Err(invalid_parameter(message).set_hint("Use signatures of the same length."))
 }
 
 impl Own {

@@ -16,6 +16,7 @@ use crate::corpus::reading::keyed_rows::{KeyedRows, SampleBuckets};
 use crate::corpus::reading::progress::{Counter, Progress};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::Reader;
+use crate::document::kind::Kind;
 use crate::prelude::*;
 
 /// Pairs that are estimated lower are not looked at: 128 slots are three standard errors off at most.
@@ -158,7 +159,7 @@ impl DocumentAtHand {
     /// A value that is the same for texts that are equal after normalization, and for equal sets; for others only
     /// with probability 2^-64.
     fn fingerprint(&self, bytes: &[u8]) -> Result<u128> {
-        if self.reader.is_of_texts() {
+        if self.reader.kind == Kind::Text {
             let text = self.reader.fingerprint(&self.config, bytes, &mut check_interrupts);
             return text.map_err(Into::into);
         }
