@@ -81,16 +81,14 @@ impl Arguments {
 
     /// `verify`; NULL is the default.
     pub fn verify(&self) -> Result<Verify> {
+        let Some(name) = self.text("verify")? else { return Ok(Verify::Exact) };
         // The place behind the threshold is where a column's name goes astray.
-        let named = |name: &str| {
-            Verify::named(name).map_err(|wrong| {
-                wrong.set_hint(
-                    "Pass \"exact\" or \"signature\". Pass arguments after the threshold by name, such as \
-                     key_column => 'id' or body => 'title'.",
-                )
-            })
-        };
-        self.text("verify")?.map_or(Ok(Verify::Exact), named)
+        Verify::named(name).map_err(|wrong| {
+            wrong.set_hint(
+                "Pass \"exact\" or \"signature\". Pass arguments after the threshold by name, such as \
+                 key_column => 'id' or body => 'title'.",
+            )
+        })
     }
 
     pub fn threshold(&self) -> Result<Option<Threshold>> {
@@ -231,32 +229,25 @@ pub fn is_query(text: &[u8]) -> bool {
     text.first() == Some(&b'(') || ["SELECT", "WITH", "VALUES", "TABLE"].into_iter().any(begins)
 }
 
+/// The rest behind white space and comments, of which `/* ... */` may contain others.
 fn skip_comments(mut text: &[u8]) -> &[u8] {
+    let mut depth = 0;
     loop {
-        text = text.trim_ascii_start();
-        if text.starts_with(b"--") {
-            let line = text.iter().position(|&b| b == b'\n').unwrap_or(text.len());
-            text = &text[line..];
-        } else if text.starts_with(b"/*") {
-            text = &text[comment_length(text)..];
-        } else {
-            return text;
+        text = match text {
+            [b'/', b'*', rest @ ..] => {
+                depth += 1;
+                rest
+            }
+            [b'*', b'/', rest @ ..] if depth > 0 => {
+                depth -= 1;
+                rest
+            }
+            [_, rest @ ..] if depth > 0 => rest,
+            [b'-', b'-', ..] => {
+                &text[text.iter().position(|&b| b == b'\n').unwrap_or(text.len())..]
+            }
+            [first, rest @ ..] if first.is_ascii_whitespace() => rest,
+            _ => return text,
         }
     }
-}
-
-/// The length of a comment `/* ... */`, which may contain others.
-fn comment_length(text: &[u8]) -> usize {
-    let (mut at, mut depth) = (0, 0);
-    while at < text.len() {
-        match &text[at..] {
-            [b'/', b'*', ..] => (at, depth) = (at + 2, depth + 1),
-            [b'*', b'/', ..] => (at, depth) = (at + 2, depth - 1),
-            _ => at += 1,
-        }
-        if depth == 0 {
-            break;
-        }
-    }
-    at
 }

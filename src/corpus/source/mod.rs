@@ -443,11 +443,9 @@ impl Source {
             let texts = of(&[Kind::Text, Kind::Document], key);
             if texts.is_empty() { of(&[Kind::Set], key) } else { texts }
         };
-        let of_table = |document| {
-            let key = Key::of_table(relation.oid, relation.kind, document).ok();
-            key.map(|key| place(relation, key.column))
-        };
-        let mut places = found(key.or_else(|| of_table(0)));
+        let usual = || Key::of_table(relation.oid, relation.kind, 0).ok();
+        let not = key.or_else(|| usual().map(|key| place(relation, key.column)));
+        let mut places = found(not);
         if places.is_empty() && key.is_none() {
             // It is the document, and another column the key.
             places = found(None);
@@ -505,9 +503,9 @@ impl Source {
                      concat_ws(',', tenant, lang) AS scope FROM {}$$ with scope => 'scope'.",
                     visible_name(relation)
                 )),
-                (None, Some(_)) => report.set_hint(format!(
+                (None, Some(relation)) => report.set_hint(format!(
                     "Write a query for an expression, as in $$SELECT id, {JOINED} FROM {}$$.",
-                    self.relation.map(visible_name).unwrap_or_default()
+                    visible_name(relation)
                 )),
                 _ => report.set_hint(format!("Use one of its columns: {}.", list(&self.columns))),
             }
