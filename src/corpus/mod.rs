@@ -14,6 +14,9 @@
 //!
 //! Jobs of [`passages`] and [`suggest`] read the same sources. Each folder knows only those above it. Files are read
 //! and written from one end to the other, and memory beyond maintenance_work_mem is a few bytes for each document.
+//!
+//! Here is what all of them show of their progress, and who may help them. The view `minlsh_progress` has that of all
+//! sessions that the caller may see: a job counts what it has done in the slot that [`Job`] gives it.
 
 pub mod groups;
 pub mod jobs;
@@ -21,3 +24,97 @@ mod passages;
 pub mod reading;
 pub mod source;
 mod suggest;
+
+use sketch::pipeline::Crew;
+
+use crate::pg::catalog::CatalogRow;
+pub use crate::pg::progress::Counter;
+use crate::pg::progress::{Job, running};
+use crate::pg::worker_threads::{for_job, setting};
+use crate::prelude::*;
+
+/// Those who do some work: so many threads, which `memory` bytes may be out for, or the backend, which calls `check`.
+pub fn crew<'a>(memory: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {
+    match threads {
+        0 => Crew::Alone(check),
+        _ => Crew::With(setting(memory), threads),
+    }
+}
+
+sql_function!(minlsh_running_jobs, running_jobs);
+
+#[derive(Clone, Copy)]
+pub enum JobPhase {
+    Reading = 1,
+    Grouping = 2,
+    Fetching = 3,
+    Comparing = 4,
+    Counting = 5,
+    Finding = 6,
+    Neighbors = 7,
+}
+
+const PHASES: [&str; 7] = [
+    "reading documents",
+    "joining buckets",
+    "fetching candidates",
+    "comparing candidates",
+    "counting passages",
+    "finding passages",
+    "finding neighbors",
+];
+
+/// A running job, shown until it is dropped.
+pub struct Progress {
+    job: Job,
+    /// The table that it reads, which may say how many threads help.
+    table: Option<Oid>,
+}
+
+impl Progress {
+    /// A job begins to read; of that table, if it is one.
+    pub fn start(table: Option<Oid>) -> Self {
+        let row = table.and_then(CatalogRow::<pg_sys::FormData_pg_class>::find);
+        let job = Job::start(table);
+        job.set(Counter::Estimated, row.map_or(0, |row| row.reltuples.max(0.0) as u64));
+        let progress = Self { job, table };
+        progress.enter(JobPhase::Reading);
+        progress
+    }
+
+    pub fn threads(&self) -> usize {
+        let table = self.table.and_then(|table| Open::relation(table, Lock::Held));
+        for_job(table.as_ref())
+    }
+
+    pub fn enter(&self, phase: JobPhase) {
+        self.job.set(Counter::Phase, phase as u64);
+    }
+
+    pub fn set(&self, counter: Counter, documents: u64) {
+        self.job.set(counter, documents);
+    }
+}
+
+/// `minlsh_running_jobs() → (pid, datid, relid, phase, documents_read, documents_estimated, candidates,
+/// compared, spilled_bytes)`: those that the caller may see, as in `pg_stat_progress_*`.
+fn running_jobs(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call);
+    running(&mut |job| {
+        let [phase, read, estimated, candidates, compared, spilled] = job.counters;
+        let phase = usize::try_from(phase - 1).ok().and_then(|phase| PHASES.get(phase));
+        let oid = |oid: Oid| (oid != Oid::INVALID).then(|| Datum::from(oid));
+        result.push(&[
+            Some(Datum::from(job.pid)),
+            oid(job.database),
+            oid(job.table),
+            phase.map(|phase| text::write(phase)),
+            Some(Datum::from(read)),
+            (estimated > 0).then(|| Datum::from(estimated)),
+            Some(Datum::from(candidates)),
+            Some(Datum::from(compared)),
+            Some(Datum::from(spilled)),
+        ]);
+    });
+    Ok(None)
+}

@@ -6,11 +6,11 @@ use std::cell::Cell;
 use sketch::Error;
 use sketch::corpus::{Connected, Identical, LeftOut, connect};
 
+use crate::corpus::Progress;
 use crate::corpus::groups::group::Group;
 use crate::corpus::groups::{Batches, Emit};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::keys::{Members, NamedRows};
-use crate::corpus::reading::progress::Progress;
 use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::reader::{Criteria, Own, Reader};

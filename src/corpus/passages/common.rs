@@ -7,11 +7,11 @@ use sketch::counted;
 use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
 use sketch::pipeline::{CountOf, GivenText, PassageCut, Stripped, Test, TextBatch, stripping};
 
+use crate::corpus::JobPhase;
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, Texts, Visit};
 use crate::corpus::passages::windows::{EachWindow, Look, WindowCounts, look, test};
 use crate::corpus::reading::keys::Members;
-use crate::corpus::reading::progress::JobPhase;
 use crate::prelude::*;
 
 sql_function!(minlsh_common_passages, common_passages);

@@ -11,10 +11,10 @@
 
 use sketch::pipeline::{Containers, GivenText, Lookups, TextBatch, asking, containing};
 
+use crate::corpus::JobPhase;
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{TextForm, TextPairs, Texts};
 use crate::corpus::reading::keys::Members;
-use crate::corpus::reading::progress::JobPhase;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::prelude::*;

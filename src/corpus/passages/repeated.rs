@@ -3,7 +3,7 @@
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, Texts};
 use crate::corpus::passages::windows::{self, WindowPlace};
-use crate::corpus::reading::progress::{Counter, JobPhase};
+use crate::corpus::{Counter, JobPhase};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::prelude::*;

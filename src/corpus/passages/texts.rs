@@ -14,10 +14,10 @@ use sketch::pipeline::{
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::reading::keys::{KeyCheck, Members};
-use crate::corpus::reading::progress::{Counter, JobPhase, Progress};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::rows::RowFilter;
 use crate::corpus::source::{Source, common};
+use crate::corpus::{Counter, JobPhase, Progress};
 use crate::document::kind::Kind;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ahash::AHashMap;
 use sketch::pipeline::{GivenText, Test, TextBatch, TextWindow, Windowing};
 
+use crate::corpus::JobPhase;
 use crate::corpus::passages::texts::{Frequent, Texts, Visit};
 use crate::corpus::reading::keys::Members;
-use crate::corpus::reading::progress::JobPhase;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::prelude::*;

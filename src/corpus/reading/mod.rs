@@ -10,7 +10,6 @@
 pub mod boilerplate;
 pub mod keyed_rows;
 pub mod keys;
-pub mod progress;
 pub mod scopes;
 
 use std::collections::VecDeque;
@@ -24,10 +23,10 @@ use sketch::{Config, Sketcher};
 
 use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
 use crate::corpus::reading::keys::KeyCheck;
-use crate::corpus::reading::progress::{Counter, Progress, crew};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::{Criteria, Unread};
 use crate::corpus::source::rows::{RowSpool, RowSpools, SourceRow, SourceRows};
+use crate::corpus::{Counter, Progress, crew};
 use crate::memory::JobShares;
 use crate::options::Verify;
 use crate::pg::temp_file::Spool;

@@ -16,10 +16,10 @@ use sketch::Scheme;
 
 use crate::corpus::jobs::criteria;
 use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling};
-use crate::corpus::reading::progress::{JobPhase, Progress};
 use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
+use crate::corpus::{JobPhase, Progress};
 use crate::document::kind::Kind;
 use crate::options::Options;
 use crate::pg::catalog::relation_kind;

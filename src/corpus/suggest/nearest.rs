@@ -13,9 +13,9 @@ use sketch::{
 
 use super::sample::{NEAREST, Sample, Taken};
 use crate::corpus::reading::keyed_rows::{KeyedRows, SampleBuckets};
-use crate::corpus::reading::progress::{Counter, Progress};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::Reader;
+use crate::corpus::{Counter, Progress};
 use crate::document::kind::Kind;
 use crate::prelude::*;
 

@@ -4,9 +4,9 @@ use sketch::{Config, DEFAULT_THRESHOLD, ShingleSet, Unit, robust_from, saturated
 
 use crate::corpus::reading::keyed_rows::{KeyedRows, LeastHashes, Sampling};
 use crate::corpus::reading::keys::twice_there;
-use crate::corpus::reading::progress::{Counter, Progress};
 use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::Reader;
+use crate::corpus::{Counter, Progress};
 use crate::document::kind::Kind;
 use crate::error::shortened;
 use crate::memory::of_suggestion;
