@@ -8,12 +8,11 @@ mod batch;
 pub mod group;
 mod sets;
 
-use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sketch::corpus::{Components, Hashes, LeftOut, NumberedSets, groups, split};
-use sketch::pipeline::{BatchWork, Crew, hands};
+use sketch::pipeline::Crew;
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Sketcher};
 
@@ -29,7 +28,6 @@ use crate::corpus::{Counter, JobPhase, Progress, crew};
 use crate::document::kind::Kind;
 use crate::memory::JobShares;
 use crate::options::Verify;
-use crate::pg::worker_threads::setting;
 use crate::prelude::*;
 use crate::settings::bucket_limit;
 
@@ -210,19 +208,7 @@ impl Batches {
             let places = (0..).zip(&batch.held.roots).map(|(place, root)| (*root, place));
             let mut order = memory::collect(places)?;
             order.sort_unstable();
-            if batch.is_held() {
-                left_out += self.held(&batch.held, &order, false, before, judge, taker)?;
-            } else {
-                for group in order.chunk_by(|a, b| a.0 == b.0) {
-                    let threads = self.progress.threads();
-                    let split = self.comparing.split(batch.parts(), group, threads)?;
-                    let order = split.as_deref().unwrap_or(group);
-                    for group in order.chunk_by(|a, b| a.0 == b.0) {
-                        left_out +=
-                            self.comparing.at_once(batch.parts(), group, threads, judge, taker)?;
-                    }
-                }
-            }
+            left_out += self.of_batch(&mut batch, &order, false, before, judge, taker)?;
             before += order.len();
             self.progress.set(Counter::Compared, before as u64);
             // What is left of it is room for the next one.
@@ -245,65 +231,77 @@ impl Batches {
         })
     }
 
-    /// Has the groups of a batch in memory judged: first each of the large ones, then the others, many at a time.
-    /// `order` has root and place of each document, and `before` were judged. Groups that memory does not hold are
-    /// split first, unless they are parts of one already.
-    fn held<T: Send>(
+    /// Has the groups of a batch judged: first each of the large ones, then the others, many at a time. In a file all
+    /// are large. `order` has root and place of each document, and `before` were judged. Groups that memory does not
+    /// hold are split first, unless they are parts of one already.
+    fn of_batch<T: Send>(
         &self,
-        held: &Held,
+        batch: &mut Batch,
         order: &[(u32, u32)],
         is_split: bool,
         mut before: usize,
         judge: &Judge<T>,
         taker: &mut dyn Taker<T>,
     ) -> Result<LeftOut> {
-        let mut left_out = LeftOut::default();
-        let is_small = |group: &[(u32, u32)]| group.len() <= FEW && held.sizes(group) < LARGE;
+        let (comparing, mut left_out) = (&self.comparing, LeftOut::default());
+        let threads = self.progress.threads();
         let groups = || order.chunk_by(|a, b| a.0 == b.0);
-        for group in groups().filter(|group| !is_small(group)) {
-            let threads = self.progress.threads();
-            let parts = || (held, Bytes::held(held));
+        let is_held = batch.is_held();
+        let is_small = |held: &Held, group: &[(u32, u32)]| {
+            is_held && group.len() <= FEW && held.sizes(group) < LARGE
+        };
+        for group in groups() {
+            if is_small(&batch.held, group) {
+                continue;
+            }
             let split =
-                if is_split { None } else { self.comparing.split(parts(), group, threads)? };
+                if is_split { None } else { comparing.split(batch.parts(), group, threads)? };
             left_out += match split {
-                Some(order) => self.held(held, &order, true, before, judge, taker)?,
-                None => self.comparing.at_once(parts(), group, threads, judge, taker)?,
+                Some(order) => self.of_batch(batch, &order, true, before, judge, taker)?,
+                None => comparing.at_once(batch.parts(), group, threads, judge, taker)?,
             };
             before += group.len();
             self.progress.set(Counter::Compared, before as u64);
         }
-        let judging = || {
-            let room = NumberedSets::new(self.comparing.memory);
-            Judging { job: &self.comparing, held, order, judge, room }
+        let held = &batch.held;
+        let mut small = groups().filter(|group| is_small(held, group));
+        let mut next = || {
+            let (mut portion, mut bytes) = (Vec::new(), 0);
+            while bytes < PORTION
+                && let Some(group) = small.next()
+            {
+                bytes += held.sizes(group);
+                memory::push(&mut portion, group)?;
+            }
+            Ok::<_, SqlError>((!portion.is_empty()).then_some((portion, bytes)))
         };
-        let mut others = || (0..self.progress.threads()).map(|_| judging()).collect();
-        let mut collect = |judged: &mut Judged<T>| {
-            let (part, left) = (judged.range.len(), self.documents.saturating_sub(before));
-            left_out += judged.left_out;
+        // Rooms that nobody uses at the moment.
+        let spare = Mutex::new(memory::with_capacity::<NumberedSets>(threads + 1)?);
+        let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let compute = |portion: &mut Vec<&[(u32, u32)]>, check: Check| {
+            let room = spare().pop();
+            let mut room = room.unwrap_or_else(|| NumberedSets::new(comparing.memory));
+            let (mut found, mut left_out) = (Vec::new(), LeftOut::default());
+            for (number, group) in (1..).zip(&*portion) {
+                // They lie here and there in the batch.
+                portion.get(number).into_iter().for_each(|next| held.fetch(next));
+                let (parts, crew) = ((held, Bytes::held(held)), &mut Crew::Alone(check));
+                left_out += comparing.group(parts, group, crew, &mut room, &mut |group| {
+                    judge(group, &mut |result| memory::push(&mut found, result))
+                })?;
+            }
+            spare().push(room);
+            Ok((portion.iter().map(|group| group.len()).sum::<usize>(), found, left_out))
+        };
+        let mut check = check_interrupts;
+        let mut crew = crew(comparing.memory, threads, &mut check);
+        crew.each(&mut next, &compute, &mut |(part, found, more)| {
+            let left = self.documents.saturating_sub(before);
+            left_out += more;
             before += part;
             self.progress.set(Counter::Compared, before as u64);
-            judged.found.drain(..).try_for_each(|found| taker.take(found))?;
+            found.into_iter().try_for_each(|found| taker.take(found))?;
             taker.meanwhile(part, left)
-        };
-        hands(setting(self.comparing.memory), judging(), &mut others, |hands| {
-            let (mut start, mut end, mut bytes) = (0, 0, 0);
-            for group in groups() {
-                let is_small = is_small(group);
-                if is_small {
-                    (end, bytes) = (end + group.len(), bytes + held.sizes(group));
-                }
-                if bytes >= PORTION || (!is_small && start < end) {
-                    let judged = Judged { range: start..end, ..hands.batch() };
-                    hands.give(judged, std::mem::take(&mut bytes), &mut collect)?;
-                    start = end;
-                }
-                if !is_small {
-                    (start, end) = (start + group.len(), end + group.len());
-                }
-            }
-            let judged = Judged { range: start..end, ..hands.batch() };
-            hands.give(judged, bytes, &mut collect)?;
-            hands.finish(&mut collect)
         })?;
         Ok(left_out)
     }
@@ -504,51 +502,6 @@ impl Comparing {
         let outlines = distinct.outlines(&mut bytes, reader, config, half, crew)?;
         let mut cache = Cache::new(reader, config, outlines, half);
         visit(bytes, Measure::OneByOne(&distinct, &mut cache), crew)
-    }
-}
-
-/// Small groups of a batch, and what was found in them.
-struct Judged<T> {
-    /// The documents of the order that belong to it.
-    range: Range<usize>,
-    found: Vec<T>,
-    left_out: LeftOut,
-}
-
-impl<T> Default for Judged<T> {
-    fn default() -> Self {
-        Self { range: 0..0, found: Vec::new(), left_out: LeftOut::default() }
-    }
-}
-
-/// Judges small groups.
-struct Judging<'a, T> {
-    job: &'a Comparing,
-    held: &'a Held,
-    order: &'a [(u32, u32)],
-    judge: &'a Judge<'a, T>,
-    room: NumberedSets,
-}
-
-impl<T: Send> BatchWork for Judging<'_, T> {
-    type Batch = Judged<T>;
-
-    fn work(&mut self, judged: &mut Judged<T>, check: Check) -> Result<(), Error> {
-        let Judged { range, found, left_out } = judged;
-        found.clear();
-        *left_out = LeftOut::default();
-        let mut groups = self.order[range.clone()].chunk_by(|a, b| a.0 == b.0).peekable();
-        while let Some(group) = groups.next() {
-            // They lie here and there in the batch.
-            groups.peek().iter().for_each(|next| self.held.fetch(next));
-            let parts = (self.held, Bytes::held(self.held));
-            let judge = self.judge;
-            let crew = &mut Crew::Alone(check);
-            *left_out += self.job.group(parts, group, crew, &mut self.room, &mut |group| {
-                judge(group, &mut |result| memory::push(found, result))
-            })?;
-        }
-        Ok(())
     }
 }
 
