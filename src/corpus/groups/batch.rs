@@ -344,13 +344,13 @@ impl<'a> Bytes<'a> {
     }
 
     /// Has a crew make something of each document at `places`, and calls `take` with it, in order.
-    pub fn each<R: Send, E: From<Error>>(
+    pub fn each<R: Send>(
         &mut self,
         places: &[u32],
         crew: &mut Crew,
         make: &Make<R>,
-        take: &mut dyn FnMut(R) -> Result<(), E>,
-    ) -> Result<(), E> {
+        take: &mut dyn FnMut(R) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let held = self.held;
         let mut start = 0;
         let mut next = || {

@@ -72,22 +72,21 @@ impl Distinct {
             reader.hashes(&config, bytes, &mut hashes, check)?;
             Ok(hashes)
         };
-        let mut document = 0;
+        let (mut document, mut fit) = (0, true);
         let made = bytes.each(&self.places, crew, &make, &mut |hashes| {
-            if !sets.has_room(hashes.len()) {
-                return Err(Unmade::TooLarge);
+            fit = sets.has_room(hashes.len());
+            if !fit {
+                // Only to stop.
+                return Err(Error::OutOfMemory { bytes: 0 });
             }
             document += 1;
-            Ok(sets.add(document - 1, &hashes)?)
+            sets.add(document - 1, &hashes)
         });
-        match made {
-            Ok(()) => Ok(true),
-            Err(Unmade::TooLarge) => {
-                sets.forget();
-                Ok(false)
-            }
-            Err(Unmade::Failed(cause)) => Err(cause),
+        if !fit {
+            sets.forget();
+            return Ok(false);
         }
+        made.map(|()| true)
     }
 
     /// Their outlines in about `memory` bytes, which a crew draws.
@@ -111,18 +110,6 @@ impl Distinct {
         let mut take = |outline| memory::push(&mut outlines, outline);
         bytes.each(&self.places, crew, &make, &mut take)?;
         Ok(outlines)
-    }
-}
-
-/// The reason why there are no sets.
-enum Unmade {
-    TooLarge,
-    Failed(Error),
-}
-
-impl From<Error> for Unmade {
-    fn from(cause: Error) -> Self {
-        Self::Failed(cause)
     }
 }
 
