@@ -3,12 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use sketch::corpus::Hashes;
 use sketch::pipeline::Crew;
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Level};
 
-use crate::corpus::reading::BandColumns;
 use crate::corpus::reading::scopes::Scope;
 use crate::corpus::source::reader::TakeStored;
 use crate::pg::temp_file::TempFile;
@@ -71,10 +69,8 @@ struct Files {
     /// Of each document its name, its group, and where it is: the number of its bytes in their file, and how they are
     /// stored; or the place of its row.
     places: TempFile,
-    count: usize,
-    /// By document; and once it is known that memory does not hold them, by column as well.
+    /// By document.
     hashes: TempFile,
-    columns: Option<BandColumns>,
     /// The bytes that are compared, unless they are fetched again.
     bytes: Option<TempFile>,
 }
@@ -101,9 +97,7 @@ impl Batch {
     pub fn new(width: usize, until: Until) -> Self {
         let files = || Files {
             places: TempFile::create(),
-            count: 0,
             hashes: TempFile::create(),
-            columns: None,
             bytes: (until == Until::InFile).then(TempFile::create),
         };
         let held = Held { width, ..Held::default() };
@@ -154,13 +148,12 @@ impl Batch {
         let memory = memory as u64;
         let size = files.hashes.len() + files.bytes.as_ref().map_or(0, TempFile::len);
         let stays = files.bytes.is_some() && size > memory;
+        let count = files.places.len() as usize / size_of::<[u32; PLACE]>();
         if !stays || files.hashes.len() <= memory / 4 {
-            held.hashes = sized(before.hashes, files.count * held.width)?;
+            held.hashes = sized(before.hashes, count * held.width)?;
             files.hashes.read(0, &mut held.hashes)?;
-        } else {
-            files.columns = Some(files.columns(held.width)?);
         }
-        let mut places = memory::filled(0_u32, files.count * PLACE)?;
+        let mut places = memory::filled(0_u32, count * PLACE)?;
         files.places.read(0, &mut places)?;
         let places = places.as_chunks::<PLACE>().0;
         let Some(bytes) = &mut files.bytes else {
@@ -201,21 +194,7 @@ impl Files {
     /// Adds a document that is there.
     fn push(&mut self, document: &Particulars, [first, second]: [u32; 2]) {
         self.places.append(&[document.name, document.root, first, second]);
-        self.count += 1;
         self.hashes.append(document.hashes);
-    }
-
-    /// The hashes by column, in a file of their own.
-    fn columns(&mut self, width: usize) -> Result<BandColumns> {
-        let mut columns = BandColumns::new(width, 0)?;
-        let mut row = memory::filled(0, width)?;
-        for place in 0..self.count as u32 {
-            check_interrupts();
-            self.row(place, &mut row)?;
-            columns.push(row.iter().copied())?;
-        }
-        columns.finish()?;
-        Ok(columns)
     }
 
     /// Reads the hashes of a document.
@@ -409,13 +388,6 @@ impl<'a> Bytes<'a> {
         if let Some(files) = &mut self.files {
             // Only the backend has files.
             files.row(place, row).unwrap_or_else(|report| raise(report));
-        }
-    }
-
-    /// Calls `visit` with each document and its hash of a column, if hashes are in a file.
-    pub fn column(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) {
-        if let Some(columns) = self.files.as_mut().and_then(|files| files.columns.as_mut()) {
-            columns.hashes(column, visit).unwrap_or_else(|report| raise(report));
         }
     }
 

@@ -269,21 +269,11 @@ impl Hashes for Group<'_, '_> {
 
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Error> {
         let (held, is_whole) = (self.held, column == self.probes());
-        let own = |name, hash| if is_whole { held.copy_hash(name, hash) } else { hash };
-        if held.has_hashes() {
-            for document in 0..self.documents() {
-                let hash = self.row(document)?[column];
-                visit(document, own(self.name(document), hash));
-            }
-            return Ok(());
+        for document in 0..self.documents() {
+            let hash = self.row(document)?[column];
+            let own = if is_whole { held.copy_hash(self.name(document), hash) } else { hash };
+            visit(document, own);
         }
-        // They ascend.
-        let mut places = (0..).zip(self.places).peekable();
-        self.bytes.column(column, &mut |place, hash| {
-            if let Some((document, _)) = places.next_if(|(_, own)| **own == place) {
-                visit(document, own(held.names[place as usize], hash));
-            }
-        });
         Ok(())
     }
 
