@@ -60,9 +60,7 @@ impl ClusterLinks {
 
 /// The links of each document.
 struct Graph {
-    /// The documents that have any, ascending. Below, a document is its place among them.
-    documents: Vec<u32>,
-    /// The start of the links of each among `ends`; one more than documents.
+    /// The start of the links of each document among `ends`; one more than documents.
     starts: Vec<u32>,
     /// The other end of a link, and the link's number.
     ends: Vec<(u32, u32)>,
@@ -70,19 +68,14 @@ struct Graph {
 
 impl Graph {
     fn of(links: &[Pair]) -> Result<Self> {
-        let mut documents = memory::collect(links.iter().flat_map(|link| [link.a, link.b]))?;
-        documents.sort_unstable();
-        documents.dedup();
-        // Every document of a link is among them.
-        let place = |document: u32| documents.partition_point(|other| *other < document) as u32;
+        let documents = links.iter().map(|link| link.b as usize + 1).max().unwrap_or(0);
         let mut directed = memory::with_capacity(2 * links.len())?;
         for (number, link) in (0..).zip(links) {
-            let (a, b) = (place(link.a), place(link.b));
-            directed.push((a, b, number));
-            directed.push((b, a, number));
+            directed.push((link.a, link.b, number));
+            directed.push((link.b, link.a, number));
         }
         directed.sort_unstable();
-        let mut starts = memory::filled(0, documents.len() + 1)?;
+        let mut starts = memory::filled(0, documents + 1)?;
         for (from, ..) in &directed {
             starts[*from as usize + 1] += 1;
         }
@@ -90,22 +83,23 @@ impl Graph {
             starts[i] += starts[i - 1];
         }
         let ends = memory::collect(directed.into_iter().map(|(_, to, link)| (to, link)))?;
-        Ok(Self { documents, starts, ends })
+        Ok(Self { starts, ends })
     }
 
     /// The bridges, by a search that goes depth first, without recursion: a chain may be long.
     fn search(&self, links: &[Pair], size: &dyn Fn(u32) -> u64) -> Result<Vec<Bridge>> {
+        let documents = self.starts.len() as u32 - 1;
         // When each document was reached, from 1; and the earliest that its descendants reach.
-        let mut reached = memory::filled(0_u32, self.documents.len())?;
-        let mut earliest = memory::filled(0_u32, self.documents.len())?;
+        let mut reached = memory::filled(0_u32, documents as usize)?;
+        let mut earliest = memory::filled(0_u32, documents as usize)?;
         // How much each document and its descendants stand for.
-        let mut below = memory::collect(self.documents.iter().map(|document| size(*document)))?;
+        let mut below = memory::collect((0..documents).map(size))?;
         let mut next = memory::copied(&self.starts)?;
         // Documents on the way here, each with the link that led to it.
         let mut way: Vec<(u32, Option<u32>)> = Vec::new();
         let mut bridges: Vec<Bridge> = Vec::new();
         let mut clock = 0;
-        for root in 0..self.documents.len() as u32 {
+        for root in 0..documents {
             if reached[root as usize] != 0 {
                 continue;
             }
@@ -136,7 +130,7 @@ impl Graph {
                 below[parent] += below[here];
                 if earliest[here] > reached[parent] {
                     let link = links[link as usize];
-                    let is_a = link.a == self.documents[here];
+                    let is_a = link.a == document;
                     let sizes = if is_a { [below[here], 0] } else { [0, below[here]] };
                     memory::push(&mut bridges, Bridge { link, sizes })?;
                 }
