@@ -5,6 +5,7 @@
 //! are read once for its documents, and once more for all that these are compared with.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use sketch::{Config, ElementHash, ShingleSet, estimate_jaccard};
 
@@ -48,100 +49,92 @@ pub trait NearFinder {
     ) -> Result<()>;
 }
 
-/// The documents that are audited.
-pub struct Audited<'a> {
-    pub session: &'a Session,
-    pub source: &'a Source,
-    /// The options by which texts are cut.
-    pub config: &'a Config,
-}
-
 struct AuditedDocument {
     name: String,
     scope: Option<Scope>,
     /// The least similarity that it asks for itself.
     least: f64,
+    exact: Exact,
     tally: Tally,
 }
 
-impl Audited<'_> {
-    /// Audits a finder: adds what is counted to `bands`.
-    pub fn audit(
-        &self,
-        finder: &mut dyn NearFinder,
-        wanted: Sampling,
-        bands: &mut Bands,
-    ) -> Result<()> {
-        let rows = KeyedRows::of(self.session, self.source)?;
-        let mut scopes = Scopes::new("scope", &self.source.scope_types())?;
-        let mut left = chosen(&rows, wanted)?;
-        let key_type = catalog::base_type(self.source.key_column().0);
-        loop {
-            let (before, room) = (left.len(), of_sample());
-            let (mut truth, mut members, mut bytes) = (Truth::default(), Vec::new(), 0);
-            finder.begin();
-            rows.each(|row| {
-                let full = truth.bytes + bytes >= room;
-                if full && !members.is_empty() || !left.remove(row.name) {
-                    return Ok(());
-                }
-                let (document, least) = self.read(row.document)?;
-                truth.push(document, self.config)?;
-                // SAFETY: a key of the source, which is of the type of its column, and lives as long as its row.
-                let key = unsafe { KeyValue::new(row.key, key_type) };
-                bytes += finder.take(key, row.document)? + ENTRY + row.name.len();
-                let scope = scopes.of(|place| row.scope(place))?;
-                let name = memory::owned(row.name)?;
-                let member = AuditedDocument { name, scope, least, tally: Tally::default() };
-                Ok(memory::push(&mut members, member)?)
-            })?;
-            finder.taken();
-            let (mut near, mut found): (Vec<Similar>, Vec<Similar>) = Default::default();
-            bands.population = 0;
-            rows.each(|row| {
-                bands.population += 1;
-                let (document, least) = self.read(row.document)?;
-                let scope = scopes.of(|place| row.scope(place))?;
-                let is_other = |member: &AuditedDocument| {
-                    member.name != row.name && scope.is_some() && member.scope == scope
-                };
-                near.clear();
-                found.clear();
-                let least = bands.least().max(least);
-                truth.similar_to(document, self.config, least, &mut near)?;
-                near.retain(|&(number, similarity)| {
-                    let member = &members[number as usize];
-                    is_other(member) && similarity >= member.least
-                });
-                finder.find(row.name, row.document, &near, &mut found)?;
-                for &(number, similarity) in &near {
-                    let given = found.binary_search_by_key(&number, |(member, _)| *member).ok();
-                    let given = given.map(|place| found[place].1);
-                    members[number as usize].tally.pair(bands, similarity, given);
-                }
-                for &(number, given) in &found {
-                    let is_near = near.binary_search_by_key(&number, |(member, _)| *member).is_ok();
-                    let member = &mut members[number as usize];
-                    if !is_near && is_other(member) {
-                        member.tally.wrong(bands, given);
-                    }
-                }
-                Ok(())
-            })?;
-            members.into_iter().try_for_each(|member| bands.add(member.tally))?;
-            // A volatile query may not give a row once more.
-            if left.is_empty() || left.len() == before {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Reads a document, and the least similarity that it asks for itself.
-    fn read<'d>(&self, value: Datum) -> Result<(Value<'d>, f64)> {
+/// Audits a finder by the documents of a source, whose texts are cut by `config`: fills `bands` with what is counted.
+pub fn audit(
+    (session, source): (&Session, &Source),
+    config: &Config,
+    finder: &mut dyn NearFinder,
+    wanted: Sampling,
+    mut bands: Bands,
+) -> Result<Bands> {
+    let rows = KeyedRows::of(session, source)?;
+    let mut scopes = Scopes::new("scope", &source.scope_types())?;
+    let mut left = chosen(&rows, wanted)?;
+    let key_type = catalog::base_type(source.key_column().0);
+    // A document, and the least similarity that it asks for itself.
+    let read = |value: Datum| -> Result<(Exact, f64)> {
         // SAFETY: a value of the column of the documents, of which texts are read as `text`. What is made of it is
         // used while its row is looked at.
-        let (value, own) = unsafe { self.source.kind.read(value, ElementHash::default())? };
-        Ok((value, own.map_or(0.0, |own| own.threshold.get())))
+        let (value, own) = unsafe { source.kind.read(value, ElementHash::default())? };
+        Ok((Exact::of(value, config)?, own.map_or(0.0, |own| own.threshold.get())))
+    };
+    loop {
+        let (before, room) = (left.len(), of_sample());
+        let (mut members, mut bytes) = (Vec::new(), 0);
+        finder.begin();
+        rows.each(|row| {
+            if bytes >= room && !members.is_empty() || !left.remove(row.name) {
+                return Ok(());
+            }
+            let (exact, least) = read(row.document)?;
+            // SAFETY: a key of the source, which is of the type of its column, and lives as long as its row.
+            let key = unsafe { KeyValue::new(row.key, key_type) };
+            bytes += exact.bytes() + finder.take(key, row.document)? + ENTRY + row.name.len();
+            let scope = scopes.of(|place| row.scope(place))?;
+            let (name, tally) = (memory::owned(row.name)?, Tally::default());
+            let member = AuditedDocument { name, scope, least, exact, tally };
+            Ok(memory::push(&mut members, member)?)
+        })?;
+        finder.taken();
+        let (mut near, mut found): (Vec<Similar>, Vec<Similar>) = Default::default();
+        bands.population = 0;
+        rows.each(|row| {
+            bands.population += 1;
+            let (document, least) = read(row.document)?;
+            let scope = scopes.of(|place| row.scope(place))?;
+            let is_other = |member: &AuditedDocument| {
+                member.name != row.name && scope.is_some() && member.scope == scope
+            };
+            near.clear();
+            found.clear();
+            let least = bands.least().max(least);
+            for (number, member) in (0..).zip(&members) {
+                let similarity = document.similarity(&member.exact, least.max(member.least));
+                if let Some(similarity) = similarity.filter(|_| is_other(member)) {
+                    memory::push(&mut near, (number, similarity))?;
+                }
+            }
+            finder.find(row.name, row.document, &near, &mut found)?;
+            for &(number, similarity) in &near {
+                let given = found.binary_search_by_key(&number, |(member, _)| *member).ok();
+                let given = given.map(|place| found[place].1);
+                members[number as usize].tally.pair(&bands, similarity, given);
+            }
+            for &(number, given) in &found {
+                let is_near = near.binary_search_by_key(&number, |(member, _)| *member).is_ok();
+                let member = &mut members[number as usize];
+                if !is_near && is_other(member) {
+                    member.tally.wrong(&bands, given);
+                }
+            }
+            Ok(())
+        })?;
+        for member in members {
+            memory::push(&mut bands.tallies, member.tally)?;
+        }
+        // A volatile query may not give a row once more.
+        if left.is_empty() || left.len() == before {
+            return Ok(bands);
+        }
     }
 }
 
@@ -154,55 +147,37 @@ fn chosen(rows: &KeyedRows, wanted: Sampling) -> Result<HashSet<String>> {
     Ok(keys)
 }
 
-/// The truth about the documents of a sample, numbered from 0 in the order in which they were added: their exact
-/// similarities with others.
-#[derive(Default)]
-struct Truth {
-    sets: Vec<(u32, ShingleSet)>,
-    signatures: Vec<(u32, Vec<i32>)>,
-    /// About how many bytes they take.
-    bytes: usize,
+/// A document as it is compared exactly: by its set, or by its signature where that is all there is.
+enum Exact {
+    Set(ShingleSet),
+    Signature(Vec<i32>),
 }
 
-impl Truth {
-    fn push(&mut self, document: Value, config: &Config) -> Result<()> {
-        let number = (self.sets.len() + self.signatures.len()) as u32;
-        if let Value::Signature(slots) = document {
-            self.bytes += size_of_val(&*slots);
-            let slots = memory::copied(&slots)?;
-            return Ok(memory::push(&mut self.signatures, (number, slots))?);
-        }
-        let set = document.into_set(config)?;
-        self.bytes += set.len() * size_of::<u64>();
-        Ok(memory::push(&mut self.sets, (number, set))?)
+impl Exact {
+    fn of(document: Value, config: &Config) -> Result<Self> {
+        Ok(match document {
+            Value::Signature(slots) => Self::Signature(memory::copied(&slots)?),
+            other => Self::Set(other.into_set(config)?),
+        })
     }
 
-    /// Appends the documents that are at least `threshold` similar to another one, in their order: by the sets, or by
-    /// the signatures where these are all there is.
-    fn similar_to(
-        &self,
-        other: Value,
-        config: &Config,
-        threshold: f64,
-        near: &mut Vec<Similar>,
-    ) -> Result<()> {
-        if let Value::Signature(slots) = other {
-            for (number, own) in &self.signatures {
-                // Signatures of other lengths have no similarity.
-                let similarity = estimate_jaccard(own, &slots).unwrap_or(0.0);
-                if similarity >= threshold {
-                    memory::push(near, (*number, similarity))?;
-                }
-            }
-            return Ok(());
+    /// About how many bytes it takes.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Set(set) => set.len() * size_of::<u64>(),
+            Self::Signature(slots) => size_of_val(&**slots),
         }
-        let set = other.into_set(config)?;
-        for (number, own) in &self.sets {
-            if let Some(similarity) = set.jaccard_at_least(own, threshold) {
-                memory::push(near, (*number, similarity))?;
+    }
+
+    /// The similarity of two documents, if it is at least `threshold`. Signatures of other lengths have none.
+    fn similarity(&self, other: &Self, threshold: f64) -> Option<f64> {
+        match (self, other) {
+            (Self::Set(a), Self::Set(b)) => a.jaccard_at_least(b, threshold),
+            (Self::Signature(a), Self::Signature(b)) => {
+                estimate_jaccard(a, b).ok().filter(|similarity| *similarity >= threshold)
             }
+            _ => None,
         }
-        Ok(())
     }
 }
 
@@ -210,8 +185,8 @@ impl Truth {
 const WIDTH: f64 = 0.05;
 
 /// The counts of one document of the sample; a pair is one of it with any other document.
-#[derive(Clone, Default)]
-pub struct Tally {
+#[derive(Default)]
+struct Tally {
     /// By band.
     counts: Vec<BandCounts>,
     /// Pairs of similarity 1: no index could miss them, so they prove nothing.
@@ -239,32 +214,13 @@ pub struct Bands {
     starts: Vec<f64>,
     tallies: Vec<Tally>,
     /// The number of documents.
-    pub population: u64,
+    population: u64,
     verify: Verify,
-}
-
-/// Recall and precision, each with its 95 % interval, of a range of similarities.
-pub struct Shares {
-    pub from: f64,
-    pub to: f64,
-    /// Pairs in it, but for copies.
-    pub pairs: u64,
-    /// Those of them that were found.
-    pub pairs_found: u64,
-    /// The share that was found, and its interval; nothing where there is nothing to find.
-    pub recall: [Option<f64>; 3],
-    /// Pairs that were given a similarity in the range, but for copies.
-    pub returned: u64,
-    /// The share of them that reach the threshold, and its interval.
-    pub precision: [Option<f64>; 3],
-    /// Copies, and those that were found: for the whole range only.
-    pub copies: Option<u64>,
-    pub copies_found: Option<u64>,
 }
 
 impl Tally {
     /// Counts a pair of that exact similarity, which was found with a similarity, or not.
-    pub fn pair(&mut self, bands: &Bands, similarity: f64, given: Option<f64>) {
+    fn pair(&mut self, bands: &Bands, similarity: f64, given: Option<f64>) {
         if similarity >= 1.0 {
             self.copies += 1;
             self.copies_found += u64::from(given.is_some());
@@ -281,7 +237,7 @@ impl Tally {
     }
 
     /// Counts a pair that was found with that similarity, but does not reach the threshold.
-    pub fn wrong(&mut self, bands: &Bands, given: f64) {
+    fn wrong(&mut self, bands: &Bands, given: f64) {
         self.band(bands, given).returned += 1;
     }
 
@@ -305,32 +261,20 @@ impl Bands {
     }
 
     /// The threshold.
-    pub fn least(&self) -> f64 {
+    fn least(&self) -> f64 {
         self.starts[0]
     }
 
-    /// Adds what was counted of a document.
-    pub fn add(&mut self, tally: Tally) -> Result<()> {
-        Ok(memory::push(&mut self.tallies, tally)?)
-    }
-
-    /// The number of documents that were looked at.
-    pub fn sampled(&self) -> u64 {
-        self.tallies.len() as u64
-    }
-
-    /// For all similarities, then for each band.
-    pub fn shares(&self) -> Result<Vec<Shares>> {
+    /// Writes a row for all similarities, and one for each band.
+    pub fn write(&self, result: &ResultRows) -> Result<()> {
         let bands = self.starts.len();
-        let mut all = self.shares_of(0..bands)?;
-        all.copies = Some(self.tallies.iter().map(|tally| tally.copies).sum());
-        all.copies_found = Some(self.tallies.iter().map(|tally| tally.copies_found).sum());
-        let each = (0..bands).map(|band| self.shares_of(band..band + 1));
-        std::iter::once(Ok(all)).chain(each).collect()
+        self.write_row(0..bands, true, result)?;
+        (0..bands).try_for_each(|band| self.write_row(band..band + 1, false, result))
     }
 
-    fn shares_of(&self, bands: std::ops::Range<usize>) -> Result<Shares> {
-        let sums = |part: fn(&BandCounts) -> u32, whole: fn(&BandCounts) -> u32| {
+    /// Writes what was counted in some bands; copies are counted in all of them.
+    fn write_row(&self, bands: Range<usize>, are_all: bool, result: &ResultRows) -> Result<()> {
+        let of_documents = |part: fn(&BandCounts) -> u32, whole: fn(&BandCounts) -> u32| {
             let of = |tally: &Tally| {
                 let counts = tally.counts.get(bands.clone()).unwrap_or_default();
                 let sum =
@@ -339,39 +283,59 @@ impl Bands {
             };
             memory::collect::<(u64, u64)>(self.tallies.iter().map(of))
         };
-        let recall = sums(|counts| counts.found, |counts| counts.pairs)?;
-        let precision = sums(|counts| counts.right, |counts| counts.returned)?;
-        Ok(Shares {
-            from: self.starts[bands.start],
-            to: self.starts.get(bands.end).copied().unwrap_or(1.0),
-            pairs: recall.iter().map(|(_, whole)| whole).sum(),
-            pairs_found: recall.iter().map(|(part, _)| part).sum(),
-            recall: self.share(&recall),
-            returned: precision.iter().map(|(_, whole)| whole).sum(),
-            precision: self.precision(&precision),
-            copies: None,
-            copies_found: None,
-        })
+        let recall = of_documents(|counts| counts.found, |counts| counts.pairs)?;
+        let precision = of_documents(|counts| counts.right, |counts| counts.returned)?;
+        let ((found, pairs), (_, returned)) = (sums(&recall), sums(&precision));
+        let [recall, recall_low, recall_high] = self.share(&recall);
+        let [precision, precision_low, precision_high] = self.precision(&precision);
+        let count = |count: u64| Some(Datum::from(count as i64));
+        let copies = |of: fn(&Tally) -> u64| {
+            are_all.then(|| self.tallies.iter().map(of).sum()).and_then(count)
+        };
+        result.push(&[
+            Some(float8_datum(self.starts[bands.start])),
+            Some(float8_datum(self.starts.get(bands.end).copied().unwrap_or(1.0))),
+            count(self.tallies.len() as u64),
+            count(self.population),
+            count(pairs),
+            count(found),
+            recall,
+            recall_low,
+            recall_high,
+            count(returned),
+            precision,
+            precision_low,
+            precision_high,
+            copies(|tally| tally.copies),
+            copies(|tally| tally.copies_found),
+        ]);
+        Ok(())
     }
 
     /// The share of what was given that is right. Texts that are compared exactly leave no doubt: if all
     /// of it is right, then because it was verified, and not by chance.
-    fn precision(&self, documents: &[(u64, u64)]) -> [Option<f64>; 3] {
-        let given = documents.iter().any(|(_, whole)| *whole > 0);
-        let all_right = documents.iter().all(|(part, whole)| part == whole);
+    fn precision(&self, documents: &[(u64, u64)]) -> [Option<Datum>; 3] {
+        let (right, given) = sums(documents);
         match self.verify {
-            Verify::Exact if given && all_right => [Some(1.0); 3],
+            Verify::Exact if given > 0 && right == given => [Some(float8_datum(1.0)); 3],
             _ => self.share(documents),
         }
     }
 
-    /// A share with its 95 % interval, from what each document of the sample adds to part and whole.
-    fn share(&self, documents: &[(u64, u64)]) -> [Option<f64>; 3] {
-        let sum = |of: fn(&(u64, u64)) -> u64| documents.iter().map(of).sum::<u64>();
-        let (part, whole) = (sum(|(part, _)| *part), sum(|(_, whole)| *whole));
+    /// A share with its 95 % interval, from what each document of the sample adds to part and whole; NULLs where there
+    /// is nothing to find.
+    fn share(&self, documents: &[(u64, u64)]) -> [Option<Datum>; 3] {
+        let (part, whole) = sums(documents);
         match sketch::ratio_interval(documents, self.population) {
-            Some((low, high)) => [part as f64 / whole as f64, low, high].map(Some),
+            Some((low, high)) => {
+                [part as f64 / whole as f64, low, high].map(|share| Some(float8_datum(share)))
+            }
             None => [None; 3],
         }
     }
+}
+
+/// The sums of parts and of wholes.
+fn sums(documents: &[(u64, u64)]) -> (u64, u64) {
+    documents.iter().fold((0, 0), |(part, whole), of| (part + of.0, whole + of.1))
 }

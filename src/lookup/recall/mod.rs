@@ -23,7 +23,7 @@ use crate::options::Verify;
 use crate::pg::guc::LocalSettings;
 use crate::prelude::*;
 use crate::row_key::KeyValue;
-use audit::{Audited, Bands, ENTRY, NearFinder, Similar};
+use audit::{Bands, ENTRY, NearFinder, Similar, audit};
 
 sql_function!(minlsh_recall, recall);
 
@@ -47,23 +47,19 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
             let verify = find::verify(call, VERIFY)?;
             let asked = Asked::new(target, threshold, verify)?;
             let source = Source::of_index(&session, &arguments, target.clone(), "source")?;
-            let mut bands = Bands::above(threshold.get(), verify.unwrap_or(Verify::Exact));
-            let audited =
-                Audited { session: &session, source: &source, config: &target.options.config };
-            audited.audit(&mut ByIndex::new(asked), wanted, &mut bands)?;
-            bands
+            let bands = Bands::above(threshold.get(), verify.unwrap_or(Verify::Exact));
+            let mut finder = ByIndex { asked, found: HashMap::new(), count: 0 };
+            audit((&session, &source), &target.options.config, &mut finder, wanted, bands)
         }
         None => {
-            let source = [Source::read(&session, &arguments, "source", false)?];
-            let criteria = criteria(&session, &arguments, &source)?;
-            let mut bands = Bands::above(criteria.threshold.get(), criteria.verify);
-            let (source, config) = (&source[0], &criteria.config.clone());
-            let audited = Audited { session: &session, source, config };
-            audited.audit(&mut ByBands::new(criteria), wanted, &mut bands)?;
-            bands
+            let source = Source::read(&session, &arguments, "source", false)?;
+            let criteria = criteria(&session, &arguments, std::slice::from_ref(&source))?;
+            let bands = Bands::above(criteria.threshold.get(), criteria.verify);
+            let config = criteria.config.clone();
+            audit((&session, &source), &config, &mut ByBands::new(criteria), wanted, bands)
         }
     };
-    write(&bands, &result)?;
+    bands?.write(&result)?;
     Ok(None)
 }
 
@@ -84,45 +80,11 @@ fn index(call: &Call, arguments: &Arguments) -> Result<Option<Rc<Indexed>>> {
     }
 }
 
-/// A row for all pairs, and one for each band of similarity.
-fn write(bands: &Bands, result: &ResultRows) -> Result<()> {
-    let count = |count: u64| Some(Datum::from(count as i64));
-    for shares in bands.shares()? {
-        let [recall, recall_low, recall_high] = shares.recall.map(|share| share.map(float8_datum));
-        let [precision, precision_low, precision_high] =
-            shares.precision.map(|share| share.map(float8_datum));
-        result.push(&[
-            Some(float8_datum(shares.from)),
-            Some(float8_datum(shares.to)),
-            count(bands.sampled()),
-            count(bands.population),
-            count(shares.pairs),
-            count(shares.pairs_found),
-            recall,
-            recall_low,
-            recall_high,
-            count(shares.returned),
-            precision,
-            precision_low,
-            precision_high,
-            shares.copies.and_then(count),
-            shares.copies_found.and_then(count),
-        ]);
-    }
-    Ok(())
-}
-
 /// An index that is asked, and what it has found by its name as a text.
 struct ByIndex<'a> {
     asked: Asked<'a>,
     found: HashMap<String, Vec<Similar>>,
     count: u32,
-}
-
-impl<'a> ByIndex<'a> {
-    fn new(asked: Asked<'a>) -> Self {
-        Self { asked, found: HashMap::new(), count: 0 }
-    }
 }
 
 impl NearFinder for ByIndex<'_> {
