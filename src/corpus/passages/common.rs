@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use sketch::counted;
 use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
-use sketch::pipeline::{CountOf, GivenText, PassageCut, Stripped, Test, TextBatch, stripping};
+use sketch::pipeline::{CountOf, GivenText, PassageCut, Test, stripping};
 
 use crate::corpus::JobPhase;
 use crate::corpus::passages::PassageQuestion;
-use crate::corpus::passages::texts::{Frequent, TextForm, Texts, Visit};
-use crate::corpus::passages::windows::{EachWindow, Look, WindowCounts, look, test};
+use crate::corpus::passages::texts::{Frequent, TextForm, Texts, TextsInOrder};
+use crate::corpus::passages::windows::{EachWindow, WindowCounts, look, test};
 use crate::corpus::reading::keys::Members;
 use crate::prelude::*;
 
@@ -47,7 +47,9 @@ fn common_passages(call: &Call) -> Result<Option<Datum>> {
     let context = Memory::scratch(c"minlsh passages listed");
     let mut listing =
         Listing { counts, taken, cut: cut.clone(), result: &result, context, count: 0 };
-    look(&mut texts, JobPhase::Finding, &frequent, &wanted, &mut listing)?;
+    look(&mut texts, JobPhase::Finding, &frequent, &wanted, &mut |keys, given, each| {
+        listing.list(keys, given, each)
+    })?;
     if listing.count == 0 {
         let most = frequent.most.max(1);
         notice(format!("no passage is in {min_documents} documents or more"))
@@ -73,8 +75,8 @@ struct Listing<'a> {
     count: usize,
 }
 
-impl Look for Listing<'_> {
-    fn look(&mut self, keys: &Members, given: GivenText, each: EachWindow<'_>) -> Result<()> {
+impl Listing<'_> {
+    fn list(&mut self, keys: &Members, given: GivenText, each: EachWindow<'_>) -> Result<()> {
         let Self { counts, taken, cut, result, context, count } = self;
         let mut runs = CommonRuns::new(cut.min_match);
         let mut has_new = false;
@@ -135,21 +137,10 @@ fn strip_passages(call: &Call) -> Result<Option<Datum>> {
     let Common { mut texts, frequent, counts, .. } = Common::of(&question)?;
     let count: CountOf = Arc::new(move |window| counts.get(window).map(|counted| counted.0));
     let cut = texts.cut.clone();
-    let mut writing =
-        Writing { result: &result, context: Memory::scratch(c"minlsh texts stripped") };
     let make = || stripping(cut.clone(), test(&frequent), count.clone());
-    texts.each_by_hands(JobPhase::Finding, true, 2, &make, &mut writing)?;
-    Ok(None)
-}
-
-struct Writing<'a> {
-    result: &'a ResultRows,
-    context: Memory,
-}
-
-impl Visit<Stripped> for Writing<'_> {
-    fn take(&mut self, keys: &Members, batch: &TextBatch<Stripped>) -> Result<()> {
-        let Self { result, context } = self;
+    let mut context = Memory::scratch(c"minlsh texts stripped");
+    texts.each_by_hands(JobPhase::Finding, true, 2, usize::MAX, &make, &mut |keys, texts| {
+        let TextsInOrder::Found(batch) = texts else { return Ok(()) };
         for (number, body, removed) in batch.found.each() {
             check_interrupts();
             context.run_and_reset(|| {
@@ -161,5 +152,6 @@ impl Visit<Stripped> for Writing<'_> {
             });
         }
         Ok(())
-    }
+    })?;
+    Ok(None)
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::AHashMap;
-use sketch::passage::Characters;
+use sketch::passage::{Characters, Filter};
 use sketch::pipeline::{
     Finder, Fingerprinted, GivenText, Hands, PassageCut, TextBatch, fingerprinting, hands,
 };
@@ -105,20 +105,16 @@ impl TextPairs {
 /// A finder, which looks at texts, or the error that there is no memory for it.
 pub type MadeFinder<T> = Result<Finder<T>, sketch::Error>;
 
-/// Takes what is found in texts.
-pub trait Visit<T> {
-    fn take(&mut self, keys: &Members, batch: &TextBatch<T>) -> Result<()>;
-
-    /// True for a text so long that it is looked at by itself: what is found in it is not kept at once.
-    fn is_large(&self, _text: &str) -> bool {
-        false
-    }
-
-    /// Looks at a large text.
-    fn large(&mut self, _keys: &Members, _given: GivenText) -> Result<()> {
-        Ok(())
-    }
+/// Texts in their order, some at a time.
+pub enum TextsInOrder<'a, T> {
+    /// A batch, and what was found in it.
+    Found(&'a TextBatch<T>),
+    /// A text so long that what is in it is not kept at once: whoever visits it has to look.
+    Large(GivenText<'a>),
 }
+
+/// Is called with texts, beside the keys of all.
+pub type VisitTexts<'a, T> = dyn FnMut(&Members, TextsInOrder<T>) -> Result<()> + 'a;
 
 impl Texts {
     /// Reads the sources. Returns their texts, and which of them has which fingerprints; copies have none.
@@ -200,15 +196,16 @@ impl Texts {
         Ok((texts, intake.sorter))
     }
 
-    /// Has threads look at each text, and at copies if `with_copies`. What is found in a text takes up to `weight`
-    /// bytes for each of its own.
+    /// Has threads look at each text of up to `most` bytes, and at copies if `with_copies`. What is found in a text
+    /// takes up to `weight` bytes for each of its own.
     pub fn each_by_hands<T: Default + Send>(
         &mut self,
         phase: JobPhase,
         with_copies: bool,
         weight: usize,
+        most: usize,
         make: &dyn Fn() -> MadeFinder<T>,
-        visitor: &mut dyn Visit<T>,
+        visit: &mut VisitTexts<T>,
     ) -> Result<()> {
         let count = self.kept.documents.len() as u32;
         self.progress.enter(phase);
@@ -222,16 +219,17 @@ impl Texts {
                 if with_copies || !is_copy {
                     let text = kept.text(number, &mut buffer)?;
                     let given = GivenText { number, salt, text, known: &[] };
-                    if visitor.is_large(text) {
-                        feeder.finish(&mut |batch| visitor.take(keys, batch))?;
-                        visitor.large(keys, given)?;
+                    let mut take = |batch: &TextBatch<T>| visit(keys, TextsInOrder::Found(batch));
+                    if text.len() <= most {
+                        feeder.push(given, &mut take)?;
                     } else {
-                        feeder.push(given, &mut |batch| visitor.take(keys, batch))?;
+                        feeder.finish(&mut take)?;
+                        visit(keys, TextsInOrder::Large(given))?;
                     }
                 }
                 progress.set(Counter::Compared, u64::from(number) + 1);
             }
-            feeder.finish(&mut |batch| visitor.take(keys, batch))
+            feeder.finish(&mut |batch| visit(keys, TextsInOrder::Found(batch)))
         })
     }
 
@@ -398,9 +396,9 @@ impl TextIntake {
     }
 }
 
-/// The fingerprints that enough documents have, as bits: some others pass, too.
+/// The fingerprints that enough documents have; some others pass, too.
 pub struct Frequent {
-    bits: Vec<u64>,
+    pub filter: Filter,
     /// The number of documents that have the most frequent one.
     pub most: u32,
 }
@@ -414,8 +412,8 @@ impl Frequent {
     ) -> Result<Arc<Self>> {
         // A word for each entry lets few others pass: more would be filled for nothing.
         let words = (memory / size_of::<u64>()).min(sorter.len().next_power_of_two()).max(1024);
-        let words = 1_usize << words.ilog2();
-        let mut frequent = Self { bits: memory::filled(0_u64, words)?, most: 0 };
+        let bits = u64::BITS as usize * (1 << words.ilog2());
+        let mut frequent = Self { filter: Filter::new(bits)?, most: 0 };
         let (mut first, mut count) = (None, 0);
         sorter.finish(|entry| {
             let first = match first {
@@ -428,21 +426,10 @@ impl Frequent {
             count += 1;
             frequent.most = frequent.most.max(count);
             if is_enough(first, entry.tid, count) {
-                let (word, bit) = frequent.place(entry.key);
-                frequent.bits[word] |= bit;
+                frequent.filter.insert(entry.key);
             }
             Ok(())
         })?;
         Ok(Arc::new(frequent))
-    }
-
-    /// True if as many documents may have it.
-    pub fn has(&self, entry: u64) -> bool {
-        let (word, bit) = self.place(entry);
-        self.bits[word] & bit != 0
-    }
-
-    fn place(&self, entry: u64) -> (usize, u64) {
-        ((entry >> 6) as usize & (self.bits.len() - 1), 1 << (entry % 64))
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use ahash::AHashMap;
-use sketch::pipeline::{GivenText, Test, TextBatch, TextWindow, Windowing};
+use sketch::pipeline::{GivenText, Test, TextWindow, Windowing};
 
 use crate::corpus::JobPhase;
-use crate::corpus::passages::texts::{Frequent, Texts, Visit};
+use crate::corpus::passages::texts::{Frequent, Texts, TextsInOrder};
 use crate::corpus::reading::keys::Members;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
@@ -21,41 +21,37 @@ const LARGE: usize = 1 << 20;
 /// The test of fingerprints that threads share.
 pub fn test(frequent: &Arc<Frequent>) -> Test {
     let frequent = frequent.clone();
-    Arc::new(move |entry| frequent.has(entry))
+    Arc::new(move |entry| frequent.filter.has(entry))
 }
 
 /// Shows a visitor one window after another, until it fails.
 pub type EachWindow<'a> = &'a mut dyn FnMut(&mut dyn FnMut(TextWindow) -> Result<()>) -> Result<()>;
 
-/// Looks at windows, one after another.
-pub trait Look {
-    /// Takes the windows of one text, which `each` gives in order.
-    fn look(&mut self, keys: &Members, given: GivenText, each: EachWindow<'_>) -> Result<()>;
-}
+/// Takes the windows of one text, which [`EachWindow`] gives in order.
+pub type TakeWindows<'a> = dyn FnMut(&Members, GivenText, EachWindow<'_>) -> Result<()> + 'a;
 
-/// Has `look` see the windows of frequent fingerprints whose hash is `wanted`, text by text.
+/// Has `take` see the windows of frequent fingerprints whose hash is `wanted`, text by text.
 pub fn look(
     texts: &mut Texts,
     phase: JobPhase,
     frequent: &Arc<Frequent>,
     wanted: &Test,
-    look: &mut impl Look,
+    take: &mut TakeWindows,
 ) -> Result<()> {
     let cut = texts.cut.clone();
     let make = || Windowing::new(cut.clone(), test(frequent), wanted.clone());
-    let mut looking = Looking { look, alone: make()? };
+    let mut alone = make()?;
     let make = || make().map(Windowing::finder);
-    texts.each_by_hands(phase, false, WEIGHT, &make, &mut looking)
-}
-
-/// Looks at the windows that threads find, and at those of large texts by itself.
-struct Looking<'a, L> {
-    look: &'a mut L,
-    alone: Windowing,
-}
-
-impl<L: Look> Visit<Vec<TextWindow>> for Looking<'_, L> {
-    fn take(&mut self, keys: &Members, batch: &TextBatch<Vec<TextWindow>>) -> Result<()> {
+    texts.each_by_hands(phase, false, WEIGHT, LARGE, &make, &mut |keys, texts| {
+        let batch = match texts {
+            TextsInOrder::Found(batch) => batch,
+            TextsInOrder::Large(given) => {
+                let mut each = |visit: &mut dyn FnMut(TextWindow) -> Result<()>| {
+                    alone.each(given, &mut check_interrupts, visit)
+                };
+                return take(keys, given, &mut each);
+            }
+        };
         let mut rest = &batch.found[..];
         for given in batch.texts() {
             check_interrupts();
@@ -66,23 +62,11 @@ impl<L: Look> Visit<Vec<TextWindow>> for Looking<'_, L> {
                 let mut each = |visit: &mut dyn FnMut(TextWindow) -> Result<()>| {
                     windows.iter().try_for_each(|window| visit(*window))
                 };
-                self.look.look(keys, given, &mut each)?;
+                take(keys, given, &mut each)?;
             }
         }
         Ok(())
-    }
-
-    fn is_large(&self, text: &str) -> bool {
-        text.len() > LARGE
-    }
-
-    fn large(&mut self, keys: &Members, given: GivenText) -> Result<()> {
-        let Self { look, alone } = self;
-        let mut each = |visit: &mut dyn FnMut(TextWindow) -> Result<()>| {
-            alone.each(given, &mut check_interrupts, &mut |window| visit(window))
-        };
-        look.look(keys, given, &mut each)
-    }
+    })
 }
 
 /// A place of a document, as one number in the order of documents and places.
@@ -108,18 +92,14 @@ impl WindowPlace {
 
 /// Sorts every window whose fingerprint is frequent by its hash, with its [`WindowPlace`].
 pub fn sorted(texts: &mut Texts, frequent: &Arc<Frequent>) -> Result<Sorter> {
-    struct Sorting(Sorter);
-    impl Look for Sorting {
-        fn look(&mut self, _: &Members, _: GivenText, each: EachWindow<'_>) -> Result<()> {
-            each(&mut |TextWindow { number, place, hash }| {
-                self.0.push(Entry { key: hash, tid: WindowPlace::new(number, place as usize).0 })
-            })
-        }
-    }
     let all: Test = Arc::new(|_| true);
-    let mut sorting = Sorting(Sorter::new(texts.share));
-    look(texts, JobPhase::Counting, frequent, &all, &mut sorting)?;
-    Ok(sorting.0)
+    let mut sorter = Sorter::new(texts.share);
+    look(texts, JobPhase::Counting, frequent, &all, &mut |_, _, each| {
+        each(&mut |TextWindow { number, place, hash }| {
+            sorter.push(Entry { key: hash, tid: WindowPlace::new(number, place as usize).0 })
+        })
+    })?;
+    Ok(sorter)
 }
 
 /// The number of documents of each window that is in enough of them, and the number of the window.

@@ -38,7 +38,7 @@ mod winnow;
 pub use bound::{Bound, needed};
 pub use characters::{CharacterOffsets, Characters};
 pub use common::{CommonRun, CommonRuns, whole_words};
-pub use runs::{Run, covered, shared_runs};
+pub use runs::{Filter, Run, covered, shared_runs};
 pub use sought::Sought;
 pub use winnow::{Fingerprints, Stretch, gram_length};
 

@@ -153,23 +153,25 @@ impl Anchors {
     }
 }
 
-/// Bits of hashes, most of which are not set: what passes may be in a table.
-pub(super) struct Filter(Vec<u64>);
+/// Hashes as bits, of which most are not set: hashes that were not added may pass, too.
+pub struct Filter(Vec<u64>);
 
 impl Filter {
-    /// With `bits` bits, a power of two.
-    pub(super) fn new(bits: usize) -> Result<Self> {
+    /// Without hashes; with `bits` bits, a power of two.
+    pub fn new(bits: usize) -> Result<Self> {
         Ok(Self(memory::filled(0, bits.div_ceil(64))?))
     }
 
+    /// Adds a hash.
     #[inline(always)]
-    pub(super) fn insert(&mut self, hash: u64) {
+    pub fn insert(&mut self, hash: u64) {
         let place = self.place(hash);
         self.0[place] |= 1 << (hash % 64);
     }
 
+    /// True if a hash passes.
     #[inline(always)]
-    pub(super) fn has(&self, hash: u64) -> bool {
+    pub fn has(&self, hash: u64) -> bool {
         self.0[self.place(hash)] >> (hash % 64) & 1 == 1
     }
 
