@@ -40,9 +40,8 @@ fn passages_between(call: &Call) -> Result<Option<Datum>> {
     let cut = texts.cut.clone();
     let make = || Ok(sharing(cut.clone(), coverage));
     let mut context = Memory::scratch(c"minlsh passages listed");
-    let left_out = texts.compare(pairs, &make, &mut |keys, batch| {
-        list(keys, batch, &mut |row| result.push(row), &mut context)
-    })?;
+    let left_out =
+        texts.compare(pairs, &make, &mut |keys, batch| list(keys, batch, &result, &mut context))?;
     if left_out > 0 {
         pgrx::notice!(
             "passages that more than {max_documents} documents of b have are left out: {left_out} in documents of a"
@@ -91,7 +90,7 @@ fn pairs(windows: Sorter, texts: &Texts, max_documents: usize) -> Result<TextPai
 fn list(
     keys: &Members,
     batch: &TextBatch<Shared>,
-    push: &mut dyn FnMut(&[Option<Datum>; 7]),
+    result: &ResultRows,
     context: &mut Memory,
 ) -> Result<()> {
     let Some(a) = batch.texts().next().filter(|_| !batch.found.passages.is_empty()) else {
@@ -102,7 +101,7 @@ fn list(
     for shared in &batch.found.passages {
         check_interrupts();
         context.run_and_reset(|| {
-            push(&[
+            result.push(&[
                 Some(keys.key(a.number)),
                 Some(keys.key(shared.number)),
                 number(shared.a.start + 1),

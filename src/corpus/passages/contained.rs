@@ -36,18 +36,9 @@ fn contained_documents(call: &Call) -> Result<Option<Datum>> {
     let question = PassageQuestion::of(call, true)?;
     let coverage = question.coverage()?.unwrap_or(DEFAULT_COVERAGE);
     let session = Session::open();
-    let (texts, fingerprints) = Texts::read(&session, &question, TextForm::Normalized)?;
-    let mut job = Containment { texts, coverage };
-    let candidates = job.candidates(fingerprints)?;
-    job.compare(candidates, &mut |keys, contained| {
-        let Contained { document, container, covered, length, containers } = contained;
-        result.push(&[
-            Some(keys.key(document)),
-            Some(keys.key(container)),
-            Some(float8_datum(f64::from(covered) / f64::from(length))),
-            Some(Datum::from(containers)),
-        ]);
-    })?;
+    let (mut texts, fingerprints) = Texts::read(&session, &question, TextForm::Normalized)?;
+    let candidates = candidates(&mut texts, coverage, fingerprints)?;
+    compare(&mut texts, coverage, candidates, &result)?;
     Ok(None)
 }
 
@@ -61,127 +52,136 @@ struct Contained {
     containers: i64,
 }
 
-struct Containment {
-    texts: Texts,
-    coverage: f64,
+impl Contained {
+    fn list(self, keys: &Members, result: &ResultRows) {
+        result.push(&[
+            Some(keys.key(self.document)),
+            Some(keys.key(self.container)),
+            Some(float8_datum(f64::from(self.covered) / f64::from(self.length))),
+            Some(Datum::from(self.containers)),
+        ]);
+    }
 }
 
-impl Containment {
-    /// Pairs of a text that may be contained and one that may contain it.
-    fn candidates(&mut self, fingerprints: Sorter) -> Result<TextPairs> {
-        self.texts.progress.enter(JobPhase::Counting);
-        let half = self.texts.share / 2;
-        let (by_text, mut met) = by_text(fingerprints, half)?;
-        let limit = (bucket_limit() / COST).max(1);
-        report(self.ask(by_text, &mut met, limit)?, limit);
-        // By fingerprint: those that have it first, then those that ask for it.
-        let mut candidates = TextPairs::new(half);
-        let (mut key, mut having) = (None, Vec::new());
-        let texts_of = &self.texts.kept.documents;
-        met.finish(|Entry { key: of, tid }| {
-            if key != Some(of) {
-                key = Some(of);
-                having.clear();
-            }
-            if tid & ASKED == 0 {
-                return memory::push(&mut having, tid as u32).map_err(Into::into);
-            }
-            let asking = (tid & !ASKED) as u32;
-            let salt = texts_of[asking as usize].salt;
-            let at = having.partition_point(|other| *other < asking);
-            let near = limit.saturating_add(1).min(having.len());
-            let from = at.saturating_sub(limit / 2).min(having.len() - near);
-            let others = having[from..from + near]
-                .iter()
-                .filter(|other| **other != asking && texts_of[**other as usize].salt == salt);
-            for other in others {
-                check_interrupts();
-                candidates.push(asking, *other)?;
-            }
-            Ok(())
-        })?;
-        Ok(candidates)
-    }
-
-    /// Adds to `met` what each text asks for, of the fingerprints that others have too. Returns what is left out.
-    fn ask(&mut self, by_text: Sorter, met: &mut Sorter, limit: usize) -> Result<(u64, u64)> {
-        let Self { texts, coverage } = self;
-        let (min_match, coverage) = (texts.cut.min_match, *coverage);
-        let make = || Ok(asking(min_match, coverage, limit));
-        let mut left_out = (0, 0);
-        texts.by_hands(2, &make, |feeder, kept, _| {
-            let mut take = |batch: &TextBatch<Lookups>| {
-                left_out.0 += batch.found.left_out.0;
-                left_out.1 += batch.found.left_out.1;
-                batch.found.entries.iter().try_for_each(|&(key, number)| {
-                    met.push(Entry { key, tid: ASKED | u64::from(number) })
-                })
-            };
-            let (mut known, mut buffer): (Vec<(u64, u32)>, _) = (Vec::new(), Vec::new());
-            let mut number = None;
-            let mut give = |number: Option<u32>, known: &mut Vec<(u64, u32)>| -> Result<()> {
-                let Some(number) = number else { return Ok(()) };
-                known.sort_unstable();
-                let salt = kept.documents[number as usize].salt;
-                let text = kept.text(number, &mut buffer)?;
-                let given = GivenText { number, salt, text, known };
-                feeder.push(given, &mut take)?;
-                known.clear();
-                Ok(())
-            };
-            by_text.finish(|Entry { key, tid }| {
-                let of = (key >> 32) as u32;
-                if number.is_some_and(|number| number != of) {
-                    give(number, &mut known)?;
-                }
-                number = Some(of);
-                memory::push(&mut known, (tid, key as u32)).map_err(Into::into)
-            })?;
-            give(number, &mut known)?;
-            feeder.finish(&mut take)
-        })?;
-        Ok(left_out)
-    }
-
-    /// Compares candidates; calls `visit` with each document that is contained.
-    fn compare(
-        &mut self,
-        candidates: TextPairs,
-        visit: &mut dyn FnMut(&Members, Contained),
-    ) -> Result<()> {
-        let Self { texts, coverage } = self;
-        let (min_match, coverage) = (texts.cut.min_match, *coverage);
-        let lengths = memory::collect(texts.kept.documents.iter().map(|text| text.length));
-        let lengths = lengths?;
-        let mut found: Option<Contained> = None;
-        let mut take = |keys: &Members, batch: &TextBatch<Containers>| {
-            let Some(document) = batch.found.contained else { return Ok(()) };
-            for &(container, covered) in &batch.found.containers {
-                let length = lengths[document as usize];
-                let one = Contained { document, container, covered, length, containers: 1 };
-                match &mut found {
-                    Some(found) if found.document == document => {
-                        found.containers += 1;
-                        if lengths[container as usize] > lengths[found.container as usize] {
-                            (found.container, found.covered) = (container, covered);
-                        }
-                    }
-                    _ => {
-                        if let Some(before) = found.replace(one) {
-                            visit(keys, before);
-                        }
-                    }
-                }
-            }
-            Ok(())
-        };
-        let make = || Ok(containing(min_match, coverage));
-        texts.compare(candidates, &make, &mut take)?;
-        if let Some(last) = found {
-            visit(&texts.keys, last);
+/// Pairs of a text that may be contained and one that may contain it.
+fn candidates(texts: &mut Texts, coverage: f64, fingerprints: Sorter) -> Result<TextPairs> {
+    texts.progress.enter(JobPhase::Counting);
+    let half = texts.share / 2;
+    let (by_text, mut met) = by_text(fingerprints, half)?;
+    let limit = (bucket_limit() / COST).max(1);
+    report(ask(texts, coverage, by_text, &mut met, limit)?, limit);
+    // By fingerprint: those that have it first, then those that ask for it.
+    let mut candidates = TextPairs::new(half);
+    let (mut key, mut having) = (None, Vec::new());
+    let texts_of = &texts.kept.documents;
+    met.finish(|Entry { key: of, tid }| {
+        if key != Some(of) {
+            key = Some(of);
+            having.clear();
+        }
+        if tid & ASKED == 0 {
+            return memory::push(&mut having, tid as u32).map_err(Into::into);
+        }
+        let asking = (tid & !ASKED) as u32;
+        let salt = texts_of[asking as usize].salt;
+        let at = having.partition_point(|other| *other < asking);
+        let near = limit.saturating_add(1).min(having.len());
+        let from = at.saturating_sub(limit / 2).min(having.len() - near);
+        let others = having[from..from + near]
+            .iter()
+            .filter(|other| **other != asking && texts_of[**other as usize].salt == salt);
+        for other in others {
+            check_interrupts();
+            candidates.push(asking, *other)?;
         }
         Ok(())
+    })?;
+    Ok(candidates)
+}
+
+/// Adds to `met` what each text asks for, of the fingerprints that others have too. Returns what is left out.
+fn ask(
+    texts: &mut Texts,
+    coverage: f64,
+    by_text: Sorter,
+    met: &mut Sorter,
+    limit: usize,
+) -> Result<(u64, u64)> {
+    let min_match = texts.cut.min_match;
+    let make = || Ok(asking(min_match, coverage, limit));
+    let mut left_out = (0, 0);
+    texts.by_hands(2, &make, |feeder, kept, _| {
+        let mut take = |batch: &TextBatch<Lookups>| {
+            left_out.0 += batch.found.left_out.0;
+            left_out.1 += batch.found.left_out.1;
+            batch.found.entries.iter().try_for_each(|&(key, number)| {
+                met.push(Entry { key, tid: ASKED | u64::from(number) })
+            })
+        };
+        let (mut known, mut buffer): (Vec<(u64, u32)>, _) = (Vec::new(), Vec::new());
+        let mut number = None;
+        let mut give = |number: Option<u32>, known: &mut Vec<(u64, u32)>| -> Result<()> {
+            let Some(number) = number else { return Ok(()) };
+            known.sort_unstable();
+            let salt = kept.documents[number as usize].salt;
+            let text = kept.text(number, &mut buffer)?;
+            let given = GivenText { number, salt, text, known };
+            feeder.push(given, &mut take)?;
+            known.clear();
+            Ok(())
+        };
+        by_text.finish(|Entry { key, tid }| {
+            let of = (key >> 32) as u32;
+            if number.is_some_and(|number| number != of) {
+                give(number, &mut known)?;
+            }
+            number = Some(of);
+            memory::push(&mut known, (tid, key as u32)).map_err(Into::into)
+        })?;
+        give(number, &mut known)?;
+        feeder.finish(&mut take)
+    })?;
+    Ok(left_out)
+}
+
+/// Compares candidates; lists each document that is contained.
+fn compare(
+    texts: &mut Texts,
+    coverage: f64,
+    candidates: TextPairs,
+    result: &ResultRows,
+) -> Result<()> {
+    let min_match = texts.cut.min_match;
+    let lengths = memory::collect(texts.kept.documents.iter().map(|text| text.length));
+    let lengths = lengths?;
+    let mut found: Option<Contained> = None;
+    let mut take = |keys: &Members, batch: &TextBatch<Containers>| {
+        let Some(document) = batch.found.contained else { return Ok(()) };
+        for &(container, covered) in &batch.found.containers {
+            let length = lengths[document as usize];
+            let one = Contained { document, container, covered, length, containers: 1 };
+            match &mut found {
+                Some(found) if found.document == document => {
+                    found.containers += 1;
+                    if lengths[container as usize] > lengths[found.container as usize] {
+                        (found.container, found.covered) = (container, covered);
+                    }
+                }
+                _ => {
+                    if let Some(before) = found.replace(one) {
+                        before.list(keys, result);
+                    }
+                }
+            }
+        }
+        Ok(())
+    };
+    let make = || Ok(containing(min_match, coverage));
+    texts.compare(candidates, &make, &mut take)?;
+    if let Some(last) = found {
+        last.list(&texts.keys, result);
     }
+    Ok(())
 }
 
 /// Fingerprints that several texts have: sorted by text, each with how many others have it; and by themselves, to be
