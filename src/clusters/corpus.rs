@@ -169,7 +169,7 @@ pub fn components(
     visit: &mut dyn FnMut(Datum, u32, Fingerprint) -> Result<()>,
 ) -> Result<u32> {
     let Work { members, mut batches, read } = work;
-    let criteria = batches.criteria().clone();
+    let criteria = batches.comparing.criteria.clone();
     let mut components = 0;
     batches.each(
         &|group: &mut Group, emit: &mut Emit<ComponentMembers>| {

@@ -1,7 +1,6 @@
 //! Documents of some groups: in memory, or until their turn comes, in their table or in files.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use sketch::pipeline::Crew;
 use sketch::stored::{Packing, StoredBytes};
@@ -46,8 +45,6 @@ pub struct Held {
     pub hashes: Vec<u64>,
     /// Hashes of a document.
     pub width: usize,
-    /// Pairs of documents that count as not similar, by name and either way round, in order.
-    pub apart: Arc<Vec<(u32, u32)>>,
     /// The bytes that are compared of each as they are stored, one after the other.
     bytes: Vec<u8>,
     ends: Vec<u64>,
@@ -75,20 +72,6 @@ struct Files {
     bytes: Option<TempFile>,
 }
 
-/// The properties of a document that are known before it is compared.
-pub struct Particulars<'a> {
-    pub name: u32,
-    /// Its group.
-    pub root: u32,
-    /// Its scope, if there are any.
-    pub scope: Option<Scope>,
-    /// The least similarity that it asks for itself, if documents do.
-    pub least: Option<f64>,
-    /// The number of its origin, if boilerplate does not count.
-    pub origin: Option<u32>,
-    pub hashes: &'a [u64],
-}
-
 /// The number of values that [`Files::places`] has of a document.
 const PLACE: usize = 4;
 
@@ -109,30 +92,28 @@ impl Batch {
         self.files.as_ref().is_some_and(|files| files.bytes.is_none())
     }
 
-    /// Adds a document, and what is compared of it as it is stored.
-    pub fn push(&mut self, document: &Particulars, stored: StoredBytes) -> Result<()> {
-        self.held.add(document)?;
+    /// Adds a document, by its name and its group, its hashes, and what is compared of it as it is stored.
+    pub fn push(
+        &mut self,
+        [name, root]: [u32; 2],
+        hashes: &[u64],
+        stored: StoredBytes,
+    ) -> Result<()> {
         let Some(files) = &mut self.files else {
-            let held = &mut self.held;
-            memory::extend(&mut held.hashes, document.hashes)?;
-            return held.push(document.name, document.root, stored);
+            memory::extend(&mut self.held.hashes, hashes)?;
+            return self.held.push(name, root, stored);
         };
         let StoredBytes { bytes, packing } = stored;
         // A value has less than 1 GB.
-        files.push(document, [bytes.len() as u32, packing.code()]);
+        files.push([name, root, bytes.len() as u32, packing.code()], hashes);
         files.bytes.iter_mut().for_each(|file| file.append(bytes));
         Ok(())
     }
 
     /// Adds a document that is fetched again from this place.
-    pub fn push_place(&mut self, document: &Particulars, place: u64) -> Result<()> {
-        self.held.add(document)?;
-        if let Some(origin) = document.origin {
-            memory::push(&mut self.held.origins, origin)?;
-        }
-        let halves = [(place >> 32) as u32, place as u32];
-        self.files.iter_mut().for_each(|files| files.push(document, halves));
-        Ok(())
+    pub fn push_place(&mut self, [name, root]: [u32; 2], hashes: &[u64], place: u64) {
+        let values = [name, root, (place >> 32) as u32, place as u32];
+        self.files.iter_mut().for_each(|files| files.push(values, hashes));
     }
 
     /// Reads what lies in files, as far as `memory` bytes hold it, into the room of the batch before. `fetch` is called
@@ -192,9 +173,9 @@ impl Batch {
 
 impl Files {
     /// Adds a document that is there.
-    fn push(&mut self, document: &Particulars, [first, second]: [u32; 2]) {
-        self.places.append(&[document.name, document.root, first, second]);
-        self.hashes.append(document.hashes);
+    fn push(&mut self, values: [u32; PLACE], hashes: &[u64]) {
+        self.places.append(&values);
+        self.hashes.append(hashes);
     }
 
     /// Reads the hashes of a document.
@@ -207,34 +188,6 @@ impl Held {
     /// True if the hashes are in memory.
     pub fn has_hashes(&self) -> bool {
         !self.hashes.is_empty()
-    }
-
-    /// True if two documents, by name, count as not similar whatever they say.
-    pub fn are_apart(&self, a: u32, b: u32) -> bool {
-        self.apart.binary_search(&(a, b)).is_ok()
-    }
-
-    /// A hash by which copies of the document of that name are found. One that is apart from another document has a
-    /// hash of its own, so that it is compared by itself.
-    pub fn copy_hash(&self, name: u32, hash: u64) -> u64 {
-        let from = self.apart.partition_point(|pair| pair.0 < name);
-        let is_apart = self.apart.get(from).is_some_and(|pair| pair.0 == name);
-        if is_apart {
-            hash ^ (u64::from(name) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        } else {
-            hash
-        }
-    }
-
-    /// Notes what stays in memory of each document until its turn comes.
-    fn add(&mut self, document: &Particulars) -> Result<()> {
-        if let Some(scope) = document.scope {
-            memory::push(&mut self.scopes, scope)?;
-        }
-        if let Some(least) = document.least {
-            memory::push(&mut self.leasts, least)?;
-        }
-        Ok(())
     }
 
     /// Adds what is compared of a document.

@@ -9,6 +9,7 @@ use sketch::{Error, estimate_jaccard};
 
 use crate::corpus::groups::batch::{Bytes, Held};
 use crate::corpus::groups::sets::{Cache, Distinct};
+use crate::corpus::source::reader::Criteria;
 use crate::prelude::*;
 
 /// Documents of one group, numbered from 0 in their order.
@@ -18,22 +19,40 @@ pub struct Group<'a, 'c> {
     /// The place of each document in the batch.
     places: &'a [u32],
     measure: Measure<'a>,
-    terms: GroupTerms,
+    comparing: &'a Comparing,
+    /// Bytes for what is made of the documents.
+    memory: usize,
     /// Hashes of documents that are in a file.
     hashes: DocumentRows<u64>,
     signatures: DocumentRows<i32>,
     crew: &'a mut Crew<'c>,
 }
 
-/// The terms on which the documents of a group are compared.
-#[derive(Clone, Copy)]
-pub struct GroupTerms {
-    /// The least similarity wanted.
-    pub threshold: f64,
+/// The terms on which the documents of a job are compared; threads may look at them.
+pub struct Comparing {
+    pub criteria: Criteria,
     /// `minlsh.bucket_limit`
     pub limit: usize,
-    /// Bytes for what is made of the documents.
+    /// Bytes for the documents of a batch, and as many again for what is made of them.
     pub memory: usize,
+    /// Bytes for what is made of a group whose documents stay in a file.
+    pub group: usize,
+    /// Pairs of documents that count as not similar, by name and either way round, in order.
+    pub apart: Vec<(u32, u32)>,
+}
+
+impl Comparing {
+    /// A hash by which copies of the document of that name are found. One that is apart from another document has a
+    /// hash of its own, so that it is compared by itself.
+    fn copy_hash(&self, name: u32, hash: u64) -> u64 {
+        let from = self.apart.partition_point(|pair| pair.0 < name);
+        let is_apart = self.apart.get(from).is_some_and(|pair| pair.0 == name);
+        if is_apart {
+            hash ^ (u64::from(name) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        } else {
+            hash
+        }
+    }
 }
 
 /// Values of as many documents as memory holds: each document has one place for its own.
@@ -98,16 +117,17 @@ impl Measure<'_> {
 }
 
 impl<'a, 'c> Group<'a, 'c> {
-    /// The documents at `places` of a batch. The crew looks for interrupts, and may help.
+    /// The documents at `places` of a batch; what is made of them takes `memory` bytes. The crew looks for interrupts,
+    /// and may help.
     pub fn new(
         (held, bytes): (&'a Held, Bytes<'a>),
         places: &'a [u32],
         measure: Measure<'a>,
-        terms: GroupTerms,
+        (comparing, memory): (&'a Comparing, usize),
         crew: &'a mut Crew<'c>,
     ) -> Self {
         let (hashes, signatures) = Default::default();
-        Self { held, bytes, places, measure, terms, hashes, signatures, crew }
+        Self { held, bytes, places, measure, comparing, memory, hashes, signatures, crew }
     }
 
     /// The name of a document.
@@ -117,7 +137,7 @@ impl<'a, 'c> Group<'a, 'c> {
 
     /// `minlsh.bucket_limit`
     pub fn limit(&self) -> usize {
-        self.terms.limit
+        self.comparing.limit
     }
 
     /// The number of documents.
@@ -146,9 +166,8 @@ impl<'a, 'c> Group<'a, 'c> {
         if self.crew.size() == 1 || lists.len() == 1 || !self.bytes.is_held() {
             return lists.iter().try_for_each(|list| take(make(self, list)?));
         }
-        let Self { held, places, ref mut measure, terms, ref mut crew, .. } = *self;
+        let Self { held, places, ref mut measure, comparing, memory, ref mut crew, .. } = *self;
         let size = crew.size();
-        let terms = GroupTerms { memory: terms.memory / size, ..terms };
         if let Measure::OneByOne(_, cache) = measure {
             cache.forget();
         }
@@ -162,6 +181,7 @@ impl<'a, 'c> Group<'a, 'c> {
             let mut alone = Crew::Alone(check);
             let parts = (held, Bytes::held(held));
             let measure = measure.beside(&mut cache, size);
+            let terms = (comparing, memory / size);
             let mut group = Group::new(parts, places, measure, terms, &mut alone);
             let outcome = lists[range.clone()].iter().try_for_each(|list| {
                 made.push(make(&mut group, list)?);
@@ -218,7 +238,7 @@ impl<'a, 'c> Group<'a, 'c> {
 
     /// The number of documents of which so many bytes are kept: a quarter of memory holds them.
     fn kept(&self, bytes: usize) -> usize {
-        (self.terms.memory / (4 * bytes)).clamp(1, self.places.len().max(1))
+        (self.memory / (4 * bytes)).clamp(1, self.places.len().max(1))
     }
 
     /// The similarity of two documents of a cluster, however low it is.
@@ -264,15 +284,15 @@ impl Hashes for Group<'_, '_> {
     }
 
     fn sort_memory(&self) -> usize {
-        self.terms.memory
+        self.memory
     }
 
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Error> {
-        let (held, is_whole) = (self.held, column == self.probes());
+        let (comparing, is_whole) = (self.comparing, column == self.probes());
         for document in 0..self.documents() {
             let hash = self.row(document)?[column];
-            let own = if is_whole { held.copy_hash(self.name(document), hash) } else { hash };
-            visit(document, own);
+            let name = self.name(document);
+            visit(document, if is_whole { comparing.copy_hash(name, hash) } else { hash });
         }
         Ok(())
     }
@@ -327,10 +347,10 @@ impl Corpus for Group<'_, '_> {
         if !scopes.is_empty() && scopes[self.place(a)] != scopes[self.place(b)] {
             return Ok(None);
         }
-        if self.held.are_apart(self.name(a), self.name(b)) {
+        if self.comparing.apart.binary_search(&(self.name(a), self.name(b))).is_ok() {
             return Ok(None);
         }
-        let mut threshold = self.terms.threshold;
+        let mut threshold = self.comparing.criteria.threshold.get();
         if !self.held.leasts.is_empty() {
             // Of two documents with thresholds of their own the greater one counts.
             let least = |document| self.held.leasts[self.place(document)];

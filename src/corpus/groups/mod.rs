@@ -9,15 +9,15 @@ pub mod group;
 mod sets;
 
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use sketch::corpus::{Components, Hashes, LeftOut, NumberedSets, groups, split};
 use sketch::pipeline::Crew;
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Sketcher};
 
-use crate::corpus::groups::batch::{Batch, Bytes, Held, Particulars, Until};
-use crate::corpus::groups::group::{Group, GroupTerms, Measure};
+use crate::corpus::groups::batch::{Batch, Bytes, Held, Until};
+use crate::corpus::groups::group::{Comparing, Group, Measure};
 use crate::corpus::groups::sets::{Cache, Distinct, exceed};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
@@ -72,20 +72,9 @@ impl<T, F: FnMut(T) -> Result<()>> Taker<T> for F {
     }
 }
 
-/// The state of comparing groups; threads may look at it.
-struct Comparing {
-    criteria: Criteria,
-    /// `minlsh.bucket_limit`
-    limit: usize,
-    /// Bytes for the documents of a batch, and as many again for what is made of them.
-    memory: usize,
-    /// Bytes for what is made of a group whose documents stay in a file.
-    group: usize,
-}
-
 /// The batches of a job.
 pub struct Batches {
-    comparing: Comparing,
+    pub comparing: Comparing,
     batches: Vec<Batch>,
     /// The number of documents of all batches.
     documents: usize,
@@ -93,8 +82,6 @@ pub struct Batches {
     again: Option<Again>,
     /// The boilerplate of these documents, if it does not count.
     boilerplates: Option<Boilerplates>,
-    /// Pairs of documents that count as not similar, by name and either way round, in order.
-    pub apart: Arc<Vec<(u32, u32)>>,
     progress: Rc<Progress>,
 }
 
@@ -139,23 +126,10 @@ impl Batches {
             None => criteria,
         };
         let (limit, JobShares { batch: memory, group, .. }) = (bucket_limit(), *memory);
-        let comparing = Comparing { criteria, limit, memory, group };
-        let mut job = Self {
-            comparing,
-            batches,
-            documents: 0,
-            again,
-            boilerplates,
-            apart: Arc::default(),
-            progress,
-        };
+        let comparing = Comparing { criteria, limit, memory, group, apart: Vec::new() };
+        let mut job = Self { comparing, batches, documents: 0, again, boilerplates, progress };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
-    }
-
-    /// The criteria by which documents are compared.
-    pub fn criteria(&self) -> &Criteria {
-        &self.comparing.criteria
     }
 
     fn fill(
@@ -178,20 +152,20 @@ impl Batches {
             *total = count as usize;
             hashes.clear();
             documents.columns.row(document, &mut hashes)?;
-            let root = roots[document as usize];
-            let own = Particulars {
-                name,
-                root,
-                scope: documents.scopes.get(document as usize).copied(),
-                least: documents.leasts.get(document as usize).copied(),
-                origin: copying.origin(document),
-                hashes: &hashes,
-            };
+            let (root, origin) = (roots[document as usize], copying.origin(document));
             let batch = &mut batches[batch_of[root as usize] as usize];
+            let (scope, least) =
+                (documents.scopes.get(document as usize), documents.leasts.get(document as usize));
+            memory::extend(&mut batch.held.scopes, scope.copied().as_slice())?;
+            memory::extend(&mut batch.held.leasts, least.copied().as_slice())?;
             if batch.is_in_table() {
-                return batch.push_place(&own, row.place);
+                memory::extend(&mut batch.held.origins, origin.as_slice())?;
+                batch.push_place([name, root], &hashes, row.place);
+                return Ok(());
             }
-            copying.copy(row.document()?, own.origin, &mut |stored| batch.push(&own, stored))
+            copying.copy(row.document()?, origin, &mut |stored| {
+                batch.push([name, root], &hashes, stored)
+            })
         })
     }
 
@@ -204,7 +178,6 @@ impl Batches {
         let mut last = Held::default();
         for mut batch in std::mem::take(&mut self.batches) {
             self.load(&mut batch, std::mem::take(&mut last))?;
-            batch.held.apart = self.apart.clone();
             let places = (0..).zip(&batch.held.roots).map(|(place, root)| (*root, place));
             let mut order = memory::collect(places)?;
             order.sort_unstable();
@@ -395,11 +368,6 @@ impl Comparing {
         judged.map_err(Into::into)
     }
 
-    /// The terms of a group that has so much memory.
-    fn terms(&self, memory: usize) -> GroupTerms {
-        GroupTerms { threshold: self.criteria.threshold.get(), limit: self.limit, memory }
-    }
-
     /// Reports what a limit has left out, which is never silent.
     fn report(&self, LeftOut { comparisons, documents }: LeftOut) {
         if comparisons == 0 {
@@ -450,7 +418,7 @@ impl Comparing {
             // One half of memory is for outlines, the other for sorting.
             let half = self.memory / 2;
             let outlines = distinct.outlines(&mut bytes, reader, config, half, &mut crew)?;
-            let terms = self.terms(half);
+            let terms = (self, half);
             let mut group = Group::new((held, bytes), &places, Measure::Same, terms, &mut crew);
             let mut components = split(&mut group, self.limit, &|a, b| {
                 let [a, b] = [a, b].map(|document| distinct.of_document(document));
@@ -482,8 +450,7 @@ impl Comparing {
         crew.check();
         let places = memory::collect(group.iter().map(|(_, place)| *place))?;
         let mut visit = |bytes, measure, crew: &mut Crew| {
-            let terms = self.terms(self.memory);
-            visit(&mut Group::new((held, bytes), &places, measure, terms, crew))
+            visit(&mut Group::new((held, bytes), &places, measure, (self, self.memory), crew))
         };
         if verify == Verify::Signature {
             return visit(bytes, Measure::Estimated(config.num_perm()), crew);

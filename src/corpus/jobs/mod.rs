@@ -6,7 +6,6 @@ mod pairs;
 mod window;
 
 use std::ffi::CStr;
-use std::sync::Arc;
 
 use crate::corpus::Progress;
 use crate::corpus::groups::Batches;
@@ -126,7 +125,7 @@ impl<'a> Question<'a> {
         let mut rows = NamedRows { spools, members };
         let mut batches = Batches::gather(documents, &mut rows, second, criteria, &memory)?;
         if let Some(apart) = &self.apart {
-            batches.apart = Arc::new(apart.pairs(&rows.members)?);
+            batches.comparing.apart = apart.pairs(&rows.members)?;
         }
         Ok(Work { members: rows.members, batches, read })
     }
