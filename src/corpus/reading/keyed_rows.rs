@@ -151,16 +151,16 @@ impl SampleBuckets {
     }
 
     /// Lists the documents of the sample that share a band with another one, in order.
-    pub fn sharing(&self, bands: &[i64], documents: &mut Vec<u32>) -> Result<()> {
-        documents.clear();
+    pub fn sharing(&self, bands: &[i64]) -> Result<Vec<u32>> {
+        let mut documents = Vec::new();
         for (band, &hash) in (0..).zip(bands) {
             let start = self.0.partition_point(|(b, h, _)| (*b, *h) < (band, hash));
             let mut bucket =
                 self.0[start..].iter().take_while(|(b, h, _)| (*b, *h) == (band, hash));
-            bucket.try_for_each(|(.., document)| memory::push(documents, *document))?;
+            bucket.try_for_each(|(.., document)| memory::push(&mut documents, *document))?;
         }
         documents.sort_unstable();
         documents.dedup();
-        Ok(())
+        Ok(documents)
     }
 }

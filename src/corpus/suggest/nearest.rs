@@ -7,8 +7,7 @@
 use std::cmp::Reverse;
 
 use sketch::{
-    Banding, Config, DEFAULT_RECALL, ElementHash, Histogram, Sketcher, WithinOrigin,
-    estimate_jaccard,
+    Banding, Config, DEFAULT_RECALL, Histogram, Sketcher, WithinOrigin, estimate_jaccard,
 };
 
 use super::sample::{NEAREST, Sample, Taken};
@@ -51,25 +50,19 @@ struct Nearest {
     bytes: Option<Vec<u8>>,
 }
 
-/// The sample, and where its bands are found.
+/// The sample, where its bands are found, and what it takes to compare a document with it.
 struct NearestSearch {
     members: Vec<SampleMember>,
     buckets: SampleBuckets,
-    document: DocumentAtHand,
-    /// The members that share a band with the document at hand.
-    sharing: Vec<u32>,
-}
-
-/// The document at hand, and buffers for what is made of it.
-struct DocumentAtHand {
     reader: Reader,
     config: Config,
     banding: Banding,
     sketcher: Sketcher,
     hashes: Vec<u64>,
-    signature: Vec<i32>,
-    bands: Vec<i64>,
 }
+
+/// The signature and the bands of a document.
+type Signed = (Vec<i32>, Vec<i64>);
 
 impl Neighbors {
     /// Compares the sample with all rows of the source.
@@ -80,11 +73,15 @@ impl Neighbors {
         (scopes, progress): (&mut Scopes, &Progress),
         sample: &mut Sample,
     ) -> Result<Self> {
+        let slots = config.num_perm() as i64;
         let mut search = NearestSearch {
             members: Vec::new(),
             buckets: SampleBuckets::default(),
-            document: DocumentAtHand::new(reader, config.clone())?,
-            sharing: Vec::new(),
+            reader,
+            config: config.clone(),
+            banding: Banding::for_recall(Histogram::LEAST, slots, DEFAULT_RECALL)?,
+            sketcher: Sketcher::new(config.clone()),
+            hashes: Vec::new(),
         };
         let mut taken = std::mem::take(&mut sample.taken).into_iter();
         taken.try_for_each(|(key, document)| search.add(key, document))?;
@@ -98,21 +95,21 @@ impl Neighbors {
             bytes.clear();
             // SAFETY: a value of the source's column of documents, by whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut bytes)?;
-            if !search.document.sign(&bytes)? {
+            let Some(signed) = search.sign(&bytes)? else {
                 found.empty += 1;
                 return Ok(());
-            }
+            };
             let scope = scopes.of(|place| row.scope(place))?;
-            scope.map_or(Ok(()), |scope| search.compare(row.name, &bytes, scope))
+            scope.map_or(Ok(()), |scope| search.compare(row.name, &bytes, signed, scope))
         })?;
         found.count(search)
     }
 
     /// Compares the members with the nearest of each.
     fn count(mut self, search: NearestSearch) -> Result<Self> {
-        let DocumentAtHand { reader, config, .. } = search.document;
+        let NearestSearch { members, reader, config, .. } = search;
         let set = |bytes: &[u8]| reader.set(&config, bytes, &mut check_interrupts);
-        for SampleMember { taken, has_copy, nearest, .. } in search.members {
+        for SampleMember { taken, has_copy, nearest, .. } in members {
             check_interrupts();
             self.copies += u64::from(has_copy);
             let Some(Nearest { estimate, bytes, .. }) = nearest else { continue };
@@ -126,64 +123,28 @@ impl Neighbors {
     }
 }
 
-impl DocumentAtHand {
-    fn new(reader: Reader, config: Config) -> Result<Self> {
-        let num_perm = config.num_perm() as i64;
-        let banding = Banding::for_recall(Histogram::LEAST, num_perm, DEFAULT_RECALL);
-        Ok(Self {
-            reader,
-            banding: banding?,
-            sketcher: Sketcher::new(config.clone()),
-            config,
-            hashes: Vec::new(),
-            signature: Vec::new(),
-            bands: Vec::new(),
-        })
-    }
-
-    /// Signs a document by the bytes that it is compared by; false if it has no shingles.
-    fn sign(&mut self, bytes: &[u8]) -> Result<bool> {
-        let Self { reader, config, banding, sketcher, hashes, signature, bands } = self;
+impl NearestSearch {
+    /// Signs a document by the bytes that it is compared by; `None` if it has no shingles.
+    fn sign(&mut self, bytes: &[u8]) -> Result<Option<Signed>> {
+        let Self { reader, config, banding, sketcher, hashes, .. } = self;
         hashes.clear();
-        signature.clear();
-        bands.clear();
         reader.hashes(config, bytes, hashes, &mut check_interrupts)?;
         let Some(slots) = sketcher.sketch_hashes(hashes, &mut check_interrupts)? else {
-            return Ok(false);
+            return Ok(None);
         };
-        memory::extend(signature, slots)?;
-        banding.hashes(slots, bands)?;
-        Ok(true)
+        let (signature, mut bands) = (memory::copied(slots)?, Vec::new());
+        banding.hashes(slots, &mut bands)?;
+        Ok(Some((signature, bands)))
     }
 
-    /// A value that is the same for texts that are equal after normalization, and for equal sets; for others only
-    /// with probability 2^-64.
-    fn fingerprint(&self, bytes: &[u8]) -> Result<u128> {
-        if self.reader.kind == Kind::Text {
-            let text = self.reader.fingerprint(&self.config, bytes, &mut check_interrupts);
-            return text.map_err(Into::into);
-        }
-        let set = self.reader.set(&self.config, bytes, &mut check_interrupts)?;
-        let hash = |shingle: u64| ElementHash::Xxh3.hash(&shingle.to_ne_bytes());
-        let sum = set.iter().map(hash).fold(0, u64::wrapping_add);
-        Ok((set.len() as u128) << 64 | u128::from(sum))
-    }
-}
-
-impl NearestSearch {
     /// Takes a document of the sample.
     fn add(&mut self, key: String, taken: Taken) -> Result<()> {
-        let Self { members, buckets, document, .. } = self;
-        if !document.sign(&taken.bytes)? {
-            return Ok(());
-        }
-        let number = members.len() as u32;
-        buckets.add(&document.bands, number)?;
-        let signature = memory::copied(&document.signature)?;
-        let fingerprint = document.fingerprint(&taken.bytes)?;
+        let Some((signature, bands)) = self.sign(&taken.bytes)? else { return Ok(()) };
+        self.buckets.add(&bands, self.members.len() as u32)?;
+        let fingerprint = fingerprint(self.reader, &self.config, &taken.bytes)?;
         let (has_copy, nearest) = (false, None);
         let member = SampleMember { key, taken, signature, fingerprint, has_copy, nearest };
-        memory::push(members, member).map_err(Into::into)
+        Ok(memory::push(&mut self.members, member)?)
     }
 
     /// Looks which column explains best what documents have in common, in a sample of `documents`.
@@ -207,23 +168,28 @@ impl NearestSearch {
         Ok(Some((explained, most)))
     }
 
-    /// Compares the document at hand with the members that share a band with it.
-    fn compare(&mut self, key: &str, bytes: &[u8], scope: Scope) -> Result<()> {
-        let Self { members, buckets, document, sharing } = self;
-        buckets.sharing(&document.bands, sharing)?;
-        let mut fingerprint = None;
-        for number in sharing {
-            let member = &mut members[*number as usize];
-            let SampleMember { taken, signature, fingerprint: of_member, .. } = &*member;
-            let estimate = estimate_jaccard(signature, &document.signature)?;
+    /// Compares a document with the members that share a band with it.
+    fn compare(
+        &mut self,
+        key: &str,
+        bytes: &[u8],
+        (signature, bands): Signed,
+        scope: Scope,
+    ) -> Result<()> {
+        let Self { members, buckets, reader, config, .. } = self;
+        let mut print = None;
+        for number in buckets.sharing(&bands)? {
+            let member = &mut members[number as usize];
+            let taken = &member.taken;
+            let estimate = estimate_jaccard(&member.signature, &signature)?;
             if member.key == key || taken.scope != Some(scope) || estimate < LEAST_ESTIMATE {
                 continue;
             }
             if estimate >= 1.0 {
-                if fingerprint.is_none() {
-                    fingerprint = Some(document.fingerprint(bytes)?);
+                if print.is_none() {
+                    print = Some(fingerprint(*reader, config, bytes)?);
                 }
-                if fingerprint == Some(*of_member) {
+                if print == Some(member.fingerprint) {
                     member.has_copy = true;
                     continue;
                 }
@@ -239,4 +205,14 @@ impl NearestSearch {
         }
         Ok(())
     }
+}
+
+/// A value that is the same for texts that are equal after normalization, and for equal sets; for others only with
+/// probability 2^-64.
+fn fingerprint(reader: Reader, config: &Config, bytes: &[u8]) -> Result<u128> {
+    if reader.kind == Kind::Text {
+        return Ok(reader.fingerprint(config, bytes, &mut check_interrupts)?);
+    }
+    let set = reader.set(config, bytes, &mut check_interrupts)?;
+    Ok((set.len() as u128) << 64 | u128::from(set.hash()))
 }

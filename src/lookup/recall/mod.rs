@@ -188,9 +188,7 @@ impl NearFinder for ByBands {
         found: &mut Vec<Similar>,
     ) -> Result<()> {
         let signed = self.sign(value)?;
-        let mut sharing = Vec::new();
-        self.buckets.sharing(&signed.bands, &mut sharing)?;
-        for number in sharing {
+        for number in self.buckets.sharing(&signed.bands)? {
             let member = &self.members[number as usize];
             let given = match self.criteria.verify {
                 Verify::Exact => {
