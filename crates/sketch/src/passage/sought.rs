@@ -8,15 +8,11 @@ use super::runs::{Classes, Filter};
 use crate::simd::Level;
 use crate::{Check, Error, Result, memory};
 
-/// A passage, to find out how much of it other texts have.
+/// A passage, to find out how much of it other texts have: the grams of its windows as a filter, and classes of equal
+/// windows.
 pub struct Sought<'a> {
     /// The passage.
     pub passage: Characters<'a>,
-    windows: Windows,
-}
-
-/// The windows of a passage: their grams as a filter, and classes of equal ones.
-struct Windows {
     /// The length of a window; a passage that is shorter than `min_match` is one.
     t: usize,
     k: usize,
@@ -31,32 +27,7 @@ struct Windows {
 impl<'a> Sought<'a> {
     /// Prepares a passage.
     pub fn new(passage: Characters<'a>, min_match: usize, check: Check) -> Result<Self> {
-        let t = min_match.min(passage.len());
-        let windows = Windows::of(passage.codes(), t, check)?;
-        Ok(Self { passage, windows })
-    }
-
-    /// The number of characters of the passage that lie in windows that `body` has.
-    pub fn covered(&mut self, body: &Characters, check: Check) -> Result<usize> {
-        let Self { passage, windows } = self;
-        let t = windows.t;
-        if t == 0 || body.len() < t {
-            return Ok(0);
-        }
-        windows.see(passage.codes(), body.codes(), check);
-        let (mut covered, mut end) = (0, 0);
-        for (from, class) in windows.class.iter().enumerate() {
-            if windows.seen[*class as usize] {
-                covered += from + t - end.max(from);
-                end = from + t;
-            }
-        }
-        Ok(covered)
-    }
-}
-
-impl Windows {
-    fn of(text: &[u32], t: usize, check: Check) -> Result<Self> {
+        let (text, t) = (passage.codes(), min_match.min(passage.len()));
         let k = t.div_ceil(2).clamp(1, 16);
         let grams = 0..(text.len() + 1).saturating_sub(k);
         let windows = if t == 0 { 0 } else { text.len() - t + 1 };
@@ -74,11 +45,28 @@ impl Windows {
             Ok::<_, Error>(())
         })?;
         let seen = memory::filled(false, classes.first.len())?;
-        Ok(Self { t, k, filter, classes, class, seen, scratch })
+        Ok(Self { passage, t, k, filter, classes, class, seen, scratch })
     }
 
-    /// Sees which classes of `a`, the passage, `b` has.
-    fn see(&mut self, a: &[u32], b: &[u32], check: Check) {
+    /// The number of characters of the passage that lie in windows that `body` has.
+    pub fn covered(&mut self, body: &Characters, check: Check) -> Result<usize> {
+        let t = self.t;
+        if t == 0 || body.len() < t {
+            return Ok(0);
+        }
+        self.see(body.codes(), check);
+        let (mut covered, mut end) = (0, 0);
+        for (from, class) in self.class.iter().enumerate() {
+            if self.seen[*class as usize] {
+                covered += from + t - end.max(from);
+                end = from + t;
+            }
+        }
+        Ok(covered)
+    }
+
+    /// Sees which classes of the passage `b` has.
+    fn see(&mut self, b: &[u32], check: Check) {
         self.seen.fill(false);
         let (t, k) = (self.t, self.k);
         let (stride, windows) = (t - k + 1, b.len() - t + 1);
@@ -95,7 +83,7 @@ impl Windows {
             }
             let (from, to) = (q.saturating_sub(t - k).max(done), (q + 1).min(windows));
             if from > region.end || region.len() >= 4 * BLOCK {
-                self.look_up(a, b, region, &mut left, check);
+                self.look_up(b, region, &mut left, check);
                 if left == 0 {
                     return;
                 }
@@ -107,20 +95,13 @@ impl Windows {
             region.end = to.max(region.end);
             done = to.max(done);
         }
-        self.look_up(a, b, region, &mut left, check);
+        self.look_up(b, region, &mut left, check);
     }
 
-    /// Marks the classes of `a` that windows of a region of `b` have.
-    fn look_up(
-        &mut self,
-        a: &[u32],
-        b: &[u32],
-        region: Range<usize>,
-        left: &mut usize,
-        check: Check,
-    ) {
-        let Self { t, classes, class, seen, scratch, .. } = self;
-        let t = *t;
+    /// Marks the classes of the passage that windows of a region of `b` have.
+    fn look_up(&mut self, b: &[u32], region: Range<usize>, left: &mut usize, check: Check) {
+        let Self { passage, t, classes, class, seen, scratch, .. } = self;
+        let (a, t) = (passage.codes(), *t);
         let (end, mut at) = (region.end + t - 1, region.start);
         while at < region.end {
             check();
