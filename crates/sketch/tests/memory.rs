@@ -11,7 +11,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 
 use common::signatures::{SLOTS, Signatures};
-use sketch::boilerplate::{Boilerplate, OriginSample, Sampled, Shingled, counted, shared_by_many};
+use sketch::boilerplate::{Boilerplate, OriginSample, Shingled, counted, shared_by_many};
 use sketch::corpus::{
     ClusterLinks, Components, Identical, NumberedSets, Pair, PairSide, connect, leaders, pairs,
     weakest_link,
@@ -318,11 +318,11 @@ fn boilerplate() {
             chosen.offer(3, fingerprint.unwrap_or(0), number)?;
         }
         let documents = memory::collect(chosen.into_origins().flatten())?;
-        let sampled = Sampled { documents: documents.len(), shingles: 30 * texts[0].len() };
         let mut hashes = |place: usize, out: &mut Vec<u64>, _: &mut dyn FnMut()| {
             Shingled::Text(&config, &texts[documents[place] as usize]).hashes(out, &mut || ())
         };
-        let shared = shared_by_many(&sampled, 1 << 16, &mut hashes, &mut || ())?;
+        let (count, shingles) = (documents.len(), 30 * texts[0].len());
+        let shared = shared_by_many(count, shingles, 1 << 16, &mut hashes, &mut || ())?;
         let boilerplate = Boilerplate::new(&shared)?;
         let mut left = Vec::new();
         let content = Shingled::Text(&config, &texts[7]);
@@ -348,14 +348,13 @@ fn tables_keep_to_their_room() {
     let hash = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let documents: Vec<Vec<u64>> =
         (0..4).map(|first| (first..5000).step_by(4).map(hash).collect()).collect();
-    let sampled = Sampled { documents: 200, shingles: 250_000 };
     let mut hashes = |document: usize, out: &mut Vec<u64>, _: &mut dyn FnMut()| {
         memory::extend(out, &documents[document % 4])
     };
     // A table of 4096 places has room in half of it, and one of 8192, which all of them take, has not.
     for (memory, largest) in [(250_000, 125_000), (500_000, 250_000)] {
         LARGEST.set(0);
-        let shared = shared_by_many(&sampled, memory, &mut hashes, &mut || ()).unwrap();
+        let shared = shared_by_many(200, 250_000, memory, &mut hashes, &mut || ()).unwrap();
         assert_eq!(shared.len(), 5000);
         assert!(LARGEST.get() <= largest, "{} of {memory}", LARGEST.get());
     }

@@ -7,9 +7,7 @@
 
 use std::sync::Arc;
 
-use sketch::boilerplate::{
-    Boilerplate, LEAST, OriginSample, Sampled, Shingled, counted, shared_by_many,
-};
+use sketch::boilerplate::{Boilerplate, LEAST, OriginSample, Shingled, counted, shared_by_many};
 use sketch::pipeline::Crew;
 use sketch::stored::{self, Packing, StoredBytes};
 use sketch::{Config, Error, Scheme};
@@ -286,14 +284,13 @@ impl ShingleCounter<'_> {
         read: &mut ReadText,
         check: Check,
     ) -> Result<Vec<u64>, Error> {
-        let (sampled, mut room) =
-            (Sampled { documents, shingles: self.reader.elements(bytes) }, Vec::new());
+        let (shingles, mut room) = (self.reader.elements(bytes), Vec::new());
         let mut hashes = |document: usize, out: &mut Vec<u64>, check: Check| {
             read(document, &mut |stored: StoredBytes| {
                 self.reader.hashes(self.config, stored.unpacked(&mut room)?, out, check)
             })
         };
-        shared_by_many(&sampled, self.memory, &mut hashes, check)
+        shared_by_many(documents, shingles, self.memory, &mut hashes, check)
     }
 }
 

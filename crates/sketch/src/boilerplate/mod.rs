@@ -16,4 +16,4 @@ mod shared;
 
 pub use counted::{Boilerplate, counted};
 pub use documents::{CHOSEN, OriginSample, Shingled};
-pub use shared::{HashesOf, LEAST, Sampled, shared_by_many};
+pub use shared::{HashesOf, LEAST, shared_by_many};

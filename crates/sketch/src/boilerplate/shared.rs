@@ -24,29 +24,22 @@ const MOST_PARTS: u64 = 1 << 16;
 /// Appends the hashes of the document of a number; it is passed what it must call often.
 pub type HashesOf<'a> = dyn FnMut(usize, &mut Vec<u64>, Check) -> Result<()> + 'a;
 
-/// The documents of an origin that were chosen.
-pub struct Sampled {
-    /// The number of documents, at most [`CHOSEN`](super::CHOSEN).
-    pub documents: usize,
-    /// About how many shingles all of them have.
-    pub shingles: usize,
-}
-
-/// The hashes, ascending, of those shingles that more than a fifth of some documents have, and at least five. `hashes`
-/// is called once with each document if all hashes take half of `memory` bytes at most, else several times, and more
-/// often if the rest does not suffice to count all shingles at once.
+/// The hashes, ascending, of those shingles that more than a fifth of some documents have, and at least five. There are
+/// up to [`CHOSEN`](super::CHOSEN) documents, with about so many shingles in all. `hashes` is called once with each if
+/// all hashes take half of `memory` bytes at most, else several times, and more often if the rest does not suffice to
+/// count all shingles at once.
 pub fn shared_by_many(
-    sampled: &Sampled,
+    documents: usize,
+    shingles: usize,
     memory: usize,
     hashes: &mut HashesOf,
     check: Check,
 ) -> Result<Vec<u64>> {
-    let Sampled { documents, shingles } = *sampled;
     let least = LEAST.max(documents / SHARE + 1);
     if documents < least {
         return Ok(Vec::new());
     }
-    let kept = Kept::read(sampled, memory / 2, hashes, check)?;
+    let kept = Kept::read(documents, shingles, memory / 2, hashes, check)?;
     let memory = if kept.is_some() { memory / 2 } else { memory };
     // Enough counters that hardly a shingle with fewer documents is counted by itself.
     let wanted = (shingles / least).saturating_mul(4).max(FEWEST);
@@ -107,17 +100,18 @@ struct Kept {
 impl Kept {
     /// Reads them, unless they take more than `room` bytes.
     fn read(
-        sampled: &Sampled,
+        documents: usize,
+        shingles: usize,
         room: usize,
         read: &mut HashesOf,
         check: Check,
     ) -> Result<Option<Self>> {
         let mut kept = Self { hashes: Vec::new(), ends: Vec::new() };
-        if sampled.shingles * size_of::<u64>() > room {
+        if shingles * size_of::<u64>() > room {
             return Ok(None);
         }
-        memory::reserve(&mut kept.hashes, sampled.shingles)?;
-        for document in 0..sampled.documents {
+        memory::reserve(&mut kept.hashes, shingles)?;
+        for document in 0..documents {
             check();
             read(document, &mut kept.hashes, check)?;
             // They were counted about.

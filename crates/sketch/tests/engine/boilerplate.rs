@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use sketch::boilerplate::{
-    Boilerplate, CHOSEN, OriginSample, Sampled, Shingled, counted, shared_by_many,
-};
+use sketch::boilerplate::{Boilerplate, CHOSEN, OriginSample, Shingled, counted, shared_by_many};
 use sketch::{Config, Normalization};
 
 use crate::common::{cases, mix64};
@@ -51,15 +49,13 @@ proptest! {
     ) {
         let sets: Vec<BTreeSet<u64>> =
             documents.iter().map(|document| document.iter().copied().collect()).collect();
-        let sampled = Sampled {
-            documents: documents.len(),
-            shingles: documents.iter().map(Vec::len).sum(),
-        };
+        let shingles = documents.iter().map(Vec::len).sum();
         let mut hashes = |document: usize, out: &mut Vec<u64>, _: &mut dyn FnMut()| {
             out.extend(&documents[document]);
             Ok(())
         };
-        let shared = shared_by_many(&sampled, memory, &mut hashes, &mut || ()).unwrap();
+        let shared =
+            shared_by_many(documents.len(), shingles, memory, &mut hashes, &mut || ()).unwrap();
         prop_assert_eq!(&shared, &naive_shared(&sets));
         let boilerplate = Boilerplate::new(&shared).unwrap();
         let mut left = Vec::new();
@@ -99,8 +95,7 @@ fn shingles_that_do_not_fit_are_counted_in_parts() {
         out.extend(&all);
         Ok(())
     };
-    let sampled = Sampled { documents: 6, shingles: 300_000 };
-    let shared = shared_by_many(&sampled, 300_000, &mut hashes, &mut || ()).unwrap();
+    let shared = shared_by_many(6, 300_000, 300_000, &mut hashes, &mut || ()).unwrap();
     assert_eq!(shared.len(), all.len());
     // Two readings of a part, and more than one part.
     assert!(calls > 24, "{calls}");
