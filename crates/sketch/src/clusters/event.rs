@@ -38,31 +38,27 @@ pub enum EventKind {
     Dissolve,
 }
 
+/// The kinds in their order, each with its step in the log of an update, whether its events are about a document, and
+/// its name.
+const KINDS: [(EventKind, u8, bool, &str); 7] = [
+    (EventKind::Leave, 0, true, "leave"),
+    (EventKind::Create, 1, false, "create"),
+    (EventKind::Split, 2, false, "split"),
+    (EventKind::Move, 2, true, "move"),
+    (EventKind::Merge, 3, false, "merge"),
+    (EventKind::Join, 4, true, "join"),
+    (EventKind::Dissolve, 5, false, "dissolve"),
+];
+
 impl ClusterEvent {
     /// The name that the log has for it.
     pub fn name(self) -> &'static str {
-        match self.kind {
-            EventKind::Leave => "leave",
-            EventKind::Create => "create",
-            EventKind::Split => "split",
-            EventKind::Move => "move",
-            EventKind::Merge => "merge",
-            EventKind::Join => "join",
-            EventKind::Dissolve => "dissolve",
-        }
+        KINDS[self.kind as usize].3
     }
 
     /// Its place in the log of an update: by step, then by clusters, then by document. A split stands before its moves.
     pub fn place(self) -> (u8, ClusterId, ClusterId, Option<u32>) {
-        let step = match self.kind {
-            EventKind::Leave => 0,
-            EventKind::Create => 1,
-            EventKind::Split | EventKind::Move => 2,
-            EventKind::Merge => 3,
-            EventKind::Join => 4,
-            EventKind::Dissolve => 5,
-        };
-        (step, self.cluster, self.other.unwrap_or(0), self.document)
+        (KINDS[self.kind as usize].1, self.cluster, self.other.unwrap_or(0), self.document)
     }
 
     /// Makes an event again from its [place](Self::place) and its size; `None` if no event has that place.
@@ -70,16 +66,8 @@ impl ClusterEvent {
         (step, cluster, other, document): (u8, ClusterId, ClusterId, Option<u32>),
         size: Option<u64>,
     ) -> Option<Self> {
-        let kind = match (step, document) {
-            (0, Some(_)) => EventKind::Leave,
-            (1, None) => EventKind::Create,
-            (2, None) => EventKind::Split,
-            (2, Some(_)) => EventKind::Move,
-            (3, None) => EventKind::Merge,
-            (4, Some(_)) => EventKind::Join,
-            (5, None) => EventKind::Dissolve,
-            _ => return None,
-        };
+        let is_of = |(_, of, has, _): &(_, u8, bool, _)| (*of, *has) == (step, document.is_some());
+        let (kind, ..) = KINDS.into_iter().find(is_of)?;
         Some(Self { kind, cluster, other: (other > 0).then_some(other), document, size })
     }
 }
