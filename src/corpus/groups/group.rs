@@ -169,7 +169,8 @@ impl<'a, 'c> Group<'a, 'c> {
         let Self { held, places, ref mut measure, comparing, memory, ref mut crew, .. } = *self;
         let size = crew.size();
         if let Measure::OneByOne(_, cache) = measure {
-            cache.forget();
+            // Without its sets.
+            **cache = cache.fork(1);
         }
         let measure = &*measure;
         // Caches that nobody uses at the moment.

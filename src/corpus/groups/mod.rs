@@ -9,7 +9,7 @@ pub mod group;
 mod sets;
 
 use std::rc::Rc;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sketch::corpus::{Components, Hashes, LeftOut, NumberedSets, groups, split};
 use sketch::pipeline::Crew;
@@ -103,8 +103,7 @@ impl Batches {
         let mut check = check_interrupts;
         let mut crew = crew(memory.documents, threads, &mut check);
         let mut components = groups(&mut documents.columns, &mut crew)?;
-        let Assigned { batch_of, until } =
-            assign(&documents, &mut components, second, memory.batch)?;
+        let (batch_of, until) = assign(&documents, &mut components, second, memory.batch)?;
         let again = rows.spools.again();
         let width = documents.columns.probes() + 1;
         let batch = |until: &Until| match until {
@@ -467,7 +466,7 @@ impl Comparing {
         // One half of memory is for outlines, the other for sets.
         let half = if bytes.is_held() { self.memory } else { self.group } / 2;
         let outlines = distinct.outlines(&mut bytes, reader, config, half, crew)?;
-        let mut cache = Cache::new(reader, config, outlines, half);
+        let mut cache = Cache::new(reader, config, Arc::new(outlines), half);
         visit(bytes, Measure::OneByOne(&distinct, &mut cache), crew)
     }
 }
@@ -478,21 +477,14 @@ const ALONE: u32 = u32::MAX;
 /// Bytes in which the sizes of groups are counted.
 const UNIT: usize = 64;
 
-/// The batches of groups.
-struct Assigned {
-    /// The batch of each group, at the place of its least document.
-    batch_of: Vec<u32>,
-    /// For each batch where it is until its turn comes, if rows can be had again.
-    until: Vec<Until>,
-}
-
-/// Puts groups into batches.
+/// Puts groups into batches. Returns the batch of each group, at the place of its least document, and for each batch
+/// where it is until its turn comes, if rows can be had again.
 fn assign(
     documents: &Documents,
     components: &mut Components,
     second: u32,
     memory: usize,
-) -> Result<Assigned> {
+) -> Result<(Vec<u32>, Vec<Until>)> {
     let count = documents.len() as usize;
     // The size of a group, and later its batch: both are four bytes a document.
     let mut sizes: Vec<u32> = memory::filled(0, count)?;
@@ -531,5 +523,5 @@ fn assign(
         taken += size;
         *place = until.len() as u32 - 1;
     }
-    Ok(Assigned { batch_of, until })
+    Ok((batch_of, until))
 }

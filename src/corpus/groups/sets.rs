@@ -153,36 +153,21 @@ pub struct Cache {
 
 impl Cache {
     /// An empty cache of `memory` bytes for sets of documents that have these outlines.
-    pub fn new(reader: Reader, config: &Config, outlines: Vec<SetOutline>, memory: usize) -> Self {
-        Self {
-            reader,
-            config: config.with_scheme(Scheme::Fss),
-            outlines: Arc::new(outlines),
-            sets: NumberedSets::new(memory),
-            hashes: Vec::new(),
-            memory,
-            large: None,
-        }
+    pub fn new(
+        reader: Reader,
+        config: &Config,
+        outlines: Arc<Vec<SetOutline>>,
+        memory: usize,
+    ) -> Self {
+        let (config, sets) = (config.with_scheme(Scheme::Fss), NumberedSets::new(memory));
+        Self { reader, config, outlines, sets, hashes: Vec::new(), memory, large: None }
     }
 
-    /// Forgets all sets, but not the outlines.
-    pub fn forget(&mut self) {
-        self.sets = NumberedSets::new(self.memory);
-        self.hashes = Vec::new();
-    }
-
-    /// One of `count` caches with the same outlines, which share the memory of this one: it must be empty.
+    /// One of `count` caches with the same outlines and without sets, which share the memory that this one has for its
+    /// own: it must be empty, or be replaced.
     pub fn fork(&self, count: usize) -> Self {
-        let memory = self.memory / count;
-        Self {
-            reader: self.reader,
-            config: self.config.clone(),
-            outlines: Arc::clone(&self.outlines),
-            sets: NumberedSets::new(memory),
-            hashes: Vec::new(),
-            memory,
-            large: self.large,
-        }
+        let (outlines, memory) = (Arc::clone(&self.outlines), self.memory / count);
+        Self { large: self.large, ..Self::new(self.reader, &self.config, outlines, memory) }
     }
 
     /// The similarity of two documents, given with their places, if it is at least `threshold`. If their sets are too
