@@ -9,7 +9,7 @@ use sketch::passage::CharacterOffsets;
 use sketch::pipeline::{Shared, TextBatch, sharing};
 
 use crate::corpus::passages::PassageQuestion;
-use crate::corpus::passages::texts::{Frequent, TextForm, TextPairs, Texts};
+use crate::corpus::passages::texts::{TextForm, TextPairs, Texts, frequent};
 use crate::corpus::passages::windows::{self, WindowPlace};
 use crate::corpus::reading::keys::Members;
 use crate::index::layout::Entry;
@@ -32,8 +32,10 @@ fn passages_between(call: &Call) -> Result<Option<Datum>> {
     let (mut texts, sorter) = Texts::read(&session, &question, TextForm::Original)?;
     // Documents of `a` have the numbers behind those of `b`.
     let first = u64::from(texts.keys.second());
-    let is_in_both = |least: u64, document: u64, _| least < first && document >= first;
-    let shared = Frequent::of(sorter, texts.share, is_in_both)?;
+    let is_in_both = |documents: &[u64]| {
+        documents[0] < first && documents.last().is_some_and(|last| *last >= first)
+    };
+    let (shared, _) = frequent(sorter, texts.share, is_in_both)?;
     let windows = windows::sorted(&mut texts, &shared)?;
     drop(shared);
     let pairs = pairs(windows, &texts, max_documents as usize)?;

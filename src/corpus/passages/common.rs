@@ -9,37 +9,32 @@ use sketch::pipeline::{CountOf, GivenText, PassageCut, Test, stripping};
 
 use crate::corpus::JobPhase;
 use crate::corpus::passages::PassageQuestion;
-use crate::corpus::passages::texts::{Frequent, TextForm, Texts, TextsInOrder};
-use crate::corpus::passages::windows::{EachWindow, WindowCounts, look, test};
+use crate::corpus::passages::texts::{TextForm, Texts, TextsInOrder, frequent};
+use crate::corpus::passages::windows::{EachWindow, WindowCounts, look};
 use crate::corpus::reading::keys::Members;
 use crate::prelude::*;
 
 sql_function!(minlsh_common_passages, common_passages);
 sql_function!(minlsh_strip_passages, strip_passages);
 
-struct Common {
-    texts: Texts,
-    min_documents: u32,
-    frequent: Arc<Frequent>,
-    counts: Arc<WindowCounts>,
-}
-
-impl Common {
-    fn of(question: &PassageQuestion) -> Result<Self> {
-        let min_documents = question.documents("min_documents", 2)?;
-        let session = Session::open();
-        let (mut texts, sorter) = Texts::read(&session, question, TextForm::Original)?;
-        let frequent = Frequent::of(sorter, texts.share, |_, _, count| count == min_documents)?;
-        let counts = WindowCounts::of(&mut texts, &frequent, min_documents)?;
-        Ok(Self { texts, min_documents, frequent, counts })
-    }
+/// The texts of a source, the fingerprints and the windows that enough of them have, and how many have the fingerprint
+/// that most have.
+fn counted_windows(question: &PassageQuestion) -> Result<(Texts, Test, Arc<WindowCounts>, usize)> {
+    let min_documents = question.documents("min_documents", 2)?;
+    let session = Session::open();
+    let (mut texts, sorter) = Texts::read(&session, question, TextForm::Original)?;
+    let is_enough = |documents: &[u64]| documents.len() >= min_documents as usize;
+    let (frequent, most) = frequent(sorter, texts.share, is_enough)?;
+    let counts = WindowCounts::of(&mut texts, &frequent, min_documents)?;
+    Ok((texts, frequent, counts, most))
 }
 
 /// `common_passages(source, min_documents, ...) → (documents, passage_length, passage, doc_id, passage_from)`
 fn common_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let question = PassageQuestion::of(call, true)?;
-    let Common { mut texts, min_documents, frequent, counts } = Common::of(&question)?;
+    let min_documents = question.documents("min_documents", 2)?;
+    let (mut texts, frequent, counts, most) = counted_windows(&question)?;
     let of_window = counts.clone();
     let wanted: Test = Arc::new(move |window| of_window.get(window).is_some());
     let cut = texts.cut.clone();
@@ -51,12 +46,11 @@ fn common_passages(call: &Call) -> Result<Option<Datum>> {
         listing.list(keys, given, each)
     })?;
     if listing.count == 0 {
-        let most = frequent.most.max(1);
         notice(format!("no passage is in {min_documents} documents or more"))
             .set_detail(format!(
                 "No {} characters are in more than {}.",
                 cut.min_match,
-                counted(most as usize, "document")
+                counted(most.max(1), "document")
             ))
             .set_hint("Pass a lower min_documents or min_match.")
             .report(PgLogLevel::NOTICE);
@@ -134,10 +128,10 @@ fn strip_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let question =
         PassageQuestion { short: "returned unchanged", ..PassageQuestion::of(call, true)? };
-    let Common { mut texts, frequent, counts, .. } = Common::of(&question)?;
+    let (mut texts, frequent, counts, _) = counted_windows(&question)?;
     let count: CountOf = Arc::new(move |window| counts.get(window).map(|counted| counted.0));
     let cut = texts.cut.clone();
-    let make = || stripping(cut.clone(), test(&frequent), count.clone());
+    let make = || stripping(cut.clone(), frequent.clone(), count.clone());
     let mut context = Memory::scratch(c"minlsh texts stripped");
     texts.each_by_hands(JobPhase::Finding, true, 2, usize::MAX, &make, &mut |keys, texts| {
         let TextsInOrder::Found(batch) = texts else { return Ok(()) };

@@ -13,7 +13,7 @@ use sketch::pipeline::{Containers, GivenText, Lookups, TextBatch, asking, contai
 
 use crate::corpus::JobPhase;
 use crate::corpus::passages::PassageQuestion;
-use crate::corpus::passages::texts::{TextForm, TextPairs, Texts};
+use crate::corpus::passages::texts::{TextForm, TextPairs, Texts, each_key};
 use crate::corpus::reading::keys::Members;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
@@ -72,27 +72,20 @@ fn candidates(texts: &mut Texts, coverage: f64, fingerprints: Sorter) -> Result<
     report(ask(texts, coverage, by_text, &mut met, limit)?, limit);
     // By fingerprint: those that have it first, then those that ask for it.
     let mut candidates = TextPairs::new(half);
-    let (mut key, mut having) = (None, Vec::new());
     let texts_of = &texts.kept.documents;
-    met.finish(|Entry { key: of, tid }| {
-        if key != Some(of) {
-            key = Some(of);
-            having.clear();
-        }
-        if tid & ASKED == 0 {
-            return memory::push(&mut having, tid as u32).map_err(Into::into);
-        }
-        let asking = (tid & !ASKED) as u32;
-        let salt = texts_of[asking as usize].salt;
-        let at = having.partition_point(|other| *other < asking);
-        let near = limit.saturating_add(1).min(having.len());
-        let from = at.saturating_sub(limit / 2).min(having.len() - near);
-        let others = having[from..from + near]
-            .iter()
-            .filter(|other| **other != asking && texts_of[**other as usize].salt == salt);
-        for other in others {
-            check_interrupts();
-            candidates.push(asking, *other)?;
+    each_key(met, |_, texts| {
+        let (having, asking) = texts.split_at(texts.partition_point(|text| text & ASKED == 0));
+        for asking in asking.iter().map(|text| text & !ASKED) {
+            let salt = texts_of[asking as usize].salt;
+            let at = having.partition_point(|other| *other < asking);
+            let near = limit.saturating_add(1).min(having.len());
+            let from = at.saturating_sub(limit / 2).min(having.len() - near);
+            for &other in &having[from..from + near] {
+                check_interrupts();
+                if other != asking && texts_of[other as usize].salt == salt {
+                    candidates.push(asking as u32, other as u32)?;
+                }
+            }
         }
         Ok(())
     })?;
@@ -188,26 +181,14 @@ fn compare(
 /// met by those that ask for them.
 fn by_text(fingerprints: Sorter, memory: usize) -> Result<(Sorter, Sorter)> {
     let (mut by_text, mut met) = (Sorter::new(memory), Sorter::new(memory));
-    let mut flush = |key: u64, having: &mut Vec<u32>| -> Result<()> {
-        if having.len() > 1 {
-            let others = having.len() as u64 - 1;
-            for text in having.iter().map(|text| u64::from(*text)) {
-                by_text.push(Entry { key: text << 32 | others, tid: key })?;
-                met.push(Entry { key, tid: text })?;
-            }
+    each_key(fingerprints, |key, texts| {
+        let others = texts.len() as u64 - 1;
+        for text in texts.iter().filter(|_| others > 0) {
+            by_text.push(Entry { key: text << 32 | others, tid: key })?;
+            met.push(Entry { key, tid: *text })?;
         }
-        having.clear();
         Ok(())
-    };
-    let (mut key, mut having) = (0, Vec::new());
-    fingerprints.finish(|entry| {
-        if entry.key != key {
-            flush(key, &mut having)?;
-        }
-        key = entry.key;
-        memory::push(&mut having, entry.tid as u32).map_err(Into::into)
     })?;
-    flush(key, &mut having)?;
     Ok((by_text, met))
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ahash::AHashMap;
 use sketch::passage::{Characters, Filter};
 use sketch::pipeline::{
-    Finder, Fingerprinted, GivenText, Hands, PassageCut, TextBatch, fingerprinting, hands,
+    Finder, Fingerprinted, GivenText, Hands, PassageCut, Test, TextBatch, fingerprinting, hands,
 };
 
 use crate::corpus::passages::PassageQuestion;
@@ -396,40 +396,37 @@ impl TextIntake {
     }
 }
 
-/// The fingerprints that enough documents have; some others pass, too.
-pub struct Frequent {
-    pub filter: Filter,
-    /// The number of documents that have the most frequent one.
-    pub most: u32,
+/// A test that fingerprints pass which enough documents have, and some others, within `memory` bytes; and how many
+/// documents have the most frequent one. `is_enough` gets the numbers of the documents that have one, which ascend.
+pub fn frequent(
+    sorter: Sorter,
+    memory: usize,
+    is_enough: impl Fn(&[u64]) -> bool,
+) -> Result<(Test, usize)> {
+    // A word for each entry lets few others pass: more would be filled for nothing.
+    let words = (memory / size_of::<u64>()).min(sorter.len().next_power_of_two()).max(1024);
+    let mut filter = Filter::new(u64::BITS as usize * (1 << words.ilog2()))?;
+    let mut most = 0;
+    each_key(sorter, |entry, documents| {
+        most = most.max(documents.len());
+        if is_enough(documents) {
+            filter.insert(entry);
+        }
+        Ok(())
+    })?;
+    Ok((Arc::new(move |entry| filter.has(entry)), most))
 }
 
-impl Frequent {
-    /// Those that `is_enough` says: it gets the first document that has one, another one, and how many have it so far.
-    pub fn of(
-        sorter: Sorter,
-        memory: usize,
-        is_enough: impl Fn(u64, u64, u32) -> bool,
-    ) -> Result<Arc<Self>> {
-        // A word for each entry lets few others pass: more would be filled for nothing.
-        let words = (memory / size_of::<u64>()).min(sorter.len().next_power_of_two()).max(1024);
-        let bits = u64::BITS as usize * (1 << words.ilog2());
-        let mut frequent = Self { filter: Filter::new(bits)?, most: 0 };
-        let (mut first, mut count) = (None, 0);
-        sorter.finish(|entry| {
-            let first = match first {
-                Some(Entry { key, tid }) if key == entry.key => tid,
-                _ => {
-                    (first, count) = (Some(entry), 0);
-                    entry.tid
-                }
-            };
-            count += 1;
-            frequent.most = frequent.most.max(count);
-            if is_enough(first, entry.tid, count) {
-                frequent.filter.insert(entry.key);
-            }
-            Ok(())
-        })?;
-        Ok(Arc::new(frequent))
-    }
+/// Calls `visit` with each key of sorted entries, and the numbers that have it, which ascend.
+pub fn each_key(sorter: Sorter, mut visit: impl FnMut(u64, &[u64]) -> Result<()>) -> Result<()> {
+    let (mut last, mut numbers) = (0, Vec::new());
+    sorter.finish(|Entry { key, tid }| {
+        if key != last && !numbers.is_empty() {
+            visit(last, &numbers)?;
+            numbers.clear();
+        }
+        last = key;
+        Ok(memory::push(&mut numbers, tid)?)
+    })?;
+    if numbers.is_empty() { Ok(()) } else { visit(last, &numbers) }
 }

@@ -6,7 +6,7 @@ use ahash::AHashMap;
 use sketch::pipeline::{GivenText, Test, TextWindow, Windowing};
 
 use crate::corpus::JobPhase;
-use crate::corpus::passages::texts::{Frequent, Texts, TextsInOrder};
+use crate::corpus::passages::texts::{Texts, TextsInOrder};
 use crate::corpus::reading::keys::Members;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
@@ -18,12 +18,6 @@ const WEIGHT: usize = 1 + size_of::<TextWindow>();
 /// Texts of more bytes are looked at by themselves.
 const LARGE: usize = 1 << 20;
 
-/// The test of fingerprints that threads share.
-pub fn test(frequent: &Arc<Frequent>) -> Test {
-    let frequent = frequent.clone();
-    Arc::new(move |entry| frequent.filter.has(entry))
-}
-
 /// Shows a visitor one window after another, until it fails.
 pub type EachWindow<'a> = &'a mut dyn FnMut(&mut dyn FnMut(TextWindow) -> Result<()>) -> Result<()>;
 
@@ -34,12 +28,12 @@ pub type TakeWindows<'a> = dyn FnMut(&Members, GivenText, EachWindow<'_>) -> Res
 pub fn look(
     texts: &mut Texts,
     phase: JobPhase,
-    frequent: &Arc<Frequent>,
+    frequent: &Test,
     wanted: &Test,
     take: &mut TakeWindows,
 ) -> Result<()> {
     let cut = texts.cut.clone();
-    let make = || Windowing::new(cut.clone(), test(frequent), wanted.clone());
+    let make = || Windowing::new(cut.clone(), frequent.clone(), wanted.clone());
     let mut alone = make()?;
     let make = || make().map(Windowing::finder);
     texts.each_by_hands(phase, false, WEIGHT, LARGE, &make, &mut |keys, texts| {
@@ -91,7 +85,7 @@ impl WindowPlace {
 }
 
 /// Sorts every window whose fingerprint is frequent by its hash, with its [`WindowPlace`].
-pub fn sorted(texts: &mut Texts, frequent: &Arc<Frequent>) -> Result<Sorter> {
+pub fn sorted(texts: &mut Texts, frequent: &Test) -> Result<Sorter> {
     let all: Test = Arc::new(|_| true);
     let mut sorter = Sorter::new(texts.share);
     look(texts, JobPhase::Counting, frequent, &all, &mut |_, _, each| {
@@ -107,11 +101,7 @@ pub struct WindowCounts(AHashMap<u64, (u32, u32)>);
 
 impl WindowCounts {
     /// Counts them.
-    pub fn of(
-        texts: &mut Texts,
-        frequent: &Arc<Frequent>,
-        min_documents: u32,
-    ) -> Result<Arc<Self>> {
+    pub fn of(texts: &mut Texts, frequent: &Test, min_documents: u32) -> Result<Arc<Self>> {
         /// Bytes that a window takes in the table, at most.
         const SIZE: usize = 40;
         let limit = texts.share / SIZE;
