@@ -16,6 +16,7 @@ use crate::corpus::reading::keyed_rows::{SampleBuckets, Sampling};
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::{Arguments, is_query, relation_named};
 use crate::corpus::source::reader::Criteria;
+use crate::error::out_of_memory;
 use crate::indexed::Indexed;
 use crate::lookup::find;
 use crate::lookup::near_duplicates::Asked;
@@ -97,14 +98,9 @@ impl NearFinder for ByIndex<'_> {
         let (mut bytes, number) = (0, self.count);
         let mut visit = |name: &str, similarity: f64| {
             bytes += ENTRY + name.len();
-            if !self.found.contains_key(name) {
-                let name = memory::owned(name)?;
-                memory::insert_at(&mut self.found, name, Vec::new())?;
-            }
-            if let Some(found) = self.found.get_mut(name) {
-                memory::push(found, (number, similarity))?;
-            }
-            Ok(())
+            self.found.try_reserve(1).map_err(|_| out_of_memory())?;
+            let found = self.found.entry(memory::owned(name)?).or_default();
+            Ok(memory::push(found, (number, similarity))?)
         };
         // The rows are read by a query that goes on behind this one, in another session.
         self.asked.each(&Session::open(), key, &mut visit)?;
