@@ -53,7 +53,7 @@ pub struct Held {
 
 /// The bytes that are compared of documents, and their hashes.
 pub struct Bytes<'a> {
-    held: &'a Held,
+    pub held: &'a Held,
     /// The files in which they are, if they are not in memory.
     files: Option<&'a mut Files>,
     /// Room for those of a document: as they are in the file, and unpacked.
@@ -159,10 +159,9 @@ impl Batch {
         Ok(())
     }
 
-    /// Its documents, and where their bytes are.
-    pub fn parts(&mut self) -> (&Held, Bytes<'_>) {
-        let held = &self.held;
-        (held, Bytes { files: self.files.as_mut(), ..Bytes::held(held) })
+    /// The bytes of its documents, wherever they are.
+    pub fn bytes(&mut self) -> Bytes<'_> {
+        Bytes { files: self.files.as_mut(), ..Bytes::held(&self.held) }
     }
 
     /// True if its documents are in memory.
@@ -342,11 +341,6 @@ impl<'a> Bytes<'a> {
             // Only the backend has files.
             files.row(place, row).unwrap_or_else(|report| raise(report));
         }
-    }
-
-    /// The number of bytes of a document that are compared.
-    pub fn size(&self, place: u32) -> usize {
-        self.held.size(place)
     }
 
     /// The number of bytes that are stored of a document, and how they are stored.

@@ -120,13 +120,13 @@ impl<'a, 'c> Group<'a, 'c> {
     /// The documents at `places` of a batch; what is made of them takes `memory` bytes. The crew looks for interrupts,
     /// and may help.
     pub fn new(
-        (held, bytes): (&'a Held, Bytes<'a>),
+        bytes: Bytes<'a>,
         places: &'a [u32],
         measure: Measure<'a>,
         (comparing, memory): (&'a Comparing, usize),
         crew: &'a mut Crew<'c>,
     ) -> Self {
-        let (hashes, signatures) = Default::default();
+        let (held, (hashes, signatures)) = (bytes.held, Default::default());
         Self { held, bytes, places, measure, comparing, memory, hashes, signatures, crew }
     }
 
@@ -180,10 +180,9 @@ impl<'a, 'c> Group<'a, 'c> {
             let mut made = memory::with_capacity(range.len())?;
             let mut cache = spare().pop();
             let mut alone = Crew::Alone(check);
-            let parts = (held, Bytes::held(held));
+            let (bytes, terms) = (Bytes::held(held), (comparing, memory / size));
             let measure = measure.beside(&mut cache, size);
-            let terms = (comparing, memory / size);
-            let mut group = Group::new(parts, places, measure, terms, &mut alone);
+            let mut group = Group::new(bytes, places, measure, terms, &mut alone);
             let outcome = lists[range.clone()].iter().try_for_each(|list| {
                 made.push(make(&mut group, list)?);
                 Ok(())

@@ -227,10 +227,10 @@ impl Batches {
                 continue;
             }
             let split =
-                if is_split { None } else { comparing.split(batch.parts(), group, threads)? };
+                if is_split { None } else { comparing.split(batch.bytes(), group, threads)? };
             left_out += match split {
                 Some(order) => self.of_batch(batch, &order, true, before, judge, taker)?,
-                None => comparing.at_once(batch.parts(), group, threads, judge, taker)?,
+                None => comparing.at_once(batch.bytes(), group, threads, judge, taker)?,
             };
             before += group.len();
             self.progress.set(Counter::Compared, before as u64);
@@ -257,8 +257,8 @@ impl Batches {
             for (number, group) in (1..).zip(&*portion) {
                 // They lie here and there in the batch.
                 portion.get(number).into_iter().for_each(|next| held.fetch(next));
-                let (parts, crew) = ((held, Bytes::held(held)), &mut Crew::Alone(check));
-                left_out += comparing.group(parts, group, crew, &mut room, &mut |group| {
+                let (bytes, crew) = (Bytes::held(held), &mut Crew::Alone(check));
+                left_out += comparing.group(bytes, group, crew, &mut room, &mut |group| {
                     judge(group, &mut |result| memory::push(&mut found, result))
                 })?;
             }
@@ -346,7 +346,7 @@ impl Comparing {
     /// group.
     fn at_once<T>(
         &self,
-        parts: (&Held, Bytes),
+        bytes: Bytes,
         group: &[(u32, u32)],
         threads: usize,
         judge: &Judge<T>,
@@ -354,9 +354,9 @@ impl Comparing {
     ) -> Result<LeftOut> {
         let mut outcome = Ok(());
         let mut check = check_interrupts;
-        let mut crew = self.crew(parts.0.sizes(group), threads, &mut check);
+        let mut crew = self.crew(bytes.held.sizes(group), threads, &mut check);
         let mut room = NumberedSets::new(self.memory);
-        let judged = self.group(parts, group, &mut crew, &mut room, &mut |group| {
+        let judged = self.group(bytes, group, &mut crew, &mut room, &mut |group| {
             judge(group, &mut |found| {
                 outcome = taker.take(found);
                 // Only to stop: the outcome is what is reported.
@@ -396,12 +396,12 @@ impl Comparing {
     /// order, without those that can be similar to no other. `None` if memory holds the group.
     fn split(
         &self,
-        (held, mut bytes): (&Held, Bytes),
+        mut bytes: Bytes,
         group: &[(u32, u32)],
         threads: usize,
     ) -> Result<Option<Vec<(u32, u32)>>> {
         let Criteria { reader, verify, threshold, ref config, .. } = self.criteria;
-        let (size, memory) = (held.sizes(group), self.memory.min(NUMBERED));
+        let (size, memory) = (bytes.held.sizes(group), self.memory.min(NUMBERED));
         // Whether there are copies need not be known of a group that memory holds with them.
         if verify != Verify::Exact || size < LARGE || !exceed(reader, size, memory) {
             return Ok(None);
@@ -413,33 +413,29 @@ impl Comparing {
         }
         let (mut check, threshold) = (check_interrupts, threshold.get());
         let mut crew = self.crew(size, threads, &mut check);
-        let parts = || {
-            // One half of memory is for outlines, the other for sorting.
-            let half = self.memory / 2;
-            let outlines = distinct.outlines(&mut bytes, reader, config, half, &mut crew)?;
-            let terms = (self, half);
-            let mut group = Group::new((held, bytes), &places, Measure::Same, terms, &mut crew);
-            let mut components = split(&mut group, self.limit, &|a, b| {
-                let [a, b] = [a, b].map(|document| distinct.of_document(document));
-                a == b || outlines[a].may_reach(&outlines[b], threshold)
-            })?;
-            let roots = (0..places.len() as u32).map(|document| components.find(document));
-            let mut order = memory::collect(roots.zip(places.iter().copied()))?;
-            order.sort_unstable();
-            let mut of_several = memory::with_capacity(order.len())?;
-            for part in order.chunk_by(|a, b| a.0 == b.0).filter(|part| part.len() > 1) {
-                of_several.extend_from_slice(part);
-            }
-            Ok::<_, Error>(of_several)
-        };
-        Ok(Some(parts()?))
+        // One half of memory is for outlines, the other for sorting.
+        let half = self.memory / 2;
+        let outlines = distinct.outlines(&mut bytes, reader, config, half, &mut crew)?;
+        let mut group = Group::new(bytes, &places, Measure::Same, (self, half), &mut crew);
+        let mut components = split(&mut group, self.limit, &|a, b| {
+            let [a, b] = [a, b].map(|document| distinct.of_document(document));
+            a == b || outlines[a].may_reach(&outlines[b], threshold)
+        })?;
+        let roots = (0..places.len() as u32).map(|document| components.find(document));
+        let mut order = memory::collect(roots.zip(places.iter().copied()))?;
+        order.sort_unstable();
+        let mut of_several = memory::with_capacity(order.len())?;
+        for part in order.chunk_by(|a, b| a.0 == b.0).filter(|part| part.len() > 1) {
+            of_several.extend_from_slice(part);
+        }
+        Ok(Some(of_several))
     }
 
     /// Calls `visit` with the group of some documents, and what a crew has made of them. `room` serves for one group
     /// after the other.
     fn group(
         &self,
-        (held, mut bytes): (&Held, Bytes),
+        mut bytes: Bytes,
         group: &[(u32, u32)],
         crew: &mut Crew,
         room: &mut NumberedSets,
@@ -449,7 +445,7 @@ impl Comparing {
         crew.check();
         let places = memory::collect(group.iter().map(|(_, place)| *place))?;
         let mut visit = |bytes, measure, crew: &mut Crew| {
-            visit(&mut Group::new((held, bytes), &places, measure, (self, self.memory), crew))
+            visit(&mut Group::new(bytes, &places, measure, (self, self.memory), crew))
         };
         if verify == Verify::Signature {
             return visit(bytes, Measure::Estimated(config.num_perm()), crew);

@@ -53,7 +53,7 @@ impl Distinct {
 
     /// Their bytes.
     pub fn bytes(&self, bytes: &Bytes) -> usize {
-        self.places.iter().map(|place| bytes.size(*place)).sum()
+        self.places.iter().map(|place| bytes.held.size(*place)).sum()
     }
 
     /// Replaces `sets` by theirs, whose hashes a crew makes. Returns false, and leaves none, if they do not all fit.
@@ -99,7 +99,7 @@ impl Distinct {
         crew: &mut Crew,
     ) -> Result<Vec<SetOutline>, Error> {
         let config = config.with_scheme(Scheme::Fss);
-        let elements = self.places.iter().map(|place| reader.elements(bytes.size(*place)));
+        let elements = self.places.iter().map(|place| reader.elements(bytes.held.size(*place)));
         let words = SetOutline::widths(&memory::collect(elements)?, memory)?;
         let make = |document: usize, bytes: &[u8], check: Check| {
             let mut hashes = Vec::new();
