@@ -9,7 +9,7 @@ use sketch::passage::CharacterOffsets;
 use sketch::pipeline::{Shared, TextBatch, sharing};
 
 use crate::corpus::passages::PassageQuestion;
-use crate::corpus::passages::texts::{TextForm, TextPairs, Texts, frequent};
+use crate::corpus::passages::texts::{TextPairs, Texts, frequent};
 use crate::corpus::passages::windows::{self, WindowPlace};
 use crate::corpus::reading::keys::Members;
 use crate::index::layout::Entry;
@@ -29,7 +29,7 @@ fn passages_between(call: &Call) -> Result<Option<Datum>> {
     let coverage = question.coverage()?;
     let max_documents = question.documents("max_documents", 1)?;
     let session = Session::open();
-    let (mut texts, sorter) = Texts::read(&session, &question, TextForm::Original)?;
+    let (mut texts, sorter) = Texts::read(&session, &question)?;
     // Documents of `a` have the numbers behind those of `b`.
     let first = u64::from(texts.keys.second());
     let is_in_both = |documents: &[u64]| {

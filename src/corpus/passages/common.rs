@@ -9,7 +9,7 @@ use sketch::pipeline::{CountOf, GivenText, PassageCut, Test, stripping};
 
 use crate::corpus::JobPhase;
 use crate::corpus::passages::PassageQuestion;
-use crate::corpus::passages::texts::{TextForm, Texts, TextsInOrder, frequent};
+use crate::corpus::passages::texts::{Texts, TextsInOrder, frequent};
 use crate::corpus::passages::windows::{EachWindow, WindowCounts, look};
 use crate::corpus::reading::keys::Members;
 use crate::prelude::*;
@@ -22,7 +22,7 @@ sql_function!(minlsh_strip_passages, strip_passages);
 fn counted_windows(question: &PassageQuestion) -> Result<(Texts, Test, Arc<WindowCounts>, usize)> {
     let min_documents = question.documents("min_documents", 2)?;
     let session = Session::open();
-    let (mut texts, sorter) = Texts::read(&session, question, TextForm::Original)?;
+    let (mut texts, sorter) = Texts::read(&session, question)?;
     let is_enough = |documents: &[u64]| documents.len() >= min_documents as usize;
     let (frequent, most) = frequent(sorter, texts.share, is_enough)?;
     let counts = WindowCounts::of(&mut texts, &frequent, min_documents)?;

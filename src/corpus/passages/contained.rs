@@ -13,7 +13,7 @@ use sketch::pipeline::{Containers, GivenText, Lookups, TextBatch, asking, contai
 
 use crate::corpus::JobPhase;
 use crate::corpus::passages::PassageQuestion;
-use crate::corpus::passages::texts::{TextForm, TextPairs, Texts, each_key};
+use crate::corpus::passages::texts::{TextPairs, Texts, each_key};
 use crate::corpus::reading::keys::Members;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
@@ -33,10 +33,10 @@ const COST: usize = 10;
 /// `contained_documents(source, coverage, ...) → (doc_id, container_id, coverage, containers)`
 fn contained_documents(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
-    let question = PassageQuestion::of(call, true)?;
+    let question = PassageQuestion { normalized: true, ..PassageQuestion::of(call, true)? };
     let coverage = question.coverage()?.unwrap_or(DEFAULT_COVERAGE);
     let session = Session::open();
-    let (mut texts, fingerprints) = Texts::read(&session, &question, TextForm::Normalized)?;
+    let (mut texts, fingerprints) = Texts::read(&session, &question)?;
     let candidates = candidates(&mut texts, coverage, fingerprints)?;
     compare(&mut texts, coverage, candidates, &result)?;
     Ok(None)

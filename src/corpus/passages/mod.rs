@@ -37,6 +37,8 @@ struct PassageQuestion {
     cut: PassageCut,
     /// True if equal texts count once.
     collapses: bool,
+    /// True if texts are read again as they are normalized.
+    normalized: bool,
     /// The message's word for the fate of texts that are too short for a passage.
     short: &'static str,
 }
@@ -50,7 +52,8 @@ impl PassageQuestion {
             min_match: valid_min_match(min_match)?,
             normalization: valid_normalization(normalization)?,
         };
-        Ok(Self { arguments, sources: &["source"], cut, collapses, short: "left out" })
+        let sources = &["source"];
+        Ok(Self { arguments, sources, cut, collapses, normalized: false, short: "left out" })
     }
 
     /// The share of a document that another one must have, if it was passed.

@@ -1,7 +1,7 @@
 //! `repeated_passages()`: what of each document an earlier one has.
 
 use crate::corpus::passages::PassageQuestion;
-use crate::corpus::passages::texts::{TextForm, Texts, frequent};
+use crate::corpus::passages::texts::{Texts, frequent};
 use crate::corpus::passages::windows::{self, WindowPlace};
 use crate::corpus::{Counter, JobPhase};
 use crate::index::layout::Entry;
@@ -19,7 +19,7 @@ fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let question = PassageQuestion::of(call, false)?;
     let session = Session::open();
-    let (mut texts, sorter) = Texts::read(&session, &question, TextForm::Original)?;
+    let (mut texts, sorter) = Texts::read(&session, &question)?;
     let (frequent, _) = frequent(sorter, texts.share, |documents| documents.len() > 1)?;
     let all = windows::sorted(&mut texts, &frequent)?;
     drop(frequent);

@@ -56,13 +56,6 @@ pub struct ReadText {
     bytes: u32,
 }
 
-/// The form in which texts are put aside.
-#[derive(Clone, Copy, PartialEq)]
-pub enum TextForm {
-    Original,
-    Normalized,
-}
-
 /// Texts that are put aside, in memory and in a temporary file, to be read in any order.
 pub struct KeptTexts {
     spool: Spool<u8>,
@@ -118,12 +111,8 @@ pub type VisitTexts<'a, T> = dyn FnMut(&Members, TextsInOrder<T>) -> Result<()> 
 
 impl Texts {
     /// Reads the sources. Returns their texts, and which of them has which fingerprints; copies have none.
-    pub fn read(
-        session: &Session,
-        question: &PassageQuestion,
-        form: TextForm,
-    ) -> Result<(Self, Sorter)> {
-        let PassageQuestion { arguments, sources, cut, collapses, .. } = question;
+    pub fn read(session: &Session, question: &PassageQuestion) -> Result<(Self, Sorter)> {
+        let PassageQuestion { arguments, sources, cut, normalized, .. } = question;
         let sources = sources.iter().map(|name| {
             let source = Source::read(session, arguments, name, false)?;
             if source.kind == Kind::Text {
@@ -145,15 +134,9 @@ impl Texts {
             out,
             progress: Rc::new(Progress::start(relation)),
         };
-        let mut intake = TextIntake {
-            seen: AHashMap::new(),
-            sorter: Sorter::new(share),
-            collapses: *collapses,
-            min_match: cut.min_match,
-            short: 0,
-            form,
-        };
-        let make = || fingerprinting(cut.clone(), form == TextForm::Normalized);
+        let (seen, sorter) = (AHashMap::new(), Sorter::new(share));
+        let mut intake = TextIntake { question, seen, sorter, short: 0 };
+        let make = || fingerprinting(cut.clone(), *normalized);
         let progress = texts.progress.clone();
         // For one text.
         let mut context = Memory::scratch(c"minlsh passages");
@@ -360,28 +343,27 @@ impl<'a, 'scope, 'env, T: Default + Send + 'scope> Feeder<'a, 'scope, 'env, T> {
 }
 
 /// The state of the first reading.
-struct TextIntake {
+struct TextIntake<'a> {
+    question: &'a PassageQuestion,
     /// A hash of each text, if equal ones count once.
     seen: AHashMap<u64, ()>,
-    form: TextForm,
     sorter: Sorter,
-    collapses: bool,
-    min_match: usize,
     short: usize,
 }
 
-impl TextIntake {
+impl TextIntake<'_> {
     fn take(&mut self, kept: &mut KeptTexts, batch: &TextBatch<Fingerprinted>) -> Result<()> {
         for (given, (of_text, fingerprints, normalized)) in batch.texts().zip(batch.found.each()) {
             check_interrupts();
-            self.short += usize::from((of_text.length as usize) < self.min_match);
+            let PassageQuestion { cut, collapses, normalized: is_normalized, .. } = self.question;
+            self.short += usize::from((of_text.length as usize) < cut.min_match);
             let is_copy =
-                self.collapses && memory::insert_at(&mut self.seen, of_text.hash, ())?.is_some();
-            let text = match self.form {
-                TextForm::Original => given.text,
+                *collapses && memory::insert_at(&mut self.seen, of_text.hash, ())?.is_some();
+            let text = match *is_normalized {
+                false => given.text,
                 // Nobody reads it again.
-                TextForm::Normalized if is_copy => "",
-                TextForm::Normalized => normalized,
+                true if is_copy => "",
+                true => normalized,
             };
             let (salt, length, bytes) = (given.salt, of_text.length, text.len() as u32);
             let place = kept.spool.append(text.as_bytes())?;
