@@ -6,12 +6,11 @@
 //! 3. The texts of each pair are compared character by character, and what was noted is left out.
 
 use sketch::passage::CharacterOffsets;
-use sketch::pipeline::{Shared, TextBatch, sharing};
+use sketch::pipeline::sharing;
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{TextPairs, Texts, frequent};
 use crate::corpus::passages::windows::{self, WindowPlace};
-use crate::corpus::reading::keys::Members;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::prelude::*;
@@ -42,8 +41,27 @@ fn passages_between(call: &Call) -> Result<Option<Datum>> {
     let cut = texts.cut.clone();
     let make = || Ok(sharing(cut.clone(), coverage));
     let mut context = Memory::scratch(c"minlsh passages listed");
-    let left_out =
-        texts.compare(pairs, &make, &mut |keys, batch| list(keys, batch, &result, &mut context))?;
+    let left_out = texts.compare(pairs, &make, &mut |keys, batch| {
+        let passages = &batch.found.passages;
+        let Some(a) = batch.texts().next().filter(|_| !passages.is_empty()) else { return Ok(()) };
+        let offsets = CharacterOffsets::of(a.text)?;
+        let number = |number: usize| Some(Datum::from(number as i32));
+        for shared in passages {
+            check_interrupts();
+            context.run_and_reset(|| {
+                result.push(&[
+                    Some(keys.key(a.number)),
+                    Some(keys.key(shared.number)),
+                    number(shared.a.start + 1),
+                    number(shared.a.len()),
+                    number(shared.b.start + 1),
+                    number(shared.b.len()),
+                    Some(text::write(&a.text[offsets.bytes(&shared.a)])),
+                ]);
+            });
+        }
+        Ok(())
+    })?;
     if left_out > 0 {
         pgrx::notice!(
             "passages that more than {max_documents} documents of b have are left out: {left_out} in documents of a"
@@ -86,33 +104,4 @@ fn pairs(windows: Sorter, texts: &Texts, max_documents: usize) -> Result<TextPai
         Ok(())
     })?;
     Ok(pairs)
-}
-
-/// Lists what a document of `a` has in common with some of `b`.
-fn list(
-    keys: &Members,
-    batch: &TextBatch<Shared>,
-    result: &ResultRows,
-    context: &mut Memory,
-) -> Result<()> {
-    let Some(a) = batch.texts().next().filter(|_| !batch.found.passages.is_empty()) else {
-        return Ok(());
-    };
-    let offsets = CharacterOffsets::of(a.text)?;
-    let number = |number: usize| Some(Datum::from(number as i32));
-    for shared in &batch.found.passages {
-        check_interrupts();
-        context.run_and_reset(|| {
-            result.push(&[
-                Some(keys.key(a.number)),
-                Some(keys.key(shared.number)),
-                number(shared.a.start + 1),
-                number(shared.a.len()),
-                number(shared.b.start + 1),
-                number(shared.b.len()),
-                Some(text::write(&a.text[offsets.bytes(&shared.a)])),
-            ]);
-        });
-    }
-    Ok(())
 }

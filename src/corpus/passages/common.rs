@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use sketch::counted;
 use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
-use sketch::pipeline::{CountOf, GivenText, PassageCut, Test, stripping};
+use sketch::pipeline::{CountOf, Test, stripping};
 
 use crate::corpus::JobPhase;
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Texts, TextsInOrder, frequent};
-use crate::corpus::passages::windows::{EachWindow, WindowCounts, look};
-use crate::corpus::reading::keys::Members;
+use crate::corpus::passages::windows::{WindowCounts, look};
 use crate::prelude::*;
 
 sql_function!(minlsh_common_passages, common_passages);
@@ -38,40 +37,11 @@ fn common_passages(call: &Call) -> Result<Option<Datum>> {
     let of_window = counts.clone();
     let wanted: Test = Arc::new(move |window| of_window.get(window).is_some());
     let cut = texts.cut.clone();
-    let taken = memory::filled(false, counts.len())?;
-    let context = Memory::scratch(c"minlsh passages listed");
-    let mut listing =
-        Listing { counts, taken, cut: cut.clone(), result: &result, context, count: 0 };
+    // Marks the windows that are listed: a passage is listed of the first document that has it.
+    let mut taken = memory::filled(false, counts.len())?;
+    let mut context = Memory::scratch(c"minlsh passages listed");
+    let mut count = 0;
     look(&mut texts, JobPhase::Finding, &frequent, &wanted, &mut |keys, given, each| {
-        listing.list(keys, given, each)
-    })?;
-    if listing.count == 0 {
-        notice(format!("no passage is in {min_documents} documents or more"))
-            .set_detail(format!(
-                "No {} characters are in more than {}.",
-                cut.min_match,
-                counted(most.max(1), "document")
-            ))
-            .set_hint("Pass a lower min_documents or min_match.")
-            .report(PgLogLevel::NOTICE);
-    }
-    Ok(None)
-}
-
-/// Lists passages, each of the first document that has it.
-struct Listing<'a> {
-    counts: Arc<WindowCounts>,
-    /// Marks the windows that are listed.
-    taken: Vec<bool>,
-    cut: PassageCut,
-    result: &'a ResultRows,
-    context: Memory,
-    count: usize,
-}
-
-impl Listing<'_> {
-    fn list(&mut self, keys: &Members, given: GivenText, each: EachWindow<'_>) -> Result<()> {
-        let Self { counts, taken, cut, result, context, count } = self;
         let mut runs = CommonRuns::new(cut.min_match);
         let mut has_new = false;
         each(&mut |window| {
@@ -103,8 +73,8 @@ impl Listing<'_> {
             }
             Ok(())
         })?;
-        *count += runs.len();
-        let characters = Texts::characters(cut, given.text)?;
+        count += runs.len();
+        let characters = Texts::characters(&cut, given.text)?;
         let offsets = CharacterOffsets::of(given.text)?;
         for CommonRun { range, documents } in runs {
             check_interrupts();
@@ -120,7 +90,18 @@ impl Listing<'_> {
             });
         }
         Ok(())
+    })?;
+    if count == 0 {
+        notice(format!("no passage is in {min_documents} documents or more"))
+            .set_detail(format!(
+                "No {} characters are in more than {}.",
+                cut.min_match,
+                counted(most.max(1), "document")
+            ))
+            .set_hint("Pass a lower min_documents or min_match.")
+            .report(PgLogLevel::NOTICE);
     }
+    Ok(None)
 }
 
 /// `strip_passages(source, min_documents, ...) → (doc_id, body, removed)`

@@ -107,29 +107,29 @@ impl WindowCounts {
         let limit = texts.share / SIZE;
         let sorter = sorted(texts, frequent)?;
         let mut counts: AHashMap<u64, (u32, u32)> = AHashMap::new();
-        let mut run = WindowRun::default();
-        let mut keep = |run: WindowRun| {
-            if run.documents < min_documents {
+        let mut keep = |window: u64, documents: u32| {
+            if documents < min_documents {
                 return Ok(());
             }
             if counts.len() == limit {
                 return Err(too_many());
             }
-            let counted = (run.documents, counts.len() as u32);
-            memory::insert_at(&mut counts, run.key, counted).map_err(Into::into).map(|_| ())
+            let counted = (documents, counts.len() as u32);
+            memory::insert_at(&mut counts, window, counted).map_err(Into::into).map(|_| ())
         };
+        let (mut window, mut documents, mut last) = (0, 0, 0);
         sorter.finish(|Entry { key, tid }| {
             let document = WindowPlace(tid).document();
-            if run.documents == 0 || key != run.key {
-                let before =
-                    std::mem::replace(&mut run, WindowRun { key, documents: 1, last: document });
-                return keep(before);
+            if documents == 0 || key != window {
+                keep(window, documents)?;
+                (window, documents) = (key, 1);
+            } else {
+                documents += u32::from(document != last);
             }
-            run.documents += u32::from(document != run.last);
-            run.last = document;
+            last = document;
             Ok(())
         })?;
-        keep(run)?;
+        keep(window, documents)?;
         Ok(Arc::new(Self(counts)))
     }
 
@@ -142,14 +142,6 @@ impl WindowCounts {
     pub fn get(&self, window: u64) -> Option<(u32, u32)> {
         self.0.get(&window).copied()
     }
-}
-
-/// The documents that one window has been seen in.
-#[derive(Clone, Copy, Default)]
-struct WindowRun {
-    key: u64,
-    documents: u32,
-    last: u32,
 }
 
 fn too_many() -> SqlError {
