@@ -34,7 +34,7 @@ impl SuggestReport<'_> {
     pub fn write(&self, source: &Source, arguments: &Arguments, origins: &[usize]) -> Result<()> {
         let Self { choice, found, .. } = self;
         // Random pairs of few documents are those that are alike.
-        let random = if self.sample.count < FEW { 0.0 } else { choice.cut.unrelated };
+        let random = if self.sample.count < FEW { 0.0 } else { choice.unrelated };
         let (threshold, why) = found.nearest.threshold(random);
         let job = SuggestedJob::new(source, arguments, &choice.config)?;
         self.counts();
@@ -63,9 +63,9 @@ impl SuggestReport<'_> {
             self.advice("pairs", Some("without template"), &job.pairs(DEFAULT_THRESHOLD, &more));
         }
         // A text has this many characters more than shingles.
-        let Choice { config, robust, cut, .. } = choice;
+        let Choice { config, robust, short, .. } = choice;
         let least = (robust + config.shingle_size() - 1).next_multiple_of(10);
-        let are_few = (1..=self.sample.count / 2).contains(&cut.short);
+        let are_few = (1..=self.sample.count / 2).contains(short);
         if let (true, Unit::Char, Some(long)) = (are_few, config.unit(), &job.long) {
             let pairs = job.call(&literal(&format!("{long}{least}")), threshold, &job.scope);
             self.advice("pairs", Some("without short"), &pairs);
@@ -93,12 +93,12 @@ impl SuggestReport<'_> {
 
     /// Reports what the texts are like, and how they are best cut.
     fn texts(&self) {
-        let Choice { config, robust, cut, why: (unit_why, size_why) } = self.choice;
+        let Choice { config, robust, why: (unit_why, size_why), .. } = self.choice;
         let unit = if config.unit() == Unit::Char { "character" } else { "word" };
         let short = format!(
             "under {robust} shingles: one changed {unit} takes them below {DEFAULT_THRESHOLD}"
         );
-        self.counted("short", cut.short, Some(self.sample.count), &short);
+        self.counted("short", self.choice.short, Some(self.sample.count), &short);
         let long = "so long that unrelated texts share many shingles by chance";
         self.counted("saturated", self.sample.saturated, Some(self.sample.documents), long);
         self.advice("unit", Some(config.unit().as_str()), unit_why);
@@ -122,7 +122,7 @@ impl SuggestReport<'_> {
             Suggested::AboveRandom => "above random pairs: a lower one finds unrelated documents",
         };
         let common = "19 of 20 random pairs are no more similar";
-        let random = choice.cut.unrelated;
+        let random = choice.unrelated;
         let mut lines =
             vec![("random pairs", random, ".", common), ("threshold", threshold, "-", why)];
         lines.sort_by(|a, b| a.1.total_cmp(&b.1));

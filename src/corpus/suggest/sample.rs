@@ -104,23 +104,36 @@ impl Sample {
     }
 }
 
-/// The properties of the documents of a sample that are cut in some way.
-pub struct Cut {
-    pub median: usize,
+/// A choice of how the texts are cut, and its reason.
+pub struct Choice {
+    /// The options by which they are cut and signed.
+    pub config: Config,
+    /// The shingles from which on one change leaves a text similar.
+    pub robust: usize,
+    /// The median of the numbers of shingles that the documents have.
+    median: usize,
     /// The number of documents that have one shingle or more, but fewer than `robust`.
     pub short: u64,
     /// The similarity that 95 of 100 pairs of them, picked at random, do not exceed.
     pub unrelated: f64,
+    /// The reasons for the unit, and for the size of shingles.
+    pub why: (&'static str, String),
 }
 
-impl Cut {
-    /// Cuts all of `sample` by `config`; short are those with fewer shingles than `robust`.
-    pub fn of(sample: &Sample, reader: Reader, config: &Config, robust: usize) -> Result<Self> {
+impl Choice {
+    /// Cuts all of `sample` by `config`.
+    fn cut(
+        sample: &Sample,
+        reader: Reader,
+        config: Config,
+        why: (&'static str, &str),
+    ) -> Result<Self> {
+        let robust = robust_from(config.shingle_size(), DEFAULT_THRESHOLD);
         let (mut lengths, mut similarities) = (Vec::new(), Vec::new());
         let mut last: Option<(ShingleSet, Option<Scope>)> = None;
         for (_, Taken { bytes, scope, .. }) in &sample.taken {
             check_interrupts();
-            let set = reader.set(config, bytes, &mut check_interrupts)?;
+            let set = reader.set(&config, bytes, &mut check_interrupts)?;
             memory::push(&mut lengths, set.len())?;
             // Neighbours in the order of a hash are any two documents.
             if let Some((other, of)) = &last
@@ -135,33 +148,18 @@ impl Cut {
         similarities.sort_unstable_by(f64::total_cmp);
         let short = lengths.iter().filter(|length| (1..robust).contains(*length)).count();
         Ok(Self {
+            config,
+            robust,
             median: lengths.get(lengths.len() / 2).copied().unwrap_or(0),
             short: short as u64,
             unrelated: similarities.get(similarities.len() * 19 / 20).copied().unwrap_or(0.0),
+            why: (why.0, why.1.to_owned()),
         })
     }
-}
 
-/// A choice of how the texts are cut, and its reason.
-pub struct Choice {
-    /// The options by which they are cut and signed.
-    pub config: Config,
-    /// The shingles from which on one change leaves a text similar.
-    pub robust: usize,
-    /// The properties of the sample when it is cut so.
-    pub cut: Cut,
-    /// The reasons for the unit, and for the size of shingles.
-    pub why: (&'static str, String),
-}
-
-impl Choice {
     /// Chooses how the texts of `sample` are cut, unless that is given.
     pub fn of(sample: &Sample, reader: Reader, config: Config, is_given: bool) -> Result<Self> {
-        let cut = |config: Config, unit, size: &str| -> Result<Self> {
-            let robust = robust_from(config.shingle_size(), DEFAULT_THRESHOLD);
-            let cut = Cut::of(sample, reader, &config, robust)?;
-            Ok(Self { config, robust, cut, why: (unit, size.to_owned()) })
-        };
+        let cut = |config, unit, size: &str| Self::cut(sample, reader, config, (unit, size));
         let with_size = |config: &Config, shingle_size: i32| {
             let options = Options { shingle_size, unit: "char".into(), ..Options::of(config) };
             options.config()
@@ -178,13 +176,13 @@ impl Choice {
         }
         let usual =
             cut(config, "the default, for every language", "the default suits these lengths")?;
-        let is_short = usual.config.unit() == Unit::Char && usual.cut.median < usual.robust;
+        let is_short = usual.config.unit() == Unit::Char && usual.median < usual.robust;
         if !is_short || sample.taken.is_empty() {
             return Ok(usual);
         }
         let unit = "the default; for titles try 'word' as well";
         let short = cut(with_size(&usual.config, SHORT_SIZE)?, unit, "")?;
-        let half = short.cut.median;
+        let half = short.median;
         let size = format!("most texts are short: half have at most {half} shingles of this size");
         Ok(Self { why: (unit, size), ..short })
     }
