@@ -106,7 +106,7 @@ pub fn audit(
             };
             near.clear();
             found.clear();
-            let least = bands.least().max(least);
+            let least = bands.starts[0].max(least);
             for (number, member) in (0..).zip(&members) {
                 let similarity = document.similarity(&member.exact, least.max(member.least));
                 if let Some(similarity) = similarity.filter(|_| is_other(member)) {
@@ -123,7 +123,8 @@ pub fn audit(
                 let is_near = near.binary_search_by_key(&number, |(member, _)| *member).is_ok();
                 let member = &mut members[number as usize];
                 if !is_near && is_other(member) {
-                    member.tally.wrong(&bands, given);
+                    // It does not reach the threshold.
+                    member.tally.band(&bands, given).returned += 1;
                 }
             }
             Ok(())
@@ -210,7 +211,7 @@ struct BandCounts {
 
 /// The bands of similarity from a threshold up, and what was counted of each document.
 pub struct Bands {
-    /// The similarities where they begin; the last one ends at 1.
+    /// The similarities where they begin, the first at the threshold; the last one ends at 1.
     starts: Vec<f64>,
     tallies: Vec<Tally>,
     /// The number of documents.
@@ -236,11 +237,6 @@ impl Tally {
         }
     }
 
-    /// Counts a pair that was found with that similarity, but does not reach the threshold.
-    fn wrong(&mut self, bands: &Bands, given: f64) {
-        self.band(bands, given).returned += 1;
-    }
-
     fn band(&mut self, bands: &Bands, similarity: f64) -> &mut BandCounts {
         self.counts.resize(bands.starts.len(), BandCounts::default());
         let place = bands.starts.partition_point(|start| *start <= similarity).max(1) - 1;
@@ -258,11 +254,6 @@ impl Bands {
         let starts =
             std::iter::once(threshold).chain(inner.map(|start| (start * 100.0).round() / 100.0));
         Self { starts: starts.collect(), tallies: Vec::new(), population: 0, verify }
-    }
-
-    /// The threshold.
-    fn least(&self) -> f64 {
-        self.starts[0]
     }
 
     /// Writes a row for all similarities, and one for each band.

@@ -57,7 +57,9 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
             let criteria = criteria(&session, &arguments, std::slice::from_ref(&source))?;
             let bands = Bands::above(criteria.threshold.get(), criteria.verify);
             let config = criteria.config.clone();
-            audit((&session, &source), &config, &mut ByBands::new(criteria), wanted, bands)
+            let (sketcher, members) = (Sketcher::new(config.clone()), Vec::new());
+            let mut finder = ByBands { criteria, sketcher, members, buckets: Default::default() };
+            audit((&session, &source), &config, &mut finder, wanted, bands)
         }
     };
     bands?.write(&result)?;
@@ -128,7 +130,7 @@ struct SignedMember {
     least: f64,
 }
 
-/// The documents of a sample by their bands.
+/// The documents of a sample by their bands, of the kind that the criteria were made for.
 struct ByBands {
     criteria: Criteria,
     sketcher: Sketcher,
@@ -137,12 +139,6 @@ struct ByBands {
 }
 
 impl ByBands {
-    /// No documents yet, which are of the kind that the criteria were made for.
-    fn new(criteria: Criteria) -> Self {
-        let sketcher = Sketcher::new(criteria.config.clone());
-        Self { criteria, sketcher, members: Vec::new(), buckets: SampleBuckets::default() }
-    }
-
     fn sign(&mut self, value: Datum) -> Result<SignedMember> {
         let mut signed = SignedMember::default();
         let Self { criteria, sketcher, .. } = self;
