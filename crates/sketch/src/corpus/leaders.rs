@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use ahash::RandomState;
 
 use super::collection::{Corpus, LeftOut};
-use super::pairs::Pair;
 use crate::{Result, memory};
 
 /// Takes `documents` in their order: one that is similar to an earlier leader belongs to the first such leader, any
@@ -27,8 +26,16 @@ pub fn leaders<C: Corpus>(
         let bands = corpus.bands(document)?;
         let candidates = known.sharing(&bands)?;
         let within = &candidates[..candidates.len().min(limit)];
-        match first_similar(corpus, document, &known, within)? {
-            Some(Pair { a, b, similarity }) => assign(a, b, similarity),
+        let mut found = None;
+        for candidate in within {
+            let leader = known.documents[*candidate as usize];
+            if let Some(similarity) = corpus.similarity(leader, document)? {
+                found = Some((leader, similarity));
+                break;
+            }
+        }
+        match found {
+            Some((leader, similarity)) => assign(leader, document, similarity),
             None => {
                 left_out.add(candidates.len() - within.len());
                 known.add(document, &bands)?;
@@ -36,21 +43,6 @@ pub fn leaders<C: Corpus>(
         }
     }
     Ok(left_out)
-}
-
-fn first_similar<C: Corpus>(
-    corpus: &mut C,
-    document: u32,
-    known: &Leaders,
-    candidates: &[u32],
-) -> Result<Option<Pair>, C::Error> {
-    for &candidate in candidates {
-        let leader = known.documents[candidate as usize];
-        if let Some(similarity) = corpus.similarity(leader, document)? {
-            return Ok(Some(Pair { a: leader, b: document, similarity }));
-        }
-    }
-    Ok(None)
 }
 
 /// The leaders so far, numbered in their order, by band hash.

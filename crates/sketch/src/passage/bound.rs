@@ -24,15 +24,8 @@ pub struct Bound {
     entries: Vec<u64>,
     length: usize,
     t: usize,
-    need: Need,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Need {
-    /// Every window.
-    All,
-    /// So many characters.
-    Characters(usize),
+    /// The number of characters that a text must have; every window if there is none.
+    need: Option<usize>,
 }
 
 impl Bound {
@@ -57,11 +50,9 @@ impl Bound {
                     .map(|stretch| entries.partition_point(|entry| *entry < stretch.entry) as u32),
             );
         }
-        let need = match passage.len() <= min_match {
-            true => Need::All,
-            false => Need::Characters(needed(coverage, passage.len())),
-        };
-        Ok(Self { stretches, place, entries, length: passage.len(), t, need })
+        let length = passage.len();
+        let need = (length > min_match).then(|| needed(coverage, length));
+        Ok(Self { stretches, place, entries, length, t, need })
     }
 
     /// The distinct entries of the passage, in ascending order.
@@ -106,7 +97,7 @@ impl Bound {
 
     /// A text without any of these stretches has less than is needed.
     fn is_enough(&self, range: Range<usize>) -> bool {
-        let Need::Characters(need) = self.need else { return true };
+        let Some(need) = self.need else { return true };
         let (from, to) = (self.stretches[range.start].from, self.stretches[range.end - 1].to);
         // Characters that lie in no other windows.
         let first = if from == 0 { 0 } else { from + self.t - 1 };
@@ -118,8 +109,8 @@ impl Bound {
     /// in [`Self::entries`], that are not `absent`.
     pub fn is_possible(&self, absent: impl Fn(usize) -> bool) -> bool {
         match self.need {
-            Need::All => !(0..self.entries.len()).any(absent),
-            Need::Characters(need) => {
+            None => !(0..self.entries.len()).any(absent),
+            Some(need) => {
                 let (mut covered, mut end) = (0, 0);
                 for (stretch, place) in self.stretches.iter().zip(&self.place) {
                     if !absent(*place as usize) {
