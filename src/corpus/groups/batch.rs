@@ -253,12 +253,6 @@ fn sized<T: Copy + Default>(mut vec: Vec<T>, count: usize) -> Result<Vec<T>, Err
     Ok(vec)
 }
 
-/// A run of documents that are looked at together, and copies of what lies in a file.
-struct Portion {
-    documents: Range<usize>,
-    copies: Option<Vec<u8>>,
-}
-
 /// Bytes of the documents that are looked at together.
 const PORTION: usize = 64 << 10;
 
@@ -282,8 +276,9 @@ impl<'a> Bytes<'a> {
         make: &Make<R>,
         take: &mut dyn FnMut(R) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let held = self.held;
+        let (held, is_held) = (self.held, self.is_held());
         let mut start = 0;
+        // Documents that are looked at together, and copies of those that lie in a file.
         let mut next = || {
             let (mut end, mut size) = (start, 0);
             while end < places.len() && size < PORTION {
@@ -294,23 +289,20 @@ impl<'a> Bytes<'a> {
                 return Ok(None);
             }
             let documents = std::mem::replace(&mut start, end)..end;
-            let copies = self.files.is_some().then(|| self.copies(&places[documents.clone()]));
-            let copies = copies.transpose()?;
-            Ok(Some((Portion { documents, copies }, size * (1 + MADE))))
+            let copies =
+                if is_held { Vec::new() } else { self.copies(&places[documents.clone()])? };
+            Ok(Some(((documents, copies), size * (1 + MADE))))
         };
-        let compute = |portion: &mut Portion, check: Check| {
-            let mut made = memory::with_capacity(portion.documents.len())?;
+        let compute = |(documents, copies): &mut (Range<usize>, Vec<u8>), check: Check| {
+            let mut made = memory::with_capacity(documents.len())?;
             let (mut at, mut room) = (0, Vec::new());
-            for document in portion.documents.clone() {
+            for document in documents.clone() {
                 check();
-                let place = places[document];
-                let stored = match &portion.copies {
-                    None => held.of(place),
-                    Some(copies) => {
-                        let start = at;
-                        at += held.stored_size(place);
-                        held.stored(place, &copies[start..at])
-                    }
+                let (place, start) = (places[document], at);
+                at += held.stored_size(place);
+                let stored = match is_held {
+                    true => held.of(place),
+                    false => held.stored(place, &copies[start..at]),
                 };
                 made.push(make(document, stored.unpacked(&mut room)?, check)?);
             }
