@@ -145,8 +145,7 @@ fn compare(
     result: &ResultRows,
 ) -> Result<()> {
     let min_match = texts.cut.min_match;
-    let lengths = memory::collect(texts.kept.documents.iter().map(|text| text.length));
-    let lengths = lengths?;
+    let lengths = memory::collect(texts.kept.documents.iter().map(|text| text.length))?;
     let mut found: Option<Contained> = None;
     let mut take = |keys: &Members, batch: &TextBatch<Containers>| {
         let Some(document) = batch.found.contained else { return Ok(()) };

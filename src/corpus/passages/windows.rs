@@ -40,10 +40,9 @@ pub fn look(
         let batch = match texts {
             TextsInOrder::Found(batch) => batch,
             TextsInOrder::Large(given) => {
-                let mut each = |visit: &mut dyn FnMut(TextWindow) -> Result<()>| {
+                return take(keys, given, &mut |visit| {
                     alone.each(given, &mut check_interrupts, visit)
-                };
-                return take(keys, given, &mut each);
+                });
             }
         };
         let mut rest = &batch.found[..];
@@ -53,10 +52,9 @@ pub fn look(
             let (windows, others) = rest.split_at(own);
             rest = others;
             if !windows.is_empty() {
-                let mut each = |visit: &mut dyn FnMut(TextWindow) -> Result<()>| {
+                take(keys, given, &mut |visit| {
                     windows.iter().try_for_each(|window| visit(*window))
-                };
-                take(keys, given, &mut each)?;
+                })?;
             }
         }
         Ok(())
