@@ -32,8 +32,9 @@ pub trait NearFinder {
     /// Forgets the documents that it has taken.
     fn begin(&mut self);
 
-    /// Takes the next document of the sample by its key and its value; returns about how many bytes it keeps of it.
-    fn take(&mut self, key: KeyValue, value: Datum) -> Result<usize>;
+    /// Takes the next document of the sample by its number, its key and its value; returns about how many bytes it
+    /// keeps of it.
+    fn take(&mut self, number: u32, key: KeyValue, value: Datum) -> Result<usize>;
 
     /// Is called when it has taken the documents of a part of the sample.
     fn taken(&mut self) {}
@@ -88,7 +89,8 @@ pub fn audit(
             let (exact, least) = read(row.document)?;
             // SAFETY: a key of the source, which is of the type of its column, and lives as long as its row.
             let key = unsafe { KeyValue::new(row.key, key_type) };
-            bytes += exact.bytes() + finder.take(key, row.document)? + ENTRY + row.name.len();
+            let taken = finder.take(members.len() as u32, key, row.document)?;
+            bytes += exact.bytes() + taken + ENTRY + row.name.len();
             let scope = scopes.of(|place| row.scope(place))?;
             let (name, tally) = (memory::owned(row.name)?, Tally::default());
             let member = AuditedDocument { name, scope, least, exact, tally };

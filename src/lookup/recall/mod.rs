@@ -49,7 +49,7 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
             let asked = Asked::new(target, threshold, verify)?;
             let source = Source::of_index(&session, &arguments, target.clone(), "source")?;
             let bands = Bands::above(threshold.get(), verify.unwrap_or(Verify::Exact));
-            let mut finder = ByIndex { asked, found: HashMap::new(), count: 0 };
+            let mut finder = ByIndex { asked, found: HashMap::new() };
             audit((&session, &source), &target.options.config, &mut finder, wanted, bands)
         }
         None => {
@@ -87,17 +87,15 @@ fn index(call: &Call, arguments: &Arguments) -> Result<Option<Rc<Indexed>>> {
 struct ByIndex<'a> {
     asked: Asked<'a>,
     found: HashMap<String, Vec<Similar>>,
-    count: u32,
 }
 
 impl NearFinder for ByIndex<'_> {
     fn begin(&mut self) {
         self.found.clear();
-        self.count = 0;
     }
 
-    fn take(&mut self, key: KeyValue, _value: Datum) -> Result<usize> {
-        let (mut bytes, number) = (0, self.count);
+    fn take(&mut self, number: u32, key: KeyValue, _value: Datum) -> Result<usize> {
+        let mut bytes = 0;
         let mut visit = |name: &str, similarity: f64| {
             bytes += ENTRY + name.len();
             self.found.try_reserve(1).map_err(|_| out_of_memory())?;
@@ -106,7 +104,6 @@ impl NearFinder for ByIndex<'_> {
         };
         // The rows are read by a query that goes on behind this one, in another session.
         self.asked.each(&Session::open(), key, &mut visit)?;
-        self.count += 1;
         Ok(bytes)
     }
 
@@ -159,8 +156,8 @@ impl NearFinder for ByBands {
         self.buckets = SampleBuckets::default();
     }
 
-    fn take(&mut self, _key: KeyValue, value: Datum) -> Result<usize> {
-        let (signed, number) = (self.sign(value)?, self.members.len() as u32);
+    fn take(&mut self, number: u32, _key: KeyValue, value: Datum) -> Result<usize> {
+        let signed = self.sign(value)?;
         self.buckets.add(&signed.bands, number)?;
         let bytes = size_of_val(&*signed.signature) + size_of_val(&*signed.bands);
         memory::push(&mut self.members, signed)?;
