@@ -66,18 +66,12 @@ impl OriginSample {
             self.origins.resize_with(origin + 1, Vec::new);
         }
         let chosen = &mut self.origins[origin];
-        let is_full = chosen.len() == CHOSEN;
-        // Most documents of an origin that has many.
-        if is_full && chosen.last().is_some_and(|(greatest, _)| fingerprint > *greatest) {
-            return Ok(());
-        }
         let place = chosen.binary_search_by_key(&fingerprint, |(fingerprint, _)| *fingerprint);
-        let Err(place) = place else { return Ok(()) };
-        if is_full {
-            chosen.pop();
+        if let Err(place @ ..CHOSEN) = place {
+            memory::reserve(chosen, 1)?;
+            chosen.insert(place, (fingerprint, document));
+            chosen.truncate(CHOSEN);
         }
-        memory::reserve(chosen, 1)?;
-        chosen.insert(place, (fingerprint, document));
         Ok(())
     }
 
