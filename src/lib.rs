@@ -29,7 +29,6 @@ pgrx::extension_sql_file!("../sql/minlsh.sql", name = "minlsh", finalize);
 extern "C-unwind" fn _PG_init() {
     without_backtraces();
     settings::define();
-    index::reloptions::define();
 }
 
 /// pgrx adds a backtrace to the DETAIL of an error if the server's environment asks Rust for some:

@@ -19,7 +19,7 @@ mod nbtree;
 mod own_rows;
 mod page_file;
 pub mod pages;
-pub mod reloptions;
+mod reloptions;
 mod scan;
 pub mod sort;
 pub mod stored_options;

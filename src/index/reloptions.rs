@@ -8,7 +8,6 @@
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
 use std::mem::offset_of;
-use std::sync::OnceLock;
 
 use sketch::{
     DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
@@ -33,53 +32,39 @@ enum Values {
 
 use Values::{Flag, Integer, Share, Text};
 
-/// The parameters beside those of nbtree: each with its field, its values and its description.
+/// The parameters beside those of nbtree: each with its field and its values.
 macro_rules! parameters {
-    ($($name:literal $field:ident: $type:ty = $values:expr, $description:literal;)*) => {
+    ($($name:literal $field:ident: $type:ty = $values:expr;)*) => {
         /// `rd_options` of an index: first what nbtree reads, then ours. Strings are given by their offset
-        /// from the start, 0 for none. `build_reloptions` alone makes these, with the strings behind them.
+        /// from the start, 0 for none. `amoptions` alone makes these, with the strings behind them.
         #[repr(C)]
         struct Parameters {
             btree: pg_sys::BTOptions,
             $($field: $type,)*
         }
 
-        /// All storage parameters: the name of each, its place, its values and its description.
-        const ALL: &[(&CStr, usize, Values, &CStr)] = &[
-            (
-                c"fillfactor",
-                offset_of!(Parameters, btree.fillfactor),
-                Integer(90, 10, 100),
-                c"Packs leaf pages only to this percentage when the index is built.",
-            ),
-            (
-                c"deduplicate_items",
-                offset_of!(Parameters, btree.deduplicate_items),
-                Flag(true),
-                c"Stores the entries of one bucket together.",
-            ),
-            $(($name, offset_of!(Parameters, $field), $values, $description),)*
+        /// All storage parameters: the name of each, its place and its values.
+        const ALL: &[(&CStr, usize, Values)] = &[
+            (c"fillfactor", offset_of!(Parameters, btree.fillfactor), Integer(90, 10, 100)),
+            (c"deduplicate_items", offset_of!(Parameters, btree.deduplicate_items), Flag(true)),
+            $(($name, offset_of!(Parameters, $field), $values),)*
         ];
     };
 }
 
 parameters! {
-    c"threshold" threshold: f64 = Share(DEFAULT_THRESHOLD), c"Lowest similarity that the index serves.";
-    c"recall" recall: f64 = Share(DEFAULT_RECALL),
-        c"Minimum share of the pairs at the threshold that a search finds.";
-    c"num_perm" num_perm: i32 = Integer(DEFAULT_NUM_PERM as i32, 1, MAX_NUM_PERM as i32),
-        c"Number of slots of a signature.";
+    c"threshold" threshold: f64 = Share(DEFAULT_THRESHOLD);
+    c"recall" recall: f64 = Share(DEFAULT_RECALL);
+    c"num_perm" num_perm: i32 = Integer(DEFAULT_NUM_PERM as i32, 1, MAX_NUM_PERM as i32);
     c"shingle_size" shingle_size: i32 =
-        Integer(DEFAULT_SHINGLE_SIZE as i32, 1, MAX_SHINGLE_SIZE as i32), c"Length of a shingle in units.";
-    c"min_match" min_match: i32 = Integer(UNSPECIFIED, MIN_MIN_MATCH as i32, MAX_MIN_MATCH as i32),
-        c"Length of the shortest passage, in characters.";
-    c"scheme" scheme: i32 = Text, c"Scheme that computes a signature from shingles.";
-    c"seed" seed: i32 = Text, c"Selects another family of hash functions.";
-    c"unit" unit: i32 = Text, c"Unit of shingles: char, word or anchored.";
-    c"normalization" normalization: i32 = Text,
-        c"Steps that are applied to a text before it is cut into shingles.";
-    c"stop_words" stop_words: i32 = Text, c"Words that anchored shingles start with.";
-    c"bag" bag: bool = Flag(false), c"Counts each occurrence of a repeated shingle.";
+        Integer(DEFAULT_SHINGLE_SIZE as i32, 1, MAX_SHINGLE_SIZE as i32);
+    c"min_match" min_match: i32 = Integer(UNSPECIFIED, MIN_MIN_MATCH as i32, MAX_MIN_MATCH as i32);
+    c"scheme" scheme: i32 = Text;
+    c"seed" seed: i32 = Text;
+    c"unit" unit: i32 = Text;
+    c"normalization" normalization: i32 = Text;
+    c"stop_words" stop_words: i32 = Text;
+    c"bag" bag: bool = Flag(false);
 }
 
 impl Parameters {
@@ -87,8 +72,8 @@ impl Parameters {
         if offset == 0 {
             return Ok(default.into());
         }
-        // SAFETY: parameters that `build_reloptions` has made, with their strings behind them, each of which ends with
-        // a NUL.
+        // SAFETY: `amoptions` has had PostgreSQL make these, with their strings behind them, each of which ends with a
+        // NUL.
         let value = unsafe {
             CStr::from_ptr(std::ptr::from_ref(self).cast::<c_char>().add(offset as usize))
         };
@@ -145,63 +130,40 @@ fn parse_seed(seed: &str) -> Result<i64> {
 /// A `min_match` that was not specified.
 const UNSPECIFIED: i32 = 0;
 
-static KIND: OnceLock<pg_sys::relopt_kind::Type> = OnceLock::new();
-
-/// Makes the storage parameters known; called once, when the library is loaded.
-pub fn define() {
-    let lock = pg_sys::ShareUpdateExclusiveLock as pg_sys::LOCKMODE;
-    // SAFETY: constants; PostgreSQL copies names and descriptions.
-    unsafe {
-        let kind = pg_sys::add_reloption_kind();
-        for (name, _, values, description) in ALL {
-            let (name, about) = (name.as_ptr(), description.as_ptr());
-            match *values {
-                Integer(default, least, most) => {
-                    pg_sys::add_int_reloption(kind, name, about, default, least, most, lock);
-                }
-                Share(default) => {
-                    pg_sys::add_real_reloption(kind, name, about, default, 0.0, 1.0, lock);
-                }
-                Flag(default) => pg_sys::add_bool_reloption(kind, name, about, default, lock),
-                Text => {
-                    let none = std::ptr::null();
-                    pg_sys::add_string_reloption(kind, name, about, none, None, lock);
-                }
-            }
-        }
-        KIND.get_or_init(|| kind);
-    }
-}
-
 /// `amoptions`: reads and validates storage parameters.
 #[pg_guard]
 pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> *mut pg_sys::bytea {
-    use pg_sys::relopt_type::{
-        RELOPT_TYPE_BOOL, RELOPT_TYPE_INT, RELOPT_TYPE_REAL, RELOPT_TYPE_STRING,
-    };
     answer(|| {
-        let element = |(name, offset, values, _): &(&CStr, usize, Values, &CStr)| {
-            let mut element = pg_sys::relopt_parse_elt::default();
-            (element.optname, element.offset) = (name.as_ptr(), *offset as i32);
-            element.opttype = match values {
-                Integer(..) => RELOPT_TYPE_INT,
-                Share(_) => RELOPT_TYPE_REAL,
-                Flag(_) => RELOPT_TYPE_BOOL,
-                Text => RELOPT_TYPE_STRING,
+        let (mut known, no_text) = (pg_sys::local_relopts::default(), std::ptr::null());
+        let known = &raw mut known;
+        // SAFETY: PostgreSQL copies the names, and shows no descriptions. Each parameter has its place in `Parameters`,
+        // which begins with a varlena header.
+        let made = unsafe {
+            use pg_sys::{
+                add_local_bool_reloption, add_local_int_reloption, add_local_real_reloption,
+                add_local_string_reloption,
             };
-            element
+            pg_sys::init_local_reloptions(known, size_of::<Parameters>());
+            for (name, place, values) in ALL {
+                let (name, about, place) = (name.as_ptr(), no_text, *place as i32);
+                match *values {
+                    Integer(default, least, most) => {
+                        add_local_int_reloption(known, name, about, default, least, most, place);
+                    }
+                    Share(default) => {
+                        add_local_real_reloption(known, name, about, default, 0.0, 1.0, place);
+                    }
+                    Flag(default) => add_local_bool_reloption(known, name, about, default, place),
+                    Text => {
+                        add_local_string_reloption(known, name, about, no_text, None, None, place);
+                    }
+                }
+            }
+            pg_sys::build_local_reloptions(known, reloptions, validate)
         };
-        let elements: Vec<_> = ALL.iter().map(element).collect();
-        let kind = KIND.get().copied().unwrap_or(pg_sys::relopt_kind::RELOPT_KIND_LOCAL);
-        let (size, elements, count) =
-            (size_of::<Parameters>(), elements.as_ptr(), ALL.len() as i32);
-        // SAFETY: the elements describe `Parameters`, which begins with a varlena header.
-        let made =
-            unsafe { pg_sys::build_reloptions(reloptions, validate, kind, size, elements, count) };
-        // SAFETY: what was made of them, or null.
-        if let Some(parameters) = unsafe { made.cast::<Parameters>().as_ref() }
-            && validate
-        {
+        // SAFETY: what was just made, which nobody else has yet.
+        let parameters = unsafe { &*made.cast::<Parameters>() };
+        if validate {
             parameters.options()?;
         }
         Ok(made.cast())
