@@ -77,7 +77,7 @@ impl Info {
     pub fn oids_of_all() -> Vec<Oid> {
         let classes = OperatorClass::of_method(catalog::access_method()).into_iter();
         let mut indexes: Vec<Oid> = classes
-            .filter(|class| !is_scope_class(class.family, class.input_type))
+            .filter(|class| !is_scope(class.family, class.input_type))
             .flat_map(|class| dependency::indexes_of_class(class.oid))
             .filter(|index| {
                 let table = catalog::table_of_index(*index);
@@ -105,7 +105,8 @@ impl Info {
 
     fn of(index: Index) -> Option<Self> {
         let ours = index.method == catalog::access_method();
-        let place = index.columns.iter().position(|column| !is_scope(column)).filter(|_| ours)?;
+        let is_document = |column: &IndexColumn| !is_scope(column.family, column.input_type);
+        let place = index.columns.iter().position(is_document).filter(|_| ours)?;
         let IndexColumn { family, input_type, .. } = index.columns[place];
         Some(Self { kind: Kind::of_class(family, input_type), place, index })
     }
@@ -127,7 +128,7 @@ impl Info {
 
     /// The columns beside the document.
     pub fn scope_columns(&self) -> impl Iterator<Item = &IndexColumn> {
-        self.index.columns.iter().filter(|column| is_scope(column))
+        self.index.columns.iter().filter(|column| is_scope(column.family, column.input_type))
     }
 
     /// The types of its scopes, as the table has them.
@@ -253,12 +254,7 @@ impl Info {
     }
 }
 
-fn is_scope(column: &IndexColumn) -> bool {
-    is_scope_class(column.family, column.input_type)
-}
-
 /// True if the operator class of a family for a type is for scope columns.
-fn is_scope_class(family: Oid, input: Oid) -> bool {
-    let hash = catalog::function_of_family(family, input, SCOPE_HASH as i16);
-    hash != Oid::INVALID
+fn is_scope(family: Oid, input: Oid) -> bool {
+    catalog::function_of_family(family, input, SCOPE_HASH as i16) != Oid::INVALID
 }

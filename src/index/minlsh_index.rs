@@ -57,9 +57,8 @@ impl<'a> MinlshIndex<'a> {
     /// with values of other types.
     pub fn check_classes(&self) -> Result<()> {
         for (column, attribute) in self.open.attributes().enumerate() {
-            let IndexColumn { family, input_type: input, .. } = self.class(column);
-            let class = ValidatedClass { family, input, stored: attribute.atttypid };
-            if !problems(&class).is_empty() {
+            let IndexColumn { family, input_type, .. } = self.class(column);
+            if !problems(family, input_type, attribute.atttypid).is_empty() {
                 return Err(cannot_serve(column));
             }
         }
@@ -165,41 +164,31 @@ const COMPARE: i16 = 1;
 /// Support function 4 of a B-tree: whether equal keys have equal bytes.
 const EQUAL_IMAGE: i16 = 4;
 
-/// An operator class, as `pg_opclass` describes it.
-struct ValidatedClass {
-    family: Oid,
-    input: Oid,
-    stored: Oid,
-}
-
 /// `amvalidate`: false, with an INFO for each reason, if the class is incomplete or inconsistent.
 #[pg_guard]
 pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
     answer(|| {
-        let Some(class) = class(operator_class) else {
+        let Some(class) = CatalogRow::<pg_sys::FormData_pg_opclass>::find(operator_class) else {
             pgrx::error!("cache lookup failed for operator class {}", operator_class.to_u32());
         };
-        let problems = problems(&class);
+        let (family, input) = (class.opcfamily, class.opcintype);
+        // A type that is stored as it is has no storage type of its own.
+        let stored = if class.opckeytype == Oid::INVALID { input } else { class.opckeytype };
+        let problems = problems(family, input, stored);
         for problem in &problems {
-            pgrx::info!("operator class for type {}: {problem}", type_label(class.input));
+            pgrx::info!("operator class for type {}: {problem}", type_label(input));
         }
         Ok(problems.is_empty())
     })
 }
 
-fn class(oid: Oid) -> Option<ValidatedClass> {
-    let row = CatalogRow::<pg_sys::FormData_pg_opclass>::find(oid)?;
-    // A type that is stored as it is has no storage type of its own.
-    let stored = if row.opckeytype == Oid::INVALID { row.opcintype } else { row.opckeytype };
-    Some(ValidatedClass { family: row.opcfamily, input: row.opcintype, stored })
-}
-
-fn problems(class: &ValidatedClass) -> Vec<String> {
-    let function = |number: i16| function_of_family(class.family, class.input, number);
+/// The problems of the operator class of a family for values of a type, stored as another.
+fn problems(family: Oid, input: Oid, is_stored: Oid) -> Vec<String> {
+    let function = |number: i16| function_of_family(family, input, number);
     let is_scope = function(SCOPE_HASH as i16) != Oid::INVALID;
     let mut problems = Vec::new();
     let stored = if is_scope { pg_sys::CHAROID } else { pg_sys::TIDOID };
-    if class.stored != stored {
+    if is_stored != stored {
         problems.push(format!("it must have STORAGE {}", type_label(stored)));
     }
     if argument_types(function(COMPARE)) != [stored; 2] {
@@ -208,16 +197,20 @@ fn problems(class: &ValidatedClass) -> Vec<String> {
     if function(EQUAL_IMAGE) != Oid::from(pg_sys::F_BTEQUALIMAGE) {
         problems.push("support function 4 must be btequalimage".to_owned());
     }
-    if is_scope && !takes(function(SCOPE_HASH as i16), class.input) {
-        let label = type_label(class.input);
+    if is_scope && !takes(function(SCOPE_HASH as i16), input) {
+        let label = type_label(input);
         problems.push(format!("support function {SCOPE_HASH} must take values of {label}"));
     }
-    if !is_scope && !is_readable(class.family, class.input) {
+    if !is_scope && !is_readable(family, input) {
         problems.push(
             "it must be for text, anyarray, integer[] (signatures) or minlsh_document".to_owned(),
         );
     }
-    if !has_operator(class) {
+    let (cache, operator) =
+        (pg_sys::SysCacheIdentifier::AMOPSTRATEGY, |_: &pg_sys::FormData_pg_amop| ());
+    // Which types its operators take differs from class to class.
+    // SAFETY: rows of pg_amop, by their family.
+    if unsafe { catalog::listed(cache, Datum::from(family), operator) }.is_empty() {
         problems.push("its family has no operator".to_owned());
     }
     problems
@@ -237,14 +230,6 @@ fn argument_types(function: Oid) -> Vec<Oid> {
     };
     // SAFETY: `pg_proc` has as many types in `proargtypes` as `pronargs` says, behind one another.
     unsafe { row.proargtypes.values.as_slice(row.pronargs.max(0) as usize).to_vec() }
-}
-
-/// True if the family has an operator at all: which types it takes differs from class to class.
-fn has_operator(class: &ValidatedClass) -> bool {
-    let cache = pg_sys::SysCacheIdentifier::AMOPSTRATEGY;
-    let family = Datum::from(class.family);
-    // SAFETY: rows of pg_amop, by their family.
-    !unsafe { catalog::listed(cache, family, |_: &pg_sys::FormData_pg_amop| ()) }.is_empty()
 }
 
 /// True if an operator class for values of that type can be one for documents: the values are read as such.
