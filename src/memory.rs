@@ -25,22 +25,14 @@
 
 use pgrx::pg_sys;
 
-/// The parts of a build of an index, or of a check, in bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct BuildShares {
-    /// For rows that are on their way to their entries.
-    pub rows: usize,
-    /// For entries that are sorted.
-    pub sort: usize,
+/// The bytes that rows may take which are on their way to the entries of an index.
+pub fn of_indexed_rows() -> usize {
+    maintenance() / 16
 }
 
-impl BuildShares {
-    /// All of `maintenance_work_mem`.
-    pub fn of_index() -> Self {
-        let all = maintenance();
-        let rows = all / 16;
-        Self { rows, sort: all - rows }
-    }
+/// The bytes that these entries may take where they are sorted.
+pub fn of_entries() -> usize {
+    maintenance() - of_indexed_rows()
 }
 
 /// The bytes that the keys and counts of a sample may take that is audited, and as many the part of it that is compared

@@ -15,7 +15,7 @@ use crate::index::sort::Sorter;
 use crate::index::table_scan::IndexedRows;
 use crate::index::tree_writer::TreeWriter;
 use crate::index::{nbtree, own_rows, page_file, stored_options};
-use crate::memory;
+use crate::memory::of_entries;
 use crate::pg::catalog::base_element_type;
 use crate::pg::progress::{self, Phase, Tuples};
 use crate::pg::rights::no_such_relation;
@@ -36,7 +36,11 @@ pub unsafe extern "C-unwind" fn ambuild(
         // The result is a plain struct, in the current memory context.
         unsafe {
             let (heap, index) = (Open::lent(&heap), MinlshIndex::of(Open::lent(&index))?);
-            let (rows, entries) = build(&index, heap, &IndexedRows::of_build(heap, &index, info))?;
+            let operators = (*info).ii_ExclusionOps;
+            // A constraint has an operator for each column.
+            let operator = (!operators.is_null()).then(|| *operators.add(index.layout.document));
+            let rows = IndexedRows::of_build(heap, &index, info);
+            let (rows, entries) = build(&index, heap, &rows, operator)?;
             let result = pg_sys::palloc0(size_of::<pg_sys::IndexBuildResult>());
             let result = result.cast::<pg_sys::IndexBuildResult>();
             ((*result).heap_tuples, (*result).index_tuples) = (rows, entries as f64);
@@ -65,14 +69,21 @@ pub unsafe extern "C-unwind" fn ambuildphasename(phase: i64) -> *mut c_char {
     progress::phase_name(phase).map_or(std::ptr::null_mut(), |name| name.as_ptr().cast_mut())
 }
 
-fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows) -> Result<(f64, u64)> {
+/// Builds an index of these rows; of an exclusion constraint by that operator. Returns the number of rows, and of
+/// entries.
+fn build(
+    index: &MinlshIndex,
+    heap: &Open,
+    rows: &IndexedRows,
+    operator: Option<Oid>,
+) -> Result<(f64, u64)> {
     index.check_classes()?;
     let (open, document) = (index.open(), index.layout.document);
     let options = index.wanted()?;
-    let memory = memory::BuildShares::of_index();
-    let mut sorter = Sorter::new(memory.sort).with_threads(for_build(heap));
+    let memory = of_entries();
+    let mut sorter = Sorter::new(memory).with_threads(for_build(heap));
     let info = Info::open(open.oid()).ok_or_else(|| no_such_relation(open.oid()))?;
-    refuse_settings(&info, rows.exclusion_operator(document))?;
+    refuse_settings(&info, operator)?;
     if index.kind == Kind::Set {
         // Before there is a row that has some.
         element::check(base_element_type(info.index.types()[document])).map_err(|report| {
@@ -88,8 +99,8 @@ fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows) -> Result<(f64, u
         found += entries.len() as i64;
         sorter.extend(entries)
     };
-    let scanned = rows.each_entry(&options, memory.rows, &mut take)?;
-    scanned.saturated.warn(&options.config, &open.name());
+    let (rows, saturated) = rows.each_entry(&options, &mut take)?;
+    saturated.warn(&options.config, &open.name());
     page_file::write_metapage(open, pg_sys::InvalidBlockNumber, nbtree::NO_BLOCK, 0);
     stored_options::store(open, pg_sys::ForkNumber::MAIN_FORKNUM, &options)?;
     let mut written = None;
@@ -100,10 +111,10 @@ fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows) -> Result<(f64, u
         });
         tuples.count(entries);
     };
-    let mut tree = TreeWriter::new(index, memory.sort / 32, &mut count)?;
+    let mut tree = TreeWriter::new(index, memory / 32, &mut count)?;
     progress::enter(Phase::Sorting);
     sorter.finish_by(&mut tree)?;
-    Ok((scanned.rows, tree.finish()?))
+    Ok((rows, tree.finish()?))
 }
 
 /// Refuses an exclusion constraint by an operator that looks at a setting: a constraint depends on the row alone.

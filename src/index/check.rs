@@ -17,7 +17,7 @@ use crate::index::pages::LockedPage;
 use crate::index::sort::Sorter;
 use crate::index::stored_options::{self, OPTIONS_BLOCK};
 use crate::index::table_scan::{IndexedRows, Share};
-use crate::memory::BuildShares;
+use crate::memory::of_entries;
 use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, access_method, table_of_index};
 use crate::pg::relation::partition_ancestors;
@@ -89,8 +89,7 @@ fn check_open(
     let snapshot = Snapshot::of_transaction();
     let has_writers = is_standby() || share.is_some();
     let share = share.unwrap_or(Share::ALL);
-    let memory = BuildShares::of_index();
-    let mut sorter = Sorter::new(memory.sort).with_threads(for_build(heap));
+    let mut sorter = Sorter::new(of_entries()).with_threads(for_build(heap));
     let read = each_entry(&index, !has_writers, &snapshot, &mut |entry| {
         if share.has(entry.tid) { sorter.push(mark(entry, ACTUAL)) } else { Ok(()) }
     });
@@ -103,8 +102,7 @@ fn check_open(
     let mut take = |entries: &[Entry]| {
         entries.iter().try_for_each(|entry| sorter.push(mark(*entry, EXPECTED)))
     };
-    let rows = IndexedRows::of_check(heap, &index, &snapshot, share)?;
-    rows.each_entry(&options, memory.rows, &mut take)?;
+    IndexedRows::of_check(heap, &index, &snapshot, share).each_entry(&options, &mut take)?;
     compare(heap, &snapshot, sorter, report)
 }
 

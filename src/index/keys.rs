@@ -53,11 +53,7 @@ impl IndexRow<'_> {
         if let Some(value) = self.read(options)? {
             value.first_bands(options, options.banding.bands(), &mut bands)?;
         }
-        let mut keys = self.index.keys_of(&bands, self.scope())?;
-        if keys.is_empty() {
-            keys.push(NO_BAND);
-        }
-        Ok(keys)
+        self.index.keys_of(&bands, self.scope())
     }
 
     /// Copies its document into a batch, to have the bands made there (NULL as an empty signature); returns its scope.
@@ -119,7 +115,8 @@ impl MinlshIndex<'_> {
         })
     }
 
-    /// The keys under which rows with these band hashes and that scope are, ascending, each once.
+    /// The keys under which rows with these band hashes and that scope are, ascending, each once; [`NO_BAND`] if there
+    /// are none.
     pub fn keys_of(&self, bands: &[i64], scope: ScopeHash) -> Result<Vec<u64>> {
         let mut keys = Vec::new();
         buckets(scope, bands, self.layout.mask, &mut keys, &mut check_interrupts)?;
@@ -156,8 +153,8 @@ impl MinlshIndex<'_> {
     }
 }
 
-/// Replaces `keys` by those of a scope's bands, ascending, each once; of a key the bits of `mask`
-/// are stored.
+/// Replaces `keys` by those of a scope's bands, ascending, each once, or by [`NO_BAND`] without any; of a key the bits
+/// of `mask` are stored.
 pub fn buckets(
     scope: ScopeHash,
     bands: &[i64],
@@ -170,5 +167,8 @@ pub fn buckets(
     keys.extend(bands.iter().map(|band| scope.bucket(*band) & mask));
     sort_by(keys, Ord::cmp, check_interrupts);
     keys.dedup();
+    if keys.is_empty() {
+        keys.push(NO_BAND);
+    }
     Ok(())
 }

@@ -8,10 +8,10 @@ use sketch::pipeline::{BatchWork, Hands, Signer, SignerBatch, hands};
 use sketch::{ElementHash, ScopeHash, Sketcher};
 
 use crate::document::to_bands::Saturated;
-use crate::error::internal;
-use crate::index::keys::{IndexRow, NO_BAND, buckets};
+use crate::index::keys::{IndexRow, buckets};
 use crate::index::layout::{Entry, tid_to_u64};
 use crate::index::minlsh_index::MinlshIndex;
+use crate::memory::of_indexed_rows;
 use crate::options::IndexOptions;
 use crate::pg::memory::in_transaction;
 use crate::pg::worker_threads::{for_build, setting};
@@ -57,19 +57,12 @@ impl TableScan<'_, '_, '_> {
 
     fn give(&mut self) -> Result<()> {
         let mut next = self.hands.batch();
-        next.clear();
+        next.documents.clear();
+        next.places.clear();
         let rows = std::mem::replace(&mut self.rows, next);
         let bytes = rows.documents.bytes();
         self.hands.give(rows, bytes, self.take)
     }
-}
-
-/// The result of a scan of a table.
-pub struct Scanned {
-    /// The number of rows.
-    pub rows: f64,
-    /// The texts that are too long for their shingles.
-    pub saturated: Saturated,
 }
 
 impl<'a> IndexedRows<'a> {
@@ -86,19 +79,14 @@ impl<'a> IndexedRows<'a> {
     }
 
     /// Those of a share that a snapshot sees, scanned as by a concurrent build, as amcheck scans them.
-    ///
-    /// # Errors
-    /// SQLSTATE XX000 if the index is not one of that table.
     pub fn of_check(
         heap: &'a Open,
         index: &'a MinlshIndex<'a>,
         snapshot: &'a Snapshot,
         share: Share,
-    ) -> Result<Self> {
-        if index.open().index_form().is_none_or(|form| form.indrelid != heap.oid()) {
-            let message = format!("\"{}\" is not an index of that table", index.open().name());
-            return Err(internal(message));
-        }
+    ) -> Self {
+        let form = index.open().index_form();
+        assert!(form.is_some_and(|form| form.indrelid == heap.oid()), "an index of that table");
         // SAFETY: the index is open; the description is made in the memory of the transaction, and is ours.
         let info = in_transaction(|| unsafe {
             let info = pg_sys::BuildIndexInfo(index.open().raw());
@@ -109,19 +97,18 @@ impl<'a> IndexedRows<'a> {
             (*info).ii_ExclusionStrats = std::ptr::null_mut();
             info
         });
-        Ok(Self { heap, index, info, snapshot: Some(snapshot), share })
+        Self { heap, index, info, snapshot: Some(snapshot), share }
     }
 
-    /// Calls `take` with the entries that the index should have, row by row in the order of their addresses.
-    /// `memory` bytes are for rows that are computed together, by threads as well if the table is large enough for
-    /// them.
+    /// Calls `take` with the entries that the index should have, row by row in the order of their addresses. Threads
+    /// compute them as well if the table is large enough. Returns the number of rows, and the texts that are too long
+    /// for their shingles.
     pub fn each_entry(
         &self,
         options: &IndexOptions,
-        memory: usize,
         take: &mut dyn FnMut(&[Entry]) -> Result<()>,
-    ) -> Result<Scanned> {
-        let (index, share) = (self.index, self.share);
+    ) -> Result<(f64, Saturated)> {
+        let (index, share, memory) = (self.index, self.share, of_indexed_rows());
         let mut saturated = Saturated::default();
         let mut take = |rows: &mut RowCopies| -> Result<()> {
             rows.documents.saturated.iter().for_each(|size| saturated.add(*size));
@@ -140,7 +127,7 @@ impl<'a> IndexedRows<'a> {
             hands.finish(take)?;
             Ok::<_, SqlError>(found)
         })?;
-        Ok(Scanned { rows, saturated })
+        Ok((rows, saturated))
     }
 
     /// `table_index_build_scan`: adds each row to a scan; returns how many there are.
@@ -185,16 +172,6 @@ impl<'a> IndexedRows<'a> {
             })
         }
     }
-
-    /// The operator by which an exclusion constraint compares a column (from 0).
-    pub fn exclusion_operator(&self, column: usize) -> Option<Oid> {
-        assert!(column < self.index.layout.columns(), "the layout has each column");
-        // SAFETY: the description is that of the index; a constraint has an operator for each column.
-        unsafe {
-            let operators = (*self.info).ii_ExclusionOps;
-            (!operators.is_null()).then(|| *operators.add(column))
-        }
-    }
 }
 
 /// The callback of the table scan.
@@ -226,13 +203,6 @@ struct RowCopies {
     entries: Vec<Entry>,
 }
 
-impl RowCopies {
-    fn clear(&mut self) {
-        self.documents.clear();
-        self.places.clear();
-    }
-}
-
 struct Maker {
     signer: Signer,
     mask: u64,
@@ -261,9 +231,6 @@ impl BatchWork for Maker {
         entries.clear();
         for (bands, &(tid, scope)) in documents.hashes().zip(&*places) {
             buckets(scope, bands, self.mask, &mut self.keys, check_interrupts)?;
-            if self.keys.is_empty() {
-                memory::push(&mut self.keys, NO_BAND)?;
-            }
             memory::reserve(entries, self.keys.len())?;
             entries.extend(self.keys.iter().map(|&key| Entry { key, tid }));
         }
