@@ -9,15 +9,16 @@ use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 
 use crate::document::kind::Kind;
 use crate::index::info::Info;
-use crate::index::layout::Entry;
 use crate::index::minlsh_index::MinlshIndex;
+use crate::index::page_file::{NewPage, PageFile};
 use crate::index::sort::Sorter;
+use crate::index::stored_options::{self, OPTIONS_BLOCK};
 use crate::index::table_scan::IndexedRows;
 use crate::index::tree_writer::TreeWriter;
-use crate::index::{nbtree, own_rows, page_file, stored_options};
+use crate::index::{nbtree, own_rows};
 use crate::memory::of_entries;
 use crate::pg::catalog::base_element_type;
-use crate::pg::progress::{self, Phase, Tuples};
+use crate::pg::progress::{self, Phase};
 use crate::pg::rights::no_such_relation;
 use crate::pg::worker_threads::for_build;
 use crate::prelude::*;
@@ -59,7 +60,11 @@ pub unsafe extern "C-unwind" fn ambuildempty(index: pg_sys::Relation) {
         let options = MinlshIndex::of(open)?.wanted()?;
         // SAFETY: the B-tree's function for an open index, whose init fork is empty; nothing is dropped in the closure.
         unsafe { pg_guard_ffi_boundary(|| build_empty.map(|build_empty| build_empty(index))) };
-        stored_options::store(open, pg_sys::ForkNumber::INIT_FORKNUM, &options)
+        let mut file = PageFile::of(open, pg_sys::ForkNumber::INIT_FORKNUM);
+        assert_eq!(file.next_block(), OPTIONS_BLOCK, "the options come right behind the metapage");
+        file.append(&mut [stored_options::page(&options)?]);
+        file.finish();
+        Ok(())
     })
 }
 
@@ -94,24 +99,11 @@ fn build(
         })?;
     }
     progress::enter(Phase::Scanning);
-    let mut found = 0;
-    let mut take = |entries: &[Entry]| {
-        found += entries.len() as i64;
-        sorter.extend(entries)
-    };
-    let (rows, saturated) = rows.each_entry(&options, &mut take)?;
+    let (rows, saturated) = rows.each_entry(&options, &mut |entries| sorter.extend(entries))?;
     saturated.warn(&options.config, &open.name());
-    page_file::write_metapage(open, pg_sys::InvalidBlockNumber, nbtree::NO_BLOCK, 0);
-    stored_options::store(open, pg_sys::ForkNumber::MAIN_FORKNUM, &options)?;
-    let mut written = None;
-    let mut count = |entries| {
-        let tuples = written.get_or_insert_with(|| {
-            progress::enter(Phase::Writing);
-            Tuples::of(found)
-        });
-        tuples.count(entries);
-    };
-    let mut tree = TreeWriter::new(index, memory / 32, &mut count)?;
+    let mut file = PageFile::of(open, pg_sys::ForkNumber::MAIN_FORKNUM);
+    file.append(&mut [NewPage::meta(), stored_options::page(&options)?]);
+    let mut tree = TreeWriter::new(index, file, memory / 32, sorter.len());
     progress::enter(Phase::Sorting);
     sorter.finish_by(&mut tree)?;
     Ok((rows, tree.finish()?))

@@ -1,20 +1,20 @@
 //! The pages of a build, made item by item, and written behind one another into the file of an index.
 //!
 //! Nobody else reads an index while it is built, and WAL gets finished pages, so a page needs no care while it is made.
-//! The first two are made in buffers. All others pass by these, as those of PostgreSQL's own builds do: so they are not
-//! written twice, nor read again for the WAL.
+//! Pages pass by the shared buffers, as those of PostgreSQL's own builds do: so they are not written twice, nor read
+//! again for the WAL. The metapage alone is written once more, in a buffer, when the root of the tree is known.
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{BTPageOpaqueData, BlockNumber, XLogRecPtr};
 
-use crate::index::nbtree::{LEAF, NO_BLOCK, ROOT};
+use crate::index::nbtree::{LEAF, META_BLOCK, NO_BLOCK, ROOT};
 use crate::index::pages::{LINE_POINTER, OPAQUE, PAGE, PAGE_HEADER, TUPLE_HEADER};
 use crate::pg::versions::{self, locator, new_file_by};
 use crate::prelude::*;
 
 /// Bytes for line pointers and items.
 pub const ROOM: usize = PAGE - PAGE_HEADER - OPAQUE;
-/// The longest item [`write_single_item`] takes.
+/// The longest item [`NewPage::of_item`] takes.
 pub const MAX_ITEM: usize = ROOM - LINE_POINTER - TUPLE_HEADER - 8;
 
 /// The bytes of a page that is being made, at a place from which direct I/O could write it.
@@ -23,7 +23,7 @@ pub struct NewPage([u8; PAGE]);
 
 impl NewPage {
     /// An empty page, as `_bt_pageinit` makes it. Any thread may do this.
-    pub fn empty() -> Self {
+    fn empty() -> Self {
         let mut page = Self([0; PAGE]);
         let header = page.header();
         header.pd_lower = PAGE_HEADER as u16;
@@ -38,10 +38,23 @@ impl NewPage {
         unsafe { &mut *self.0.as_mut_ptr().cast() }
     }
 
-    /// Makes it the metapage of a tree with that root, in which equal keys have equal bytes.
-    pub fn make_meta(&mut self, root: BlockNumber, height: u32) {
+    /// The metapage of an empty tree, in which equal keys have equal bytes.
+    pub fn meta() -> Self {
+        let mut page = Self::empty();
         // SAFETY: the bytes of a page, aligned, which are ours to write.
-        unsafe { pg_sys::_bt_initmetapage(self.0.as_mut_ptr().cast(), root, height, true) };
+        unsafe { pg_sys::_bt_initmetapage(page.0.as_mut_ptr().cast(), NO_BLOCK, 0, true) };
+        page
+    }
+
+    /// A page that holds one item of our own: an inner page that no downlink leads to.
+    pub fn of_item(item: &[u8]) -> Self {
+        let mut page = Self::empty();
+        let size = (TUPLE_HEADER + item.len()).next_multiple_of(8);
+        page.add(size, |bytes| {
+            bytes[6..8].copy_from_slice(&(size as u16).to_ne_bytes());
+            bytes[TUPLE_HEADER..TUPLE_HEADER + item.len()].copy_from_slice(item);
+        });
+        page
     }
 
     /// A page of a tree between those to its left and right, with its high key if it is not the rightmost.
@@ -84,83 +97,31 @@ impl NewPage {
     }
 }
 
-/// Writes a page into a buffer: as that block of a fork, which nobody else writes, or as one more if it is invalid.
-/// Returns which it is. Pages of an init fork are logged at once.
-pub fn write_buffered(
-    index: &Open,
-    fork: pg_sys::ForkNumber::Type,
-    block: BlockNumber,
-    page: &NewPage,
-) -> BlockNumber {
-    let (mode, strategy) = (pg_sys::ReadBufferMode::RBM_NORMAL, std::ptr::null_mut());
-    // SAFETY: the relation is open; the buffer, of as many bytes, is pinned and locked for us alone until it is
-    // complete. What is logged in a critical section is also marked dirty in it. An ERROR before releases it.
-    unsafe {
-        let buffer = pg_sys::ReadBufferExtended(index.raw(), fork, block, mode, strategy);
-        let exclusive = pg_sys::BUFFER_LOCK_EXCLUSIVE as i32;
-        pg_guard_ffi_boundary(|| versions::LockBuffer(buffer, exclusive));
-        pg_sys::BufferGetPage(buffer).cast::<[u8; PAGE]>().write(page.0);
-        pg_sys::CritSectionCount += 1;
-        pg_sys::MarkBufferDirty(buffer);
-        if fork == pg_sys::ForkNumber::INIT_FORKNUM {
-            pg_sys::log_newpage_buffer(buffer, true);
-        }
-        pg_sys::CritSectionCount -= 1;
-        let block = pg_sys::BufferGetBlockNumber(buffer);
-        pg_sys::UnlockReleaseBuffer(buffer);
-        block
-    }
-}
-
-/// Makes the metapage of a tree with that root, as a block of an index; one more of a file that is empty.
-pub fn write_metapage(index: &Open, block: BlockNumber, root: BlockNumber, height: u32) {
-    let mut page = NewPage::empty();
-    page.make_meta(root, height);
-    write_buffered(index, FORK, block, &page);
-}
-
-/// Writes a page that holds one item of our own: an inner page that no downlink leads to. It must
-/// become block `block` of the fork, which nobody else writes.
-pub fn write_single_item(
-    index: &Open,
-    fork: pg_sys::ForkNumber::Type,
-    block: BlockNumber,
-    item: &[u8],
-) {
-    let mut page = NewPage::empty();
-    let size = (TUPLE_HEADER + item.len()).next_multiple_of(8);
-    page.add(size, |bytes| {
-        bytes[6..8].copy_from_slice(&(size as u16).to_ne_bytes());
-        bytes[TUPLE_HEADER..TUPLE_HEADER + item.len()].copy_from_slice(item);
-    });
-    let written = write_buffered(index, fork, pg_sys::InvalidBlockNumber, &page);
-    assert_eq!(written, block, "the page comes right behind the metapage");
-}
-
 /// Pages that are written together: as many as a record of the WAL takes.
 pub const BATCH: usize = pg_sys::XLR_MAX_BLOCK_ID as usize;
 
-const FORK: pg_sys::ForkNumber::Type = pg_sys::ForkNumber::MAIN_FORKNUM;
-
-/// Appends pages to an index.
+/// Appends pages to a fork of an index.
 pub struct PageFile<'a> {
     index: &'a Open,
+    fork: pg_sys::ForkNumber::Type,
     needs_wal: bool,
     /// The place in the WAL from which a crash would have replayed it when the first page was begun.
     redo: XLogRecPtr,
-    /// The number of pages that lie in buffers, which are the first, and of all.
-    buffered: BlockNumber,
+    /// The number of its pages.
     count: BlockNumber,
 }
 
 impl<'a> PageFile<'a> {
-    /// The file of an index, which nobody else writes.
-    pub fn of(index: &'a Open) -> Self {
-        let needs_wal = needs_wal(index);
-        // SAFETY: reads what all backends share.
-        let redo = if needs_wal { unsafe { pg_sys::GetRedoRecPtr() } } else { 0 };
-        let count = index.pages();
-        Self { index, needs_wal, redo, buffered: count, count }
+    /// A fork of an index, which nobody else writes. The init fork, with which a crash leaves an unlogged index, is
+    /// logged.
+    pub fn of(index: &'a Open, fork: pg_sys::ForkNumber::Type) -> Self {
+        let needs_wal = fork == pg_sys::ForkNumber::INIT_FORKNUM || needs_wal(index);
+        // SAFETY: reads what all backends share, and asks for the size of a fork of an open relation.
+        let (redo, count) = unsafe {
+            let redo = if needs_wal { pg_sys::GetRedoRecPtr() } else { 0 };
+            (redo, pg_sys::RelationGetNumberOfBlocksInFork(index.raw(), fork))
+        };
+        Self { index, fork, needs_wal, redo, count }
     }
 
     fn storage(&self) -> pg_sys::SMgrRelation {
@@ -191,30 +152,47 @@ impl<'a> PageFile<'a> {
             if self.needs_wal {
                 let mut locator = locator(self.index.entry());
                 let (blocks, pages) = (blocks.as_mut_ptr(), pages.as_mut_ptr());
-                pg_sys::log_newpages(&mut locator, FORK, count as i32, blocks, pages, true);
+                pg_sys::log_newpages(&mut locator, self.fork, count as i32, blocks, pages, true);
             }
             let file = self.storage();
             for (&block, &page) in blocks.iter().zip(&pages).take(count) {
                 pg_sys::PageSetChecksumInplace(page, block);
-                pg_sys::smgrextend(file, FORK, block, page.cast(), false);
+                pg_sys::smgrextend(file, self.fork, block, page.cast(), false);
             }
         }
         self.count += count as BlockNumber;
     }
 
-    /// Has all of it last. The pages that lie in buffers are complete, and get into the WAL as well.
-    pub fn finish(self) {
-        if !self.needs_wal {
-            // What is not in the WAL is in the file when the transaction or the server ends.
-            return;
-        }
-        // SAFETY: the index is open, and has had those blocks since `of`.
+    /// Makes the first page, a metapage, that of a tree with that root.
+    pub fn set_root(&self, root: BlockNumber, height: u32) {
+        let (mode, strategy) = (pg_sys::ReadBufferMode::RBM_NORMAL, std::ptr::null_mut());
+        let exclusive = pg_sys::BUFFER_LOCK_EXCLUSIVE as i32;
+        // SAFETY: the index is open, and has that page; the buffer is pinned and locked for us alone until it is
+        // complete. What is logged in a critical section is also marked dirty in it. An ERROR before releases it.
         unsafe {
-            pg_sys::log_newpage_range(self.index.raw(), FORK, 0, self.buffered, true);
-            // A checkpoint since then may have come between the WAL of a page and its writing: it had nothing to bring
-            // to the disk, and a crash would not replay the page.
-            if pg_sys::GetRedoRecPtr() != self.redo {
-                pg_sys::smgrimmedsync(self.storage(), FORK);
+            let index = self.index.raw();
+            let buffer = pg_sys::ReadBufferExtended(index, self.fork, META_BLOCK, mode, strategy);
+            pg_guard_ffi_boundary(|| versions::LockBuffer(buffer, exclusive));
+            pg_sys::CritSectionCount += 1;
+            pg_sys::_bt_initmetapage(pg_sys::BufferGetPage(buffer), root, height, true);
+            pg_sys::MarkBufferDirty(buffer);
+            if self.needs_wal {
+                pg_sys::log_newpage_buffer(buffer, true);
+            }
+            pg_sys::CritSectionCount -= 1;
+            pg_sys::UnlockReleaseBuffer(buffer);
+        }
+    }
+
+    /// Has all of it last.
+    pub fn finish(self) {
+        // What is not in the WAL is in the file when the transaction or the server ends. A checkpoint since then may
+        // have come between the WAL of a page and its writing: it had nothing to bring to the disk, and a crash would
+        // not replay the page.
+        // SAFETY: reads what all backends share, and syncs the file of an open index.
+        unsafe {
+            if self.needs_wal && pg_sys::GetRedoRecPtr() != self.redo {
+                pg_sys::smgrimmedsync(self.storage(), self.fork);
             }
         }
     }

@@ -11,7 +11,7 @@ use sketch::Banding;
 use crate::error::internal;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::HIGH_KEY;
-use crate::index::page_file::{MAX_ITEM, write_single_item};
+use crate::index::page_file::{MAX_ITEM, NewPage};
 use crate::index::pages::TUPLE_HEADER;
 use crate::options::{IndexOptions, Options, Threshold, Versions};
 use crate::pg::rights::no_such_relation;
@@ -98,8 +98,9 @@ thread_local! {
     static READ: RefCell<AHashMap<(Oid, u32), Rc<IndexOptions>>> = RefCell::default();
 }
 
-/// Writes the options of a build into block 1 of a fork that has just its metapage.
-pub fn store(index: &Open, fork: pg_sys::ForkNumber::Type, options: &IndexOptions) -> Result<()> {
+/// Block 1 of an index that is built with these options. What is remembered of others is forgotten: a file may be
+/// filled again.
+pub fn page(options: &IndexOptions) -> Result<NewPage> {
     let json = to_json(options)?;
     if json.len() > MAX_ITEM {
         return Err(limit_exceeded(format!(
@@ -110,8 +111,7 @@ pub fn store(index: &Open, fork: pg_sys::ForkNumber::Type, options: &IndexOption
         .set_hint("Use fewer stop words."));
     }
     READ.with_borrow_mut(|read| read.clear());
-    write_single_item(index, fork, OPTIONS_BLOCK, json.as_bytes());
-    Ok(())
+    Ok(NewPage::of_item(json.as_bytes()))
 }
 
 impl MinlshIndex<'_> {

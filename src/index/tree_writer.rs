@@ -11,10 +11,12 @@ use sketch::Error;
 
 use crate::index::layout::{self, Entry, Layout};
 use crate::index::minlsh_index::MinlshIndex;
-use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK};
-use crate::index::page_file::{BATCH, NewPage, PageFile, ROOM, write_metapage};
+use crate::index::nbtree::{self, HIGH_KEY, NO_BLOCK};
+use crate::index::page_file::{BATCH, NewPage, PageFile, ROOM};
 use crate::index::pages::{LINE_POINTER, TUPLE_HEADER};
 use crate::index::sort::EntryTaker;
+use crate::index::stored_options::OPTIONS_BLOCK;
+use crate::pg::progress::{self, Phase, Tuples};
 use crate::prelude::*;
 
 /// Inner pages are filled to that many bytes, as nbtree fills them (`BTREE_NONLEAF_FILLFACTOR`).
@@ -24,27 +26,27 @@ const MAX_LIST: usize = pg_sys::BLCKSZ as usize / 10 / 8 * 8 - LINE_POINTER;
 /// Bytes of a leaf page and of its entries.
 const PAGE_AND_ENTRIES: usize = 2 * pg_sys::BLCKSZ as usize;
 
-/// A page of the level below: where it is, and the pivot that separates it from the one to its left.
-struct Child {
-    block: BlockNumber,
-    /// The place of the pivot among `Level::pivots`; empty for the leftmost page of a level.
-    pivot: std::ops::Range<usize>,
-}
+/// The block of the leftmost leaf page.
+const LEFTMOST: BlockNumber = OPTIONS_BLOCK + 1;
 
-/// The pages of one level, from left to right.
+/// The pages of one level, from left to right, each in the block behind the one before.
 #[derive(Default)]
 struct TreeLevel {
-    children: Vec<Child>,
+    /// The block of the leftmost page.
+    first: BlockNumber,
+    /// For each page the pivot that separates it from the one to its left: where it ends among `pivots`. That of the
+    /// leftmost page is empty.
+    ends: Vec<usize>,
     pivots: Vec<u8>,
 }
 
 /// Writes the tree of an index whose file is empty but for the metapage and the options.
 pub struct TreeWriter<'a> {
-    index: &'a Open,
     file: PageFile<'a>,
     shape: Arc<Shape>,
-    /// Called with the number of entries that were taken.
-    taken: &'a mut dyn FnMut(usize),
+    /// The number of entries that the sort gives, and the report of those that were taken.
+    total: usize,
+    taken: Option<Tuples>,
     /// Bytes of a full leaf page, and leaf pages that are made at a time.
     room: usize,
     batch: usize,
@@ -52,9 +54,6 @@ pub struct TreeWriter<'a> {
     used: usize,
     last: usize,
     leaves: TreeLevel,
-    /// The block of the first leaf page, and of the one that is filled next.
-    leftmost: BlockNumber,
-    next_leaf: BlockNumber,
     /// The entries of the next batch, with the ends of its complete pages, and their high keys.
     pending: Vec<Entry>,
     ends: Vec<(usize, usize)>,
@@ -64,39 +63,33 @@ pub struct TreeWriter<'a> {
 }
 
 impl<'a> TreeWriter<'a> {
-    /// A writer that has leaf pages made that take `memory` bytes at a time; nobody else writes the index.
-    pub fn new(
-        index: &'a MinlshIndex<'a>,
-        memory: usize,
-        taken: &'a mut dyn FnMut(usize),
-    ) -> Result<Self> {
-        let (open, layout) = (index.open(), &index.layout);
+    /// A writer of `total` entries of an index into its file, which has leaf pages made that take `memory` bytes at a
+    /// time.
+    pub fn new(index: &MinlshIndex, file: PageFile<'a>, memory: usize, total: usize) -> Self {
+        assert_eq!(file.next_block(), LEFTMOST, "the tree comes right behind the options");
+        let layout = &index.layout;
         let item = layout.size + LINE_POINTER;
         // The high key takes part of the page: a pivot may be longer than an entry by a TID.
         let room = (ROOM - item - 8) * index.fillfactor() / 100;
         // As much of a page as nbtree's own build gives a list at most.
         let deduplicates = index.deduplicates();
         let list = if deduplicates { (MAX_LIST - layout.size) / TID } else { 1 };
-        let file = PageFile::of(open);
-        let leftmost = file.next_block();
-        Ok(Self {
-            index: open,
+        Self {
             file,
             shape: Arc::new(Shape { layout: layout.clone(), list }),
-            taken,
+            total,
+            taken: None,
             room,
             batch: (memory / PAGE_AND_ENTRIES).clamp(1, BATCH),
             used: 0,
             last: 0,
-            leaves: TreeLevel::default(),
-            leftmost,
-            next_leaf: leftmost,
+            leaves: TreeLevel { first: LEFTMOST, ..TreeLevel::default() },
             pending: Vec::new(),
             ends: Vec::new(),
             high_keys: Vec::new(),
             ready: VecDeque::new(),
             entries: 0,
-        })
+        }
     }
 
     /// Adds an entry, not below the last one. Equal ones (a band twice in a row) count once.
@@ -124,16 +117,12 @@ impl<'a> TreeWriter<'a> {
 
     /// Ends a leaf page with what is pending, before `next`, the first entry of the page after it.
     fn end_leaf(&mut self, next: Option<Entry>) -> Result<()> {
-        let block = self.next_leaf;
-        self.next_leaf += 1;
-        // The pivot that was made as the high key of the page before.
-        let end = self.leaves.pivots.len();
-        let start = self.leaves.children.last().map_or(0, |child| child.pivot.end);
         let pivot = match (self.pending.last(), next) {
             (Some(last), Some(next)) => self.shape.pivot(*last, next),
             _ => Vec::new(),
         };
-        memory::push(&mut self.leaves.children, Child { block, pivot: start..end })?;
+        // The last pivot was made as the high key of the page before.
+        memory::push(&mut self.leaves.ends, self.leaves.pivots.len())?;
         memory::extend(&mut self.leaves.pivots, &pivot)?;
         memory::extend(&mut self.high_keys, &pivot)?;
         memory::push(&mut self.ends, (self.pending.len(), self.high_keys.len()))?;
@@ -152,8 +141,7 @@ impl<'a> TreeWriter<'a> {
             entries: std::mem::replace(&mut self.pending, room),
             ends: std::mem::take(&mut self.ends),
             high_keys: std::mem::take(&mut self.high_keys),
-            first: self.next_leaf - count as BlockNumber,
-            leftmost: self.leftmost,
+            first: self.leaves.next_block() - count as BlockNumber,
         };
         self.ready.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
         self.ready.push_back((batch, count * PAGE_AND_ENTRIES));
@@ -170,30 +158,32 @@ impl<'a> TreeWriter<'a> {
             self.made(pages)?;
         }
         let (mut level, mut height) = (std::mem::take(&mut self.leaves), 0);
-        while level.children.len() > 1 {
+        while level.ends.len() > 1 {
             height += 1;
             level = self.write_inner(&level, height)?;
         }
-        let root = level.children.first().map_or(NO_BLOCK, |child| child.block);
-        write_metapage(self.index, META_BLOCK, root, height);
+        let root = if level.ends.is_empty() { NO_BLOCK } else { level.first };
+        self.file.set_root(root, height);
         self.file.finish();
         Ok(self.entries)
     }
 
     fn write_inner(&mut self, below: &TreeLevel, height: u32) -> Result<TreeLevel> {
-        let mut level = TreeLevel::default();
-        let (mut first, mut previous, mut pages) = (0, NO_BLOCK, Vec::new());
-        while first < below.children.len() {
+        let mut level = TreeLevel { first: self.file.next_block(), ..TreeLevel::default() };
+        let (mut first, mut pages) = (0, Vec::new());
+        while first < below.ends.len() {
             check_interrupts();
             let end = below.fitting(first);
-            let block = self.file.next_block() + pages.len() as BlockNumber;
-            let more = end < below.children.len();
+            let block = level.next_block();
+            let previous = if first == 0 { NO_BLOCK } else { block - 1 };
+            let more = end < below.ends.len();
             let (next, high) =
                 if more { (block + 1, below.pivot(end)) } else { (NO_BLOCK, &[][..]) };
             let mut page = NewPage::of_tree([previous, next], height, high);
-            level.push(block, below.pivot(first))?;
+            memory::extend(&mut level.pivots, below.pivot(first))?;
+            memory::push(&mut level.ends, level.pivots.len())?;
             for number in first..end {
-                let child = below.children[number].block;
+                let child = below.first + number as BlockNumber;
                 // The first downlink of a page stands for minus infinity.
                 let pivot = if number == first { &[][..] } else { below.pivot(number) };
                 page.add(pivot.len().max(TUPLE_HEADER), |bytes| {
@@ -205,7 +195,7 @@ impl<'a> TreeWriter<'a> {
                 self.file.append(&mut pages);
                 pages.clear();
             }
-            (first, previous) = (end, block);
+            first = end;
         }
         Ok(level)
     }
@@ -216,7 +206,11 @@ impl EntryTaker for TreeWriter<'_> {
     type Made = Vec<NewPage>;
 
     fn take(&mut self, entries: &[Entry]) -> Result<()> {
-        (self.taken)(entries.len());
+        let begin = || {
+            progress::enter(Phase::Writing);
+            Tuples::of(self.total as i64)
+        };
+        self.taken.get_or_insert_with(begin).count(entries.len());
         entries.iter().try_for_each(|entry| self.push(*entry))
     }
 
@@ -250,22 +244,21 @@ fn write_header(block: BlockNumber, number: u16, item: &mut [u8]) {
 }
 
 impl TreeLevel {
-    fn push(&mut self, block: BlockNumber, pivot: &[u8]) -> Result<()> {
-        let start = self.pivots.len();
-        memory::extend(&mut self.pivots, pivot)?;
-        let child = Child { block, pivot: start..self.pivots.len() };
-        memory::push(&mut self.children, child).map_err(Into::into)
+    /// The block of the next page.
+    fn next_block(&self) -> BlockNumber {
+        self.first + self.ends.len() as BlockNumber
     }
 
     fn pivot(&self, number: usize) -> &[u8] {
-        &self.pivots[self.children[number].pivot.clone()]
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.pivots[start..self.ends[number]]
     }
 
-    /// The end of the children from `first` on whose downlinks fit one page with its high key.
+    /// The end of the pages from `first` on whose downlinks fit one page with its high key.
     fn fitting(&self, first: usize) -> usize {
         let mut room = INNER_ROOM;
         let mut end = first;
-        while end < self.children.len() {
+        while end < self.ends.len() {
             let size = self.pivot(end).len().max(TUPLE_HEADER) + LINE_POINTER;
             // Two downlinks at least: a level must be smaller than the one below.
             if size > room && end > first + 1 {
@@ -294,9 +287,8 @@ pub struct LeafBatch {
     entries: Vec<Entry>,
     ends: Vec<(usize, usize)>,
     high_keys: Vec<u8>,
-    /// The block of the first of them, and the first one of the level.
+    /// The block of the first of them.
     first: BlockNumber,
-    leftmost: BlockNumber,
 }
 
 impl Shape {
@@ -364,7 +356,7 @@ impl LeafBatch {
         high_key: std::ops::Range<usize>,
     ) -> NewPage {
         let high_key = &self.high_keys[high_key];
-        let previous = if block == self.leftmost { NO_BLOCK } else { block - 1 };
+        let previous = if block == LEFTMOST { NO_BLOCK } else { block - 1 };
         let next = if high_key.is_empty() { NO_BLOCK } else { block + 1 };
         let mut page = NewPage::of_tree([previous, next], 0, high_key);
         for same_key in self.entries[entries].chunk_by(|a, b| a.key == b.key) {
