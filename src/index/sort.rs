@@ -102,7 +102,7 @@ impl Sorter {
 
     fn spill(&mut self) -> Result<()> {
         let mut run = SortedRun::create();
-        self.sorted(&mut Each::of(|part| run.append(part)))?;
+        self.sorted(&mut |part: &[Entry]| run.append(part))?;
         self.runs.push(run);
         self.entries.clear();
         Ok(())
@@ -116,7 +116,7 @@ impl Sorter {
 
     /// Calls `visit` with all entries in ascending order.
     pub fn finish(self, mut visit: impl FnMut(Entry) -> Result<()>) -> Result<()> {
-        self.finish_by(&mut Each::of(|part| part.iter().try_for_each(|entry| visit(*entry))))
+        self.finish_by(&mut |part: &[Entry]| part.iter().try_for_each(|entry| visit(*entry)))
     }
 
     /// Gives all entries in ascending order.
@@ -143,8 +143,8 @@ pub trait EntryTaker {
     /// Takes some entries, which are the next.
     fn take(&mut self, entries: &[Entry]) -> Result<()>;
 
-    /// The parts that are ready, each with the bytes that it and its result take.
-    fn ready(&mut self) -> &mut VecDeque<(Self::Part, usize)>;
+    /// Gives the next part that is ready, with the bytes that it and its result take.
+    fn ready(&mut self) -> Option<(Self::Part, usize)>;
 
     /// Makes something of a part, which may have been begun before. This runs in any thread.
     fn make(part: &mut Self::Part, check: Check) -> Result<Self::Made, Error>;
@@ -153,25 +153,17 @@ pub trait EntryTaker {
     fn made(&mut self, made: Self::Made) -> Result<()>;
 }
 
-/// Takes entries, and nothing is made of them.
-struct Each<F>(F, VecDeque<((), usize)>);
-
-impl<F: FnMut(&[Entry]) -> Result<()>> Each<F> {
-    fn of(take: F) -> Self {
-        Self(take, VecDeque::new())
-    }
-}
-
-impl<F: FnMut(&[Entry]) -> Result<()>> EntryTaker for Each<F> {
+/// Nothing is made of the entries.
+impl<F: FnMut(&[Entry]) -> Result<()>> EntryTaker for F {
     type Part = ();
     type Made = ();
 
     fn take(&mut self, entries: &[Entry]) -> Result<()> {
-        (self.0)(entries)
+        self(entries)
     }
 
-    fn ready(&mut self) -> &mut VecDeque<((), usize)> {
-        &mut self.1
+    fn ready(&mut self) -> Option<((), usize)> {
+        None
     }
 
     fn make((): &mut (), _: Check) -> Result<(), Error> {
@@ -205,10 +197,11 @@ fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
         SortTask::Sort(part) => sort(part, check).map(SortTask::Sort),
         SortTask::Make(part) => T::make(part, check).map(SortTask::Make),
     };
+    let mut ready = None;
     loop {
         let mut next = || -> Result<_> {
             take_one()?;
-            if let Some((part, bytes)) = taker.borrow_mut().ready().pop_front() {
+            if let Some((part, bytes)) = ready.take().or_else(|| taker.borrow_mut().ready()) {
                 return Ok(Some((SortTask::Make(part), bytes)));
             }
             Ok(next()?.map(|(part, bytes)| (SortTask::Sort(part), bytes)))
@@ -226,7 +219,8 @@ fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
         })?;
         while take_one()?.is_some() {}
         // The last parts that were sorted may have made others ready.
-        if taker.borrow_mut().ready().is_empty() {
+        ready = taker.borrow_mut().ready();
+        if ready.is_none() {
             return Ok(());
         }
     }

@@ -214,8 +214,8 @@ impl EntryTaker for TreeWriter<'_> {
         entries.iter().try_for_each(|entry| self.push(*entry))
     }
 
-    fn ready(&mut self) -> &mut VecDeque<(LeafBatch, usize)> {
-        &mut self.ready
+    fn ready(&mut self) -> Option<(LeafBatch, usize)> {
+        self.ready.pop_front()
     }
 
     fn make(batch: &mut LeafBatch, check: Check) -> Result<Vec<NewPage>, Error> {
