@@ -29,10 +29,10 @@ use crate::clusters::places::{
 use crate::clusters::tables::{AT_A_TIME, RefreshState, Tables};
 use crate::corpus::jobs::{Question, check_room};
 use crate::corpus::source::buckets::is_usable;
-use crate::index::descent;
 use crate::index::info::Info;
 use crate::index::layout::u64_to_tid;
 use crate::index::minlsh_index::MinlshIndex;
+use crate::index::{descent, nbtree};
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::relation::inheritors;
 use crate::pg::table::RowsAt;
@@ -343,11 +343,10 @@ impl SeededJob<'_> {
         let most = (self.budget * STEPS) as usize;
         let mut rows: HashSet<u64, RandomState> = HashSet::default();
         let index = MinlshIndex::of(leaf)?;
-        descent::each_of_buckets(&index, self.snapshot, buckets, &mut |row| {
-            if rows.len() <= most {
-                memory::insert(&mut rows, row)?;
-            }
-            Ok(())
+        nbtree::count_search(leaf);
+        descent::each(&index, Some(self.snapshot), buckets, &mut |found| {
+            found.iter().try_for_each(|row| memory::insert(&mut rows, *row).map(drop))?;
+            Ok(if rows.len() <= most { Continue::Yes } else { Continue::No })
         })?;
         let mut rows = memory::collect(rows)?;
         rows.sort_unstable();

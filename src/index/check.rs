@@ -7,8 +7,6 @@
 //! concurrent build would scan it, by a snapshot that is older than what is read of the index, by the rights that
 //! the caller has made its own.
 
-use std::ops::ControlFlow;
-
 use crate::index::descent;
 use crate::index::layout::{Entry, u64_to_tid};
 use crate::index::minlsh_index::MinlshIndex;
@@ -142,7 +140,7 @@ fn each_entry(
             entries += leaf.entries.len();
             descent::each(index, Some(snapshot), &keys, &mut |rows| {
                 found += rows.len();
-                Ok(ControlFlow::Continue(()))
+                Ok(Continue::Yes)
             })?;
         }
         Ok(())

@@ -11,19 +11,19 @@
 //! the whole index. Rows are given when the lock of their page was released.
 
 use std::cmp::Ordering;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use pgrx::pg_sys::{BTPageOpaqueData, BlockNumber};
 
 use crate::index::layout::{Entry, Layout};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, NO_BLOCK};
-use crate::index::pages::{Page, Pivot, downlink, entries, first_item};
+use crate::index::pages::{LockedPage, Page, Pivot, downlink, entries, first_item};
 use crate::pg::rights::no_such_relation;
 use crate::prelude::*;
 
 /// Receives the rows of some entries, as block << 16 | offset, and says whether more are wanted.
-pub type VisitRows<'a> = dyn FnMut(&[u64]) -> Result<ControlFlow<()>> + 'a;
+pub type VisitRows<'a> = dyn FnMut(&[u64]) -> Result<Continue> + 'a;
 
 struct Step {
     block: BlockNumber,
@@ -58,7 +58,6 @@ const NEAR: u16 = 8;
 
 struct Descent<'a> {
     index: &'a MinlshIndex<'a>,
-    layout: &'a Layout,
     snapshot: Option<&'a Snapshot>,
     /// The keys that are looked up, which ascend.
     wanted: &'a [u64],
@@ -98,24 +97,7 @@ pub fn each(
     }
     let (mut steps, rows) = (Vec::new(), Vec::new());
     memory::push(&mut steps, Step { block, level, keys: 0..wanted.len(), span: Span::ALL })?;
-    let layout = &index.layout;
-    let (moves, pages) = (0, 0);
-    Descent { index, layout, snapshot, wanted, steps, moves, pages, rows }.run(visit)
-}
-
-/// Calls `visit` with the rows in the buckets of `keys`, which are ascending, each once, as one search of the index:
-/// for jobs that compare rows by themselves. A row may come repeatedly, and may be gone.
-pub fn each_of_buckets(
-    index: &MinlshIndex,
-    snapshot: &Snapshot,
-    keys: &[u64],
-    visit: &mut dyn FnMut(u64) -> Result<()>,
-) -> Result<()> {
-    nbtree::count_search(index.open());
-    each(index, Some(snapshot), keys, &mut |rows| {
-        rows.iter().try_for_each(|row| visit(*row))?;
-        Ok(ControlFlow::Continue(()))
-    })
+    Descent { index, snapshot, wanted, steps, moves: 0, pages: 0, rows }.run(visit)
 }
 
 /// Calls `visit(key, row)` with each entry of the index, which the caller has locked, in the order of
@@ -225,7 +207,7 @@ impl Descent<'_> {
             check_interrupts();
             self.rows.clear();
             self.read(step)?;
-            if !self.rows.is_empty() && visit(&self.rows)?.is_break() {
+            if !self.rows.is_empty() && visit(&self.rows)? == Continue::No {
                 break;
             }
         }
@@ -244,7 +226,7 @@ impl Descent<'_> {
     fn read(&mut self, step: Step) -> Result<()> {
         let is_page = self.has_more_pages(step.block as usize);
         self.sound(&step, is_page.then_some(()))?;
-        let page = self.index.page(step.block);
+        let page = LockedPage::of(self.index.open(), step.block);
         let opaque = self.sound(&step, page.opaque())?;
         page.refuse_old(self.index.open(), self.snapshot);
         if opaque.btpo_flags & (nbtree::DELETED | nbtree::HALF_DEAD) != 0 {
@@ -265,7 +247,7 @@ impl Descent<'_> {
 
     /// Notes the pages below an inner page.
     fn inner(&mut self, page: &Page, opaque: &BTPageOpaqueData, step: Step) -> Result<()> {
-        let (layout, wanted, level) = (self.layout, self.wanted, opaque.btpo_level - 1);
+        let (layout, wanted, level) = (&self.index.layout, self.wanted, opaque.btpo_level - 1);
         let (first, end) = (first_item(opaque), page.last_item() + 1);
         let child = |offset| downlink(page.item(offset)?);
         let bound = |offset| Pivot::read(layout, page.item(offset)?);
@@ -298,7 +280,7 @@ impl Descent<'_> {
 
     /// Collects the rows of a leaf page.
     fn leaf(&mut self, page: &Page, opaque: &BTPageOpaqueData, mut step: Step) -> Result<()> {
-        let (layout, wanted) = (self.layout, self.wanted);
+        let (layout, wanted) = (&self.index.layout, self.wanted);
         let (first, end) = (first_item(opaque), page.last_item() + 1);
         let key = |offset| layout.key(page.item(offset)?);
         while step.keys.start < step.keys.end {
@@ -328,9 +310,10 @@ impl Descent<'_> {
         step: &Step,
         is_here: fn(Ordering) -> bool,
     ) -> Result<usize> {
-        let high = self.sound(step, page.high_key(opaque, self.layout))?;
+        let layout = &self.index.layout;
+        let high = self.sound(step, page.high_key(opaque, layout))?;
         let Some(high) = high else { return Ok(step.keys.end) };
-        let until = up_to(self.wanted, &step.keys, |key| is_here(high.order(self.layout, key)));
+        let until = up_to(self.wanted, &step.keys, |key| is_here(high.order(layout, key)));
         if until < step.keys.end {
             let keys = until..step.keys.end;
             self.go_right(opaque, Step { keys, ..*step })?;
@@ -349,7 +332,7 @@ impl Descent<'_> {
 
     /// Appends the rows of a leaf item.
     fn collect(&mut self, page: &Page, step: &Step, offset: u16) -> Result<()> {
-        let item = page.item(offset).and_then(|item| entries(self.layout, item));
+        let item = page.item(offset).and_then(|item| entries(&self.index.layout, item));
         let (_, rows) = self.sound(step, item)?;
         let found = &mut self.rows;
         memory::reserve(found, rows.len())?;

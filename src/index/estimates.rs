@@ -19,8 +19,6 @@
 //! would count the hidden rows that are similar to any text that the caller thinks of. Nor is it where the caller may
 //! not read what is compared: a query is planned before its rights are checked.
 
-use std::ops::ControlFlow;
-
 use sketch::ScopeHash;
 
 use crate::document::constructors::Outline;
@@ -384,7 +382,7 @@ fn mean(index: &MinlshIndex, keys: &[u64]) -> Result<f64> {
         buckets += 1;
         descent::each(index, None, std::slice::from_ref(key), &mut |found| {
             (rows, pages) = (rows + found.len(), pages + 1);
-            Ok(if pages >= MOST_PAGES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            Ok(if pages >= MOST_PAGES { Continue::No } else { Continue::Yes })
         })?;
         if pages >= MOST_PAGES {
             break;

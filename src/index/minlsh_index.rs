@@ -65,14 +65,10 @@ impl<'a> MinlshIndex<'a> {
         Ok(())
     }
 
-    /// Locks a page for reading. An ERROR is raised if there is no such block.
-    pub fn page(&self, block: pg_sys::BlockNumber) -> LockedPage {
-        LockedPage::of(self.open, block)
-    }
-
     /// The content of its metapage.
     pub fn meta(&self) -> Result<Meta> {
-        self.page(META_BLOCK).meta().ok_or_else(|| self.damaged(META_BLOCK))
+        let page = LockedPage::of(self.open, META_BLOCK);
+        page.meta().ok_or_else(|| self.damaged(META_BLOCK))
     }
 
     /// Locks a page of the tree for reading, if there is such a block.
@@ -80,7 +76,7 @@ impl<'a> MinlshIndex<'a> {
         &self,
         block: pg_sys::BlockNumber,
     ) -> Result<(LockedPage, pg_sys::BTPageOpaqueData)> {
-        let page = (block < self.open.pages()).then(|| self.page(block));
+        let page = (block < self.open.pages()).then(|| LockedPage::of(self.open, block));
         let page = page.and_then(|page| page.opaque().map(|opaque| (page, opaque)));
         page.ok_or_else(|| self.damaged(block))
     }

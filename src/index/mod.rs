@@ -15,7 +15,7 @@ mod insert;
 pub mod keys;
 pub mod layout;
 pub mod minlsh_index;
-mod nbtree;
+pub mod nbtree;
 mod own_rows;
 mod page_file;
 pub mod pages;

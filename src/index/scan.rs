@@ -5,7 +5,6 @@
 //! and right.
 
 use std::cell::RefCell;
-use std::ops::ControlFlow::{self, Break, Continue};
 use std::vec;
 
 use pgrx::pg_sys::ScanKeyData;
@@ -236,9 +235,7 @@ impl<'a> IndexScan<'a> {
         };
         match lookup {
             Lookup::AllRows => self.each_row(visit),
-            Lookup::Keys(wanted) => {
-                each(&wanted, &mut |rows| visit(rows).map(ControlFlow::Continue))
-            }
+            Lookup::Keys(wanted) => each(&wanted, &mut |rows| visit(rows).map(|()| Continue::Yes)),
             Lookup::Passage(bound, keys) => {
                 let mut read = |place: usize, rows: &mut Vec<u64>, limit: usize| {
                     let mut complete = true;
@@ -246,8 +243,7 @@ impl<'a> IndexScan<'a> {
                         let room = limit - rows.len();
                         complete = found.len() <= room;
                         memory::extend(rows, &found[..found.len().min(room)])?;
-                        let more = if complete { Continue(()) } else { Break(()) };
-                        Ok(more)
+                        Ok(if complete { Continue::Yes } else { Continue::No })
                     })?;
                     Ok(complete)
                 };
