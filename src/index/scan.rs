@@ -4,7 +4,7 @@
 //! that the index does not serve (other options, a threshold below its own, a column left open) gets every row: slow,
 //! and right.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::vec;
 
 use pgrx::pg_sys::ScanKeyData;
@@ -25,6 +25,10 @@ const BATCH: usize = 1 << 16;
 
 /// Rows for which a search has room from the beginning.
 const FEW: usize = 256;
+
+/// Rows under each entry of a passage that are read at first, and the factor by which the next round reads more.
+const FIRST_OF_LIST: usize = 64;
+const GROWTH: usize = 8;
 
 /// The state that a scan keeps from one call to the next.
 struct ScanState {
@@ -229,28 +233,71 @@ impl<'a> IndexScan<'a> {
         nbtree::count_search(index.open());
         // SAFETY: `of` was given a scan that has not ended.
         unsafe { versions::count_search_of(self.raw) };
-        let snapshot = self.snapshot.as_ref();
-        let each = |wanted: &[u64], visit: &mut descent::VisitRows| {
-            descent::each(index, snapshot, wanted, visit)
-        };
         match lookup {
             Lookup::AllRows => self.each_row(visit),
-            Lookup::Keys(wanted) => each(&wanted, &mut |rows| visit(rows).map(|()| Continue::Yes)),
-            Lookup::Passage(bound, keys) => {
-                let mut read = |place: usize, rows: &mut Vec<u64>, limit: usize| {
-                    let mut complete = true;
-                    each(&keys[place..=place], &mut |found| {
-                        let room = limit - rows.len();
-                        complete = found.len() <= room;
-                        memory::extend(rows, &found[..found.len().min(room)])?;
-                        Ok(if complete { Continue::Yes } else { Continue::No })
-                    })?;
-                    Ok(complete)
-                };
-                let rows = candidates(&bound, &mut read)?;
-                visit(&rows)
+            Lookup::Keys(wanted) => {
+                descent::each(index, self.snapshot.as_ref(), &wanted, &mut |rows| {
+                    visit(rows).map(|()| Continue::Yes)
+                })
             }
+            Lookup::Passage(bound, keys) => visit(&self.candidates(&bound, &keys)?),
         }
+    }
+
+    /// The rows that can have enough of a passage, ascending; the keys are those of its entries.
+    ///
+    /// Every text that has enough of it has one of the entries of a stretch, and any stretch that is long
+    /// enough will do ([`Bound`]). So the lists of all its entries are read, a few rows of each at first, then
+    /// more of those that have more, until one stretch has been read completely. A list of boilerplate is
+    /// left alone that way, and no row is missed. The lists that were read say how much of the passage each
+    /// candidate can have; the rest is not given for recheck.
+    fn candidates(&self, bound: &Bound, keys: &[u64]) -> Result<Vec<u64>> {
+        let mut lists: Vec<Option<Vec<u64>>> = memory::filled(None, keys.len())?;
+        let mut limit = FIRST_OF_LIST;
+        let asked = loop {
+            for (list, key) in lists.iter_mut().zip(keys).filter(|(list, _)| list.is_none()) {
+                check_interrupts();
+                *list = self.list(*key, limit)?;
+            }
+            let cost = |place: usize| lists[place].as_ref().map(|rows| rows.len() as u64);
+            if let Some(asked) = bound.cheapest(cost)? {
+                break asked;
+            }
+            limit = limit.saturating_mul(GROWTH);
+        };
+        let mut rows = Vec::new();
+        for place in asked {
+            memory::extend(&mut rows, lists[place].as_deref().unwrap_or_default())?;
+        }
+        sort(&mut rows);
+        // Rows and lists ascend, so each list is gone through once.
+        let next = memory::filled(Cell::new(0), lists.len())?;
+        rows.retain(|row| {
+            bound.is_possible(|place| {
+                check_interrupts();
+                let (Some(list), next) = (&lists[place], &next[place]) else { return false };
+                while list.get(next.get()).is_some_and(|listed| listed < row) {
+                    next.set(next.get() + 1);
+                }
+                list.get(next.get()) != Some(row)
+            })
+        });
+        Ok(rows)
+    }
+
+    /// The rows under a key, ascending, if they are `limit` at most.
+    fn list(&self, key: u64, limit: usize) -> Result<Option<Vec<u64>>> {
+        let (mut rows, mut is_complete) = (Vec::new(), true);
+        descent::each(&self.state.index, self.snapshot.as_ref(), &[key], &mut |found| {
+            is_complete = rows.len() + found.len() <= limit;
+            if !is_complete {
+                return Ok(Continue::No);
+            }
+            memory::extend(&mut rows, found)?;
+            Ok(Continue::Yes)
+        })?;
+        sort(&mut rows);
+        Ok(is_complete.then_some(rows))
     }
 
     /// Calls `visit` with all rows, each for all of its entries.
@@ -330,97 +377,4 @@ fn refuse_lowered(options: &IndexOptions) -> Result<()> {
         .set_hint(
             "Set minlsh.threshold before the query, or pass minlsh_document(body, threshold).",
         ))
-}
-
-/// Rows of each list that are read at first.
-const FIRST_OF_LIST: usize = 64;
-/// The factor by which the next round reads more.
-const GROWTH: usize = 8;
-/// Candidates that are looked at together.
-const CANDIDATES: usize = 1024;
-
-/// The rows under one entry.
-#[derive(Default)]
-struct EntryList {
-    /// In ascending order, if all of them were read.
-    rows: Vec<u64>,
-    complete: bool,
-}
-
-/// Reads the rows under an entry, given by its place among those of the bound, into a vector, up to a most
-/// number of them; returns whether there are no more.
-type ReadEntries<'a> = dyn FnMut(usize, &mut Vec<u64>, usize) -> Result<bool> + 'a;
-
-/// The rows that can have enough of a passage, ascending.
-///
-/// Every text that has enough of it has one of the entries of a stretch, and any stretch that is long
-/// enough will do ([`Bound`]). So the lists of all its entries are read, a few rows of each at first, then
-/// more of those that have more, until one stretch has been read completely. A list of boilerplate is
-/// left alone that way, and no row is missed. The lists that were read say how much of the passage each
-/// candidate can have; the rest is not given for recheck.
-fn candidates(bound: &Bound, read: &mut ReadEntries) -> Result<Vec<u64>> {
-    let count = bound.entries().len();
-    let mut lists = memory::with_capacity(count)?;
-    lists.resize_with(count, EntryList::default);
-    let mut limit = FIRST_OF_LIST;
-    let asked = loop {
-        for (place, list) in lists.iter_mut().enumerate().filter(|(_, list)| !list.complete) {
-            check_interrupts();
-            list.complete = read(place, &mut list.rows, limit)?;
-            if list.complete {
-                sort(&mut list.rows);
-            } else {
-                list.rows.clear();
-            }
-        }
-        let cost = |place: usize| {
-            let EntryList { rows, complete } = &lists[place];
-            complete.then_some(rows.len() as u64)
-        };
-        if let Some(asked) = bound.cheapest(cost)? {
-            break asked;
-        }
-        limit = limit.saturating_mul(GROWTH);
-    };
-    let mut rows = Vec::new();
-    for place in asked {
-        memory::extend(&mut rows, &lists[place].rows)?;
-    }
-    sort(&mut rows);
-    possible(bound, &lists, rows)
-}
-
-/// Those of `rows` that can have enough, as far as the lists say.
-fn possible(bound: &Bound, lists: &[EntryList], mut rows: Vec<u64>) -> Result<Vec<u64>> {
-    let words = lists.len().div_ceil(64);
-    let mut absent = memory::filled(0_u64, words * CANDIDATES.min(rows.len()))?;
-    let mut next = memory::filled(0_usize, lists.len())?;
-    let mut kept = 0;
-    for start in (0..rows.len()).step_by(CANDIDATES) {
-        check_interrupts();
-        let batch = start..rows.len().min(start + CANDIDATES);
-        absent.fill(0);
-        for (place, list) in lists.iter().enumerate().filter(|(_, list)| list.complete) {
-            check_interrupts();
-            // Both ascend.
-            let next = &mut next[place];
-            for (row, absent) in rows[batch.clone()].iter().zip(absent.chunks_mut(words)) {
-                while list.rows.get(*next).is_some_and(|listed| listed < row) {
-                    *next += 1;
-                }
-                let is_absent = list.rows.get(*next) != Some(row);
-                absent[place / 64] |= u64::from(is_absent) << (place % 64);
-            }
-        }
-        for (number, at) in batch.enumerate() {
-            check_interrupts();
-            let absent = &absent[number * words..][..words];
-            if bound.is_possible(|place| absent[place / 64] >> (place % 64) & 1 == 1) {
-                rows[kept] = rows[at];
-                kept += 1;
-            }
-        }
-    }
-    rows.truncate(kept);
-    Ok(rows)
 }
