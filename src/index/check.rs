@@ -30,29 +30,7 @@ pub type CheckReport<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;
 /// Checks an index that the caller has locked, its table first ([`lock`]), by a share of its rows if one was asked for;
 /// calls `report` with each problem.
 pub fn check(index: Oid, share: Option<Share>, report: &mut CheckReport) -> Result<()> {
-    let index = Open::relation(index, Lock::Read).ok_or_else(|| no_such_relation(index))?;
-    let table = table_of_index(index.oid());
-    let heap = Open::relation(table, Lock::Read).ok_or_else(|| no_such_relation(table))?;
-    check_open(&heap, &index, share, report)
-}
-
-/// The lock that a table needs while its index is checked: it holds off writers, or for a share of the rows
-/// VACUUM alone, which would remove what the check has read.
-pub fn lock(share: Option<Share>) -> pg_sys::LOCKMODE {
-    let mode = match (is_standby(), share) {
-        (true, _) => pg_sys::AccessShareLock,
-        (false, Some(_)) => pg_sys::ShareUpdateExclusiveLock,
-        (false, None) => pg_sys::ShareLock,
-    };
-    mode as pg_sys::LOCKMODE
-}
-
-fn check_open(
-    heap: &Open,
-    open: &Open,
-    share: Option<Share>,
-    report: &mut CheckReport,
-) -> Result<()> {
+    let open = &Open::relation(index, Lock::Read).ok_or_else(|| no_such_relation(index))?;
     let Some(form) = open.index_form() else { return Ok(()) };
     if !form.indisvalid {
         report(None, "it is not valid because a concurrent build failed; it needs REINDEX")?;
@@ -61,7 +39,8 @@ fn check_open(
     if !form.indisready {
         return Ok(());
     }
-    let index = MinlshIndex::of(open)?;
+    let (index, table) = (MinlshIndex::of(open)?, form.indrelid);
+    let heap = &Open::relation(table, Lock::Read).ok_or_else(|| no_such_relation(table))?;
     let options = match index.options() {
         Ok(options) => options,
         Err(cause) => return report(None, cause.message()),
@@ -102,6 +81,17 @@ fn check_open(
     };
     IndexedRows::of_check(heap, &index, &snapshot, share).each_entry(&options, &mut take)?;
     compare(heap, &snapshot, sorter, report)
+}
+
+/// The lock that a table needs while its index is checked: it holds off writers, or for a share of the rows
+/// VACUUM alone, which would remove what the check has read.
+pub fn lock(share: Option<Share>) -> pg_sys::LOCKMODE {
+    let mode = match (is_standby(), share) {
+        (true, _) => pg_sys::AccessShareLock,
+        (false, Some(_)) => pg_sys::ShareUpdateExclusiveLock,
+        (false, None) => pg_sys::ShareLock,
+    };
+    mode as pg_sys::LOCKMODE
 }
 
 /// Calls `visit` with the entries of an index. `at_rest` if nobody writes meanwhile.
@@ -160,14 +150,9 @@ fn is_standby() -> bool {
 /// True if an index is a partition's, and was built with other options than the partitioned index
 /// says: ATTACH PARTITION takes an index that is there for the one it would make.
 fn differs_from_parent(index: &Open, options: &IndexOptions) -> bool {
-    if !index.class().relispartition {
-        return false;
-    }
-    let ancestors = partition_ancestors(index.oid());
     // Options that cannot be read are other options.
-    ancestors
-        .first()
-        .is_some_and(|parent| !stored_options::wanted(*parent).is_ok_and(|w| w == *options))
+    let differs = |parent: &Oid| stored_options::wanted(*parent).ok().as_ref() != Some(options);
+    partition_ancestors(index.oid()).first().is_some_and(differs)
 }
 
 /// The lowest bit of a marked entry's row: whether a row should have it, or the index has it.
@@ -190,24 +175,18 @@ fn compare(
         report(Some(row_name(entry.tid >> 1)), "an entry of the row is missing from the index")
     };
     sorter.finish(|entry| {
-        if entry.tid & 1 == EXPECTED {
-            if let Some(before) = pending.replace(entry) {
-                missing(before, report)?;
-            }
+        let (row, before) = (entry.tid >> 1, pending.take());
+        let expected = mark(Entry { tid: row, ..entry }, EXPECTED);
+        if before == Some(expected) && entry != expected {
             return Ok(());
         }
-        let expected = Entry { key: entry.key, tid: entry.tid & !1 };
-        match pending.take() {
-            Some(before) if before == expected => Ok(()),
-            before => {
-                if let Some(before) = before {
-                    missing(before, report)?;
-                }
-                let row = entry.tid >> 1;
-                let problem = problem_of_row(heap, snapshot, row);
-                problem.map_or(Ok(()), |problem| report(Some(row_name(row)), problem))
-            }
+        before.map_or(Ok(()), |before| missing(before, report))?;
+        if entry == expected {
+            pending = Some(entry);
+            return Ok(());
         }
+        let problem = problem_of_row(heap, snapshot, row);
+        problem.map_or(Ok(()), |problem| report(Some(row_name(row)), problem))
     })?;
     pending.map_or(Ok(()), |entry| missing(entry, report))
 }
