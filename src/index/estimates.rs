@@ -78,11 +78,13 @@ pub unsafe extern "C-unwind" fn amcostestimate(
             if let Some(Plan { bands, searches, risk }) = plan {
                 let descent =
                     COMPARISONS * pg_sys::cpu_operator_cost + PAGES_READ * pg_sys::random_page_cost;
-                *startup = bands * descent + risk * cost_of_everything(relation);
+                let comparison = SIMILAR_COST * pg_sys::cpu_operator_cost;
+                let everything = f64::from(relation.pages) * pg_sys::seq_page_cost
+                    + relation.tuples * (pg_sys::cpu_tuple_cost + comparison);
+                *startup = bands * descent + risk * everything;
                 // Each row found is compared again, which PostgreSQL takes for free.
-                let row = pg_sys::cpu_index_tuple_cost + SIMILAR_COST * pg_sys::cpu_operator_cost;
                 let rows = (*selectivity * relation.tuples).max(1.0);
-                *total = searches * *startup + rows * row;
+                *total = searches * *startup + rows * (pg_sys::cpu_index_tuple_cost + comparison);
                 *pages = searches * bands;
             } else {
                 *startup = PROHIBITIVE;
@@ -95,16 +97,6 @@ pub unsafe extern "C-unwind" fn amcostestimate(
     })
 }
 
-/// The cost of reading and comparing all rows of a relation.
-fn cost_of_everything(relation: &pg_sys::RelOptInfo) -> f64 {
-    // SAFETY: settings of this backend.
-    let (of_page, of_row) = unsafe {
-        let row = pg_sys::cpu_tuple_cost + SIMILAR_COST * pg_sys::cpu_operator_cost;
-        (pg_sys::seq_page_cost, row)
-    };
-    f64::from(relation.pages) * of_page + relation.tuples * of_row
-}
-
 /// A scan that the index serves, as far as is known.
 struct Plan {
     /// The bands that each search looks up.
@@ -115,27 +107,18 @@ struct Plan {
     risk: f64,
 }
 
-/// True if an index serves a search.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// True if an index serves a search. Of several the least says whether it serves all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Serves {
-    Yes,
     No,
     /// Not known before it runs.
     Perhaps,
+    Yes,
 }
 
 impl Serves {
     fn of(served: bool) -> Self {
         if served { Self::Yes } else { Self::No }
-    }
-
-    /// True if it serves both.
-    fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::No, _) | (_, Self::No) => Self::No,
-            (Self::Yes, Self::Yes) => Self::Yes,
-            _ => Self::Perhaps,
-        }
     }
 }
 
@@ -210,7 +193,7 @@ impl<'a> PlannedSearch<'a> {
         let array = self.estimated(array);
         let element = catalog::base_element_type(array.type_oid());
         let counted = |values: &mut dyn Iterator<Item = Serves>| {
-            values.fold((0_u32, Serves::Yes), |(count, all), served| (count + 1, all.and(served)))
+            values.fold((0_u32, Serves::Yes), |(count, all), served| (count + 1, all.min(served)))
         };
         let (count, served) = if let Some(constant) = array.constant() {
             if constant.constisnull {
@@ -263,7 +246,7 @@ impl<'a> PlannedSearch<'a> {
             outline.with_least(Threshold::clamped(1.0)).map_or(Serves::Perhaps, |document| {
                 Serves::of(self.kind.serves_document(&document, self.options))
             });
-        served.and(if known { Serves::Yes } else { Serves::Perhaps })
+        served.min(if known { Serves::Yes } else { Serves::Perhaps })
     }
 
     /// True if the index serves a search for a value of that type, of which nothing is known.
