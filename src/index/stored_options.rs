@@ -67,24 +67,19 @@ impl Built {
     }
 
     fn options(self) -> Result<IndexOptions> {
-        let (options, depends_on_unicode) = match self.of {
+        let options = match self.of {
             BuiltOf::Documents { threshold, recall, bands, rows, config } => {
                 let (config, threshold) = (config.read()?, Threshold::new(threshold)?);
-                let depends_on_unicode = config.depends_on_unicode();
                 let banding = Banding::new(bands as i64, rows as i64)?;
                 let (min_match, outdated) = (None, None);
-                let options =
-                    IndexOptions { config, banding, threshold, recall, min_match, outdated };
-                (options, depends_on_unicode)
+                IndexOptions { config, banding, threshold, recall, min_match, outdated }
             }
             BuiltOf::Passages { min_match, normalization } => {
-                let options = IndexOptions::of_passages(min_match as i64, &normalization)?;
-                let depends_on_unicode = !options.config.normalization().is_none();
-                (options, depends_on_unicode)
+                IndexOptions::of_passages(min_match as i64, &normalization)?
             }
         };
         let mut versions = self.versions;
-        if !depends_on_unicode {
+        if !options.config.depends_on_unicode() {
             versions.unicode = Versions::CURRENT.unicode;
         }
         // The versions by which it was built, if this library would make other entries.
