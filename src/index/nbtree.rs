@@ -2,7 +2,7 @@
 //! those need who write and read its pages. `tests/integration/tests/access_method.rs` has every version of PostgreSQL
 //! read, split and vacuum what the page writer wrote.
 
-use std::cell::Cell;
+use std::sync::OnceLock;
 
 use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::BlockNumber;
@@ -29,24 +29,14 @@ pub const PIVOT_HAS_ROW: u16 = pg_sys::BT_PIVOT_HEAP_TID_ATTR as u16;
 /// The rest of such an item's offset is a number of attributes or TIDs.
 pub const COUNT_MASK: u16 = pg_sys::BT_OFFSET_MASK as u16;
 
-thread_local! {
-    static ROUTINE: Cell<*const pg_sys::IndexAmRoutine> = const { Cell::new(std::ptr::null()) };
-}
-
 /// The B-tree's functions and properties.
 pub fn routine() -> &'static pg_sys::IndexAmRoutine {
-    let mut routine = ROUTINE.get();
-    if routine.is_null() {
-        // SAFETY: the handler of an access method; what it gives is made in a context that lives as long as the
-        // backend.
-        routine = unsafe {
-            let handler = Oid::from(pg_sys::F_BTHANDLER);
-            PgMemoryContexts::TopMemoryContext.switch_to(|_| pg_sys::GetIndexAmRoutine(handler))
-        };
-        ROUTINE.set(routine);
-    }
-    // SAFETY: made above, and never freed.
-    unsafe { &*routine }
+    static ROUTINE: OnceLock<&pg_sys::IndexAmRoutine> = OnceLock::new();
+    // SAFETY: the handler of an access method; what it gives is made in a context that lives as long as the backend.
+    ROUTINE.get_or_init(|| unsafe {
+        let handler = Oid::from(pg_sys::F_BTHANDLER);
+        &*PgMemoryContexts::TopMemoryContext.switch_to(|_| pg_sys::GetIndexAmRoutine(handler))
+    })
 }
 
 /// Shows an index as a B-tree on a server with assertions, where nbtree.h's `BTGetFillFactor` and
