@@ -81,7 +81,7 @@ COMMENT ON FUNCTION minhash_pack(integer[], integer) IS
 	'signature in a half or a quarter of its bytes, with 16 or 8 bits of each slot';
 
 CREATE FUNCTION minhash_jaccard(a integer[], b integer[], slot_bits integer) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'minlsh_minhash_jaccard_packed' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION minhash_jaccard(integer[], integer[], integer) IS
 	'Jaccard similarity estimated from two packed signatures, corrected for slots that are equal by chance';
 

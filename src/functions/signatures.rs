@@ -15,7 +15,6 @@ sql_function!(minlsh_minhash_with, minhash_with);
 sql_function!(minlsh_minhash_from_lean, minhash_from_lean);
 sql_function!(minlsh_minhash_to_lean, minhash_to_lean);
 sql_function!(minlsh_minhash_jaccard, minhash_jaccard);
-sql_function!(minlsh_minhash_jaccard_packed, minhash_jaccard_packed);
 sql_function!(minlsh_minhash_error, minhash_error);
 sql_function!(minlsh_minhash_union, minhash_union);
 sql_function!(minlsh_minhash_cardinality, minhash_cardinality);
@@ -163,16 +162,13 @@ fn two_signatures(call: &Call) -> Result<(&[i32], &[i32], Scheme)> {
     Ok((signature(0)?, signature(1)?, scheme))
 }
 
-/// `minhash_jaccard(integer[], integer[]) → double precision`
+/// `minhash_jaccard(integer[], integer[] [, slot_bits]) → double precision`: also of packed signatures.
 fn minhash_jaccard(call: &Call) -> Result<Option<Datum>> {
     let (a, b) = (call.array(0).given()?, call.array(1).given()?);
-    Ok(Some(float8_datum(sketch::estimate_jaccard(a, b)?)))
-}
-
-/// `minhash_jaccard(integer[], integer[], slot_bits) → double precision`: of packed signatures.
-fn minhash_jaccard_packed(call: &Call) -> Result<Option<Datum>> {
-    let (a, b) = (call.array(0).given()?, call.array(1).given()?);
-    let slot_bits = SlotBits::of(call.int4(2).given()?.into())?;
+    let slot_bits = match call.count() {
+        2 => SlotBits::All,
+        _ => SlotBits::of(call.int4(2).given()?.into())?,
+    };
     Ok(Some(float8_datum(slot_bits.estimate_jaccard(a, b)?)))
 }
 
