@@ -138,24 +138,20 @@ impl<'a> PageFile<'a> {
     /// Appends complete pages, a batch at most: into the WAL first, which gives them their place.
     pub fn append(&mut self, made: &mut [NewPage]) {
         check_interrupts();
-        let first = self.count;
-        let mut blocks: [BlockNumber; BATCH] =
-            std::array::from_fn(|page| first + page as BlockNumber);
-        let mut pages = [std::ptr::null_mut(); BATCH];
-        let count = made.len().min(BATCH);
-        for (pointer, page) in pages.iter_mut().zip(made) {
-            *pointer = std::ptr::from_mut(page).cast();
-        }
+        let pointers = made.iter_mut().map(|page| std::ptr::from_mut(page).cast());
+        let mut pages: Vec<pg_sys::Page> = pointers.collect();
+        let mut blocks: Vec<BlockNumber> = (self.count..).take(pages.len()).collect();
+        let count = pages.len() as i32;
         // SAFETY: the index is open; there are `count` complete pages, each for the block of the same place. The
         // checkpointer is told of each page that is written.
         unsafe {
             if self.needs_wal {
                 let mut locator = locator(self.index.entry());
                 let (blocks, pages) = (blocks.as_mut_ptr(), pages.as_mut_ptr());
-                pg_sys::log_newpages(&mut locator, self.fork, count as i32, blocks, pages, true);
+                pg_sys::log_newpages(&mut locator, self.fork, count, blocks, pages, true);
             }
             let file = self.storage();
-            for (&block, &page) in blocks.iter().zip(&pages).take(count) {
+            for (&block, &page) in blocks.iter().zip(&pages) {
                 pg_sys::PageSetChecksumInplace(page, block);
                 pg_sys::smgrextend(file, self.fork, block, page.cast(), false);
             }

@@ -54,10 +54,9 @@ pub struct TreeWriter<'a> {
     used: usize,
     last: usize,
     leaves: TreeLevel,
-    /// The entries of the next batch, with the ends of its complete pages, and their high keys.
+    /// The entries of the next batch, and the end of each of its complete pages, with its high key.
     pending: Vec<Entry>,
-    ends: Vec<(usize, usize)>,
-    high_keys: Vec<u8>,
+    ends: Vec<(usize, Vec<u8>)>,
     ready: VecDeque<(LeafBatch, usize)>,
     entries: u64,
 }
@@ -86,7 +85,6 @@ impl<'a> TreeWriter<'a> {
             leaves: TreeLevel { first: LEFTMOST, ..TreeLevel::default() },
             pending: Vec::new(),
             ends: Vec::new(),
-            high_keys: Vec::new(),
             ready: VecDeque::new(),
             entries: 0,
         }
@@ -100,12 +98,10 @@ impl<'a> TreeWriter<'a> {
         }
         self.entries += 1;
         let joins = before.is_some_and(|before| before.key == entry.key);
+        let size = |rows| self.shape.item_size(rows);
         let (rows, more) = match joins && self.last < self.shape.list {
-            true => {
-                let sizes = [self.last, self.last + 1].map(|rows| self.shape.item_size(rows));
-                (self.last + 1, sizes[1] - sizes[0])
-            }
-            false => (1, self.shape.item_size(1)),
+            true => (self.last + 1, size(self.last + 1) - size(self.last)),
+            false => (1, size(1)),
         };
         (self.last, self.used) = (rows, self.used + more);
         if self.used > self.room {
@@ -124,8 +120,7 @@ impl<'a> TreeWriter<'a> {
         // The last pivot was made as the high key of the page before.
         memory::push(&mut self.leaves.ends, self.leaves.pivots.len())?;
         memory::extend(&mut self.leaves.pivots, &pivot)?;
-        memory::extend(&mut self.high_keys, &pivot)?;
-        memory::push(&mut self.ends, (self.pending.len(), self.high_keys.len()))?;
+        memory::push(&mut self.ends, (self.pending.len(), pivot))?;
         if self.ends.len() == self.batch || next.is_none() {
             self.end_batch()?;
         }
@@ -140,7 +135,6 @@ impl<'a> TreeWriter<'a> {
             shape: self.shape.clone(),
             entries: std::mem::replace(&mut self.pending, room),
             ends: std::mem::take(&mut self.ends),
-            high_keys: std::mem::take(&mut self.high_keys),
             first: self.leaves.next_block() - count as BlockNumber,
         };
         self.ready.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
@@ -283,10 +277,9 @@ struct Shape {
 /// Some leaf pages that are to be made, one behind the other.
 pub struct LeafBatch {
     shape: Arc<Shape>,
-    /// The entries of all; of each page the end of its entries, and its high key's end among `high_keys`.
+    /// The entries of all; of each page the end of its entries, and its high key, empty for the rightmost.
     entries: Vec<Entry>,
-    ends: Vec<(usize, usize)>,
-    high_keys: Vec<u8>,
+    ends: Vec<(usize, Vec<u8>)>,
     /// The block of the first of them.
     first: BlockNumber,
 }
@@ -340,26 +333,20 @@ impl LeafBatch {
     /// [`Error::OutOfMemory`]; then it can be tried again.
     fn make(&mut self, check: Check) -> Result<Vec<NewPage>, Error> {
         let mut pages = memory::with_capacity(self.ends.len())?;
-        let (mut block, mut start, mut high_start) = (self.first, 0, 0);
-        for &(end, high_end) in &self.ends {
+        let mut start = 0;
+        for (block, (end, high_key)) in (self.first..).zip(&self.ends) {
             check();
-            memory::push(&mut pages, self.page(block, start..end, high_start..high_end))?;
-            (block, start, high_start) = (block + 1, end, high_end);
+            memory::push(&mut pages, self.page(block, &self.entries[start..*end], high_key))?;
+            start = *end;
         }
         Ok(pages)
     }
 
-    fn page(
-        &self,
-        block: BlockNumber,
-        entries: std::ops::Range<usize>,
-        high_key: std::ops::Range<usize>,
-    ) -> NewPage {
-        let high_key = &self.high_keys[high_key];
+    fn page(&self, block: BlockNumber, entries: &[Entry], high_key: &[u8]) -> NewPage {
         let previous = if block == LEFTMOST { NO_BLOCK } else { block - 1 };
         let next = if high_key.is_empty() { NO_BLOCK } else { block + 1 };
         let mut page = NewPage::of_tree([previous, next], 0, high_key);
-        for same_key in self.entries[entries].chunk_by(|a, b| a.key == b.key) {
+        for same_key in entries.chunk_by(|a, b| a.key == b.key) {
             for rows in same_key.chunks(self.shape.list) {
                 let size = self.shape.item_size(rows.len()) - LINE_POINTER;
                 page.add(size, |bytes| self.shape.write_item(rows, bytes));
