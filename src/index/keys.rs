@@ -135,7 +135,8 @@ impl MinlshIndex<'_> {
     /// # Safety
     /// `value` is a non-null value of `type_oid`, which is the column's own if it is invalid.
     unsafe fn hash(&self, column: usize, type_oid: Oid, value: Datum) -> u64 {
-        let IndexColumn { family, input_type, collation, .. } = self.class(column);
+        let IndexColumn { family, input_type, collation, .. } =
+            IndexColumn::of(self.open(), column);
         let seed = Datum::from(0_i64);
         // SAFETY: the index is open; the function is the one that the family has for the type that the value is of, as
         // the Safety section asks. Without one for that type, the call raises an ERROR.

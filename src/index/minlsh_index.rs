@@ -31,16 +31,15 @@ impl<'a> MinlshIndex<'a> {
     /// SQLSTATE 42809 if it is not an index of the access method; 0A000 unless exactly one column is a document that
     /// can be read, and the others are scopes.
     pub fn of(open: &'a Open) -> Result<Self> {
-        let mut index = Self { open, kind: Kind::Document, layout: layout(open)? };
-        let IndexColumn { family, input_type, .. } = index.class(index.layout.document);
+        let layout = layout(open)?;
+        let IndexColumn { family, input_type, .. } = IndexColumn::of(open, layout.document);
         if !is_readable(family, input_type) {
             let message = format!("values of {} are not documents", type_label(input_type));
             return Err(not_supported(message).set_hint(
                 "Use an operator class of minlsh. amvalidate() lists what is wrong with another one.",
             ));
         }
-        index.kind = Kind::of_class(family, input_type);
-        Ok(index)
+        Ok(Self { open, kind: Kind::of_class(family, input_type), layout })
     }
 
     /// The relation.
@@ -48,16 +47,11 @@ impl<'a> MinlshIndex<'a> {
         self.open
     }
 
-    /// One of its columns (from 0), with its operator class.
-    pub fn class(&self, column: usize) -> IndexColumn {
-        IndexColumn::of(self.open, column)
-    }
-
     /// Refuses operator classes of which `amvalidate` says that something is wrong: their functions could be called
     /// with values of other types.
     pub fn check_classes(&self) -> Result<()> {
         for (column, attribute) in self.open.attributes().enumerate() {
-            let IndexColumn { family, input_type, .. } = self.class(column);
+            let IndexColumn { family, input_type, .. } = IndexColumn::of(self.open, column);
             if !problems(family, input_type, attribute.atttypid).is_empty() {
                 return Err(cannot_serve(column));
             }

@@ -17,6 +17,7 @@ use crate::index::layout::u64_to_tid;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::{nbtree, own_rows};
 use crate::options::IndexOptions;
+use crate::pg::index::IndexColumn;
 use crate::prelude::*;
 use crate::settings;
 
@@ -340,7 +341,7 @@ impl<'a> IndexScan<'a> {
         let scope = || unsafe { index.scope(scopes.into_iter()) };
         // The condition of a constraint has no type, and a value of the column itself.
         let is_of_column = type_oid == Oid::INVALID;
-        let of_column = || index.class(index.layout.document).input_type;
+        let of_column = || IndexColumn::of(index.open(), index.layout.document).input_type;
         let type_oid = if is_of_column { of_column() } else { type_oid };
         // SAFETY: not NULL, as just checked, and of the type that the condition has, or else of the column's.
         let sought = unsafe { TypedValue::new(value, type_oid) };
