@@ -111,7 +111,7 @@ fn each_entry(
         return Err(index.damaged(OPTIONS_BLOCK));
     }
     let (mut block, mut low, mut last) = (NO_BLOCK, None, None);
-    let (mut keys, mut entries, mut found) = (Vec::new(), 0, 0);
+    let (mut entries, mut found) = (0, 0);
     descent::each_leaf(index, Some(snapshot), |leaf| {
         let is_next = leaf.previous == block && leaf.is_above(&index.layout, low);
         if !leaf.is_in_order(&index.layout) || (at_rest && !is_next) {
@@ -123,9 +123,7 @@ fn each_entry(
             // A key that goes on from the page to the left was looked up there.
             let new = leaf.entries.partition_point(|entry| Some(entry.key) == last);
             last = leaf.entries.last().map(|entry| entry.key).or(last);
-            keys.clear();
-            memory::reserve(&mut keys, leaf.entries.len())?;
-            keys.extend(leaf.entries[new..].iter().map(|entry| entry.key));
+            let mut keys = memory::collect(leaf.entries[new..].iter().map(|entry| entry.key))?;
             keys.dedup();
             entries += leaf.entries.len();
             descent::each(index, Some(snapshot), &keys, &mut |rows| {

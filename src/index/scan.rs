@@ -129,13 +129,11 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
     bitmap: *mut pg_sys::TIDBitmap,
 ) -> i64 {
     answer(|| {
-        let (mut batch, mut count): (Vec<pg_sys::ItemPointerData>, i64) = (Vec::new(), 0);
+        let mut count = 0;
         // SAFETY: a scan of `ambeginscan` that was rescanned.
         let own = unsafe { IndexScan::of(scan) };
         own.search(&mut |rows| {
-            batch.clear();
-            memory::reserve(&mut batch, rows.len())?;
-            batch.extend(rows.iter().map(|row| u64_to_tid(*row)));
+            let mut batch = memory::collect(rows.iter().map(|row| u64_to_tid(*row)))?;
             // SAFETY: the bitmap is being filled; the addresses are copied.
             unsafe {
                 pg_sys::tbm_add_tuples(bitmap, batch.as_mut_ptr(), batch.len() as i32, true);
@@ -214,13 +212,9 @@ impl<'a> IndexScan<'a> {
         let key = self.keys.iter().find(of_document);
         // SAFETY: `of` was given a scan that has not ended; one of a constraint has its table open, any other null.
         let heap = unsafe { &(*self.raw).heapRelation };
-        let Some(key) = key.filter(|_| index.kind == Kind::Document && !heap.is_null()) else {
-            return Ok(());
-        };
-        // If it were NULL, nothing would have been found.
-        if rows.is_empty() {
-            return Ok(());
-        }
+        // If a value were NULL, nothing would have been found.
+        let is_known = index.kind == Kind::Document && !heap.is_null() && !rows.is_empty();
+        let Some(key) = key.filter(|_| is_known) else { return Ok(()) };
         // SAFETY: the table is open as long as the scan. A condition without a type has a value of the column's own.
         let (heap, image) = unsafe { (Open::lent(heap), bytes::read(key.sk_argument)) };
         own_rows::rule_out(index, heap, image, rows)
@@ -306,12 +300,8 @@ impl<'a> IndexScan<'a> {
         let (index, snapshot) = (&self.state.index, self.snapshot.as_ref());
         // Nobody may insert anything anywhere.
         snapshot.into_iter().for_each(|snapshot| index.open().predicate_lock(snapshot));
-        let mut rows = Vec::new();
         descent::each_leaf(index, snapshot, |leaf| {
-            rows.clear();
-            memory::reserve(&mut rows, leaf.entries.len())?;
-            rows.extend(leaf.entries.iter().map(|entry| entry.tid));
-            visit(&rows)
+            visit(&memory::collect(leaf.entries.iter().map(|entry| entry.tid))?)
         })
     }
 

@@ -257,9 +257,7 @@ impl Share {
 
     /// True if it has the row with that number, such as its address.
     pub fn has(self, row: u64) -> bool {
-        let hash = || {
-            ElementHash::Xxh3.hash(&(u128::from(self.seed) << 64 | u128::from(row)).to_le_bytes())
-        };
-        self.most == u64::MAX || hash() <= self.most
+        let seeded = u128::from(self.seed) << 64 | u128::from(row);
+        self.most == u64::MAX || ElementHash::Xxh3.hash(&seeded.to_le_bytes()) <= self.most
     }
 }
