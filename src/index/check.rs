@@ -11,7 +11,7 @@ use crate::index::descent;
 use crate::index::layout::{Entry, u64_to_tid};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::NO_BLOCK;
-use crate::index::pages::LockedPage;
+use crate::index::pages::{LockedPage, Pivot};
 use crate::index::sort::Sorter;
 use crate::index::stored_options::{self, OPTIONS_BLOCK};
 use crate::index::table_scan::{IndexedRows, Share};
@@ -113,8 +113,11 @@ fn each_entry(
     let (mut block, mut low, mut last) = (NO_BLOCK, None, None);
     let (mut entries, mut found) = (0, 0);
     descent::each_leaf(index, Some(snapshot), |leaf| {
-        let is_next = leaf.previous == block && leaf.is_above(&index.layout, low);
-        if !leaf.is_in_order(&index.layout) || (at_rest && !is_next) {
+        let bounds = |(pivot, entry): (Pivot, &Entry)| pivot.bounds(&index.layout, *entry);
+        let is_in_order = leaf.entries.is_sorted_by(|a, b| a < b)
+            && leaf.high.zip(leaf.entries.last()).is_none_or(bounds);
+        let is_next = leaf.previous == block && !low.zip(leaf.entries.first()).is_some_and(bounds);
+        if !is_in_order || (at_rest && !is_next) {
             return Err(index.damaged(leaf.block));
         }
         (block, low) = (leaf.block, leaf.high);

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use pgrx::pg_sys::{BTPageOpaqueData, BlockNumber};
 
-use crate::index::layout::{Entry, Layout};
+use crate::index::layout::Entry;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, NO_BLOCK};
 use crate::index::pages::{LockedPage, Page, Pivot, downlink, entries, first_item};
@@ -122,21 +122,6 @@ pub struct Leaf {
     pub entries: Vec<Entry>,
     /// Its high key: of all but the rightmost, and those that are being deleted.
     pub high: Option<Pivot>,
-}
-
-impl Leaf {
-    /// True if its entries ascend and keep within its high key.
-    pub fn is_in_order(&self, layout: &Layout) -> bool {
-        let ends = self.high.zip(self.entries.last());
-        self.entries.is_sorted_by(|a, b| a < b)
-            && ends.is_none_or(|(high, last)| high.bounds(layout, *last))
-    }
-
-    /// True if its entries are to the right of a bound, if there is one.
-    pub fn is_above(&self, layout: &Layout, bound: Option<Pivot>) -> bool {
-        let ends = bound.zip(self.entries.first());
-        ends.is_none_or(|(bound, first)| !bound.bounds(layout, *first))
-    }
 }
 
 /// Calls `visit` with the leaf pages from left to right. An entry may be of a row that is gone. None is missing that
