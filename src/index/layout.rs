@@ -129,24 +129,6 @@ impl Layout {
             leading | slice.shift.map_or(0, |shift| slice.of(key) << shift)
         })
     }
-
-    /// The attributes of a key as datums; the document's one points to `document`.
-    pub fn datums(
-        &self,
-        key: u64,
-        document: &mut pg_sys::ItemPointerData,
-        datums: &mut [Datum; pg_sys::INDEX_MAX_KEYS as usize],
-    ) {
-        for (slice, datum) in self.columns.iter().zip(datums) {
-            let value = slice.of(key);
-            *datum = if slice.is_document {
-                *document = u64_to_tid(value);
-                Datum::from(std::ptr::from_mut(document))
-            } else {
-                Datum::from(value as i8)
-            };
-        }
-    }
 }
 
 impl Slice {
