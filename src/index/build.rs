@@ -5,17 +5,15 @@
 
 use std::ffi::c_char;
 
-use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-
 use crate::document::kind::Kind;
 use crate::index::info::Info;
 use crate::index::minlsh_index::MinlshIndex;
+use crate::index::own_rows;
 use crate::index::page_file::{NewPage, PageFile};
 use crate::index::sort::Sorter;
-use crate::index::stored_options::{self, OPTIONS_BLOCK};
+use crate::index::stored_options;
 use crate::index::table_scan::IndexedRows;
 use crate::index::tree_writer::TreeWriter;
-use crate::index::{nbtree, own_rows};
 use crate::memory::of_entries;
 use crate::pg::catalog::base_element_type;
 use crate::pg::progress::{self, Phase};
@@ -54,15 +52,11 @@ pub unsafe extern "C-unwind" fn ambuild(
 #[pg_guard]
 pub unsafe extern "C-unwind" fn ambuildempty(index: pg_sys::Relation) {
     answer(|| {
-        let build_empty = nbtree::routine().ambuildempty;
         // SAFETY: PostgreSQL passes an open index.
         let open = unsafe { Open::lent(&index) };
         let options = MinlshIndex::of(open)?.wanted()?;
-        // SAFETY: the B-tree's function for an open index, whose init fork is empty; nothing is dropped in the closure.
-        unsafe { pg_guard_ffi_boundary(|| build_empty.map(|build_empty| build_empty(index))) };
         let mut file = PageFile::of(open, pg_sys::ForkNumber::INIT_FORKNUM);
-        assert_eq!(file.next_block(), OPTIONS_BLOCK, "the options come right behind the metapage");
-        file.append(&mut [stored_options::page(&options)?]);
+        file.append(&mut [NewPage::meta(), stored_options::page(&options)?]);
         file.finish();
         Ok(())
     })
