@@ -39,7 +39,8 @@ fn handler(_call: &Call) -> Result<Option<Datum>> {
 }
 
 fn routine() -> *mut pg_sys::IndexAmRoutine {
-    let btree = nbtree::routine();
+    // SAFETY: the handler of an access method that each server has.
+    let btree = unsafe { &*pg_sys::GetIndexAmRoutine(Oid::from(pg_sys::F_BTHANDLER)) };
     // SAFETY: a zeroed node of that type.
     let mut routine = unsafe {
         pgrx::PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine)

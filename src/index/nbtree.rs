@@ -1,10 +1,7 @@
-//! PostgreSQL's B-tree, whose pages hold our entries: its functions, which `bthandler` hands out, and the numbers that
-//! those need who write and read its pages. `tests/integration/tests/access_method.rs` has every version of PostgreSQL
+//! PostgreSQL's B-tree, whose pages hold our entries: the numbers that those need who write and read its pages, and
+//! what its functions want of an index. `tests/integration/tests/access_method.rs` has every version of PostgreSQL
 //! read, split and vacuum what the page writer wrote.
 
-use std::sync::OnceLock;
-
-use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::BlockNumber;
 
 use crate::pg::guc;
@@ -28,16 +25,6 @@ pub const POSTING_LIST: u16 = pg_sys::BT_IS_POSTING as u16;
 pub const PIVOT_HAS_ROW: u16 = pg_sys::BT_PIVOT_HEAP_TID_ATTR as u16;
 /// The rest of such an item's offset is a number of attributes or TIDs.
 pub const COUNT_MASK: u16 = pg_sys::BT_OFFSET_MASK as u16;
-
-/// The B-tree's functions and properties.
-pub fn routine() -> &'static pg_sys::IndexAmRoutine {
-    static ROUTINE: OnceLock<&pg_sys::IndexAmRoutine> = OnceLock::new();
-    // SAFETY: the handler of an access method; what it gives is made in a context that lives as long as the backend.
-    ROUTINE.get_or_init(|| unsafe {
-        let handler = Oid::from(pg_sys::F_BTHANDLER);
-        &*PgMemoryContexts::TopMemoryContext.switch_to(|_| pg_sys::GetIndexAmRoutine(handler))
-    })
-}
 
 /// Shows an index as a B-tree on a server with assertions, where nbtree.h's `BTGetFillFactor` and
 /// `BTGetDeduplicateItems` insist that it is one. On all other servers it does nothing.
