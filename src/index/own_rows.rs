@@ -103,8 +103,8 @@ unsafe extern "C-unwind" fn at_end_of_part(
 /// Notes a row of a table that is being inserted into an index of documents under a constraint, by the bytes of its
 /// document: a row without one is forgotten.
 pub fn note(index: &MinlshIndex, heap: &Open, row: u64, image: Option<&[u8]>) -> Result<()> {
-    // SAFETY: an open relation has its methods, or null. Of other access methods it is not known how rows come and go.
-    if !unsafe { std::ptr::eq((*heap.raw()).rd_tableam, pg_sys::GetHeapamTableAmRoutine()) } {
+    // Of other access methods it is not known how rows come and go.
+    if heap.class().relam != pg_sys::HEAP_TABLE_AM_OID {
         return Ok(());
     }
     let key = key_of(index, row);
