@@ -125,9 +125,7 @@ impl Layout {
     /// A key without all but its first `columns` slices.
     pub fn leading(&self, key: u64, columns: usize) -> u64 {
         let slices = self.columns.iter().take(columns);
-        slices.fold(0, |leading, slice| {
-            leading | slice.shift.map_or(0, |shift| slice.of(key) << shift)
-        })
+        slices.fold(0, |leading, slice| leading | slice.of(key) << slice.shift.unwrap_or(0))
     }
 }
 

@@ -190,13 +190,9 @@ impl MinlshIndex<'_> {
         }
     }
 
-    /// The fill factor of leaf pages, in percent.
-    pub fn fillfactor(&self) -> usize {
-        self.parameters().map_or(90, |stored| stored.btree.fillfactor as usize)
-    }
-
-    /// True if entries of one key are kept together.
-    pub fn deduplicates(&self) -> bool {
-        self.parameters().is_none_or(|stored| stored.btree.deduplicate_items)
+    /// The fill factor of leaf pages, in percent, and whether entries of one key are kept together.
+    pub fn leaf_pages(&self) -> (usize, bool) {
+        let btree = self.parameters().map(|stored| stored.btree);
+        btree.map_or((90, true), |btree| (btree.fillfactor as usize, btree.deduplicate_items))
     }
 }

@@ -419,21 +419,18 @@ impl SortedRun {
 
     /// Reads more if half of the buffer was taken.
     fn fill(&mut self) -> Result<()> {
-        let kept = self.buffer.len() - self.position;
-        if self.left == 0 || kept > self.size / 2 {
+        if self.left == 0 || self.rest().len() > self.size / 2 {
             return Ok(());
         }
         check_interrupts();
-        self.buffer.copy_within(self.position.., 0);
-        self.position = 0;
-        self.buffer.truncate(kept);
+        self.buffer.drain(..std::mem::take(&mut self.position));
+        let kept = self.buffer.len();
         let most = self.size - kept;
         // A block at least.
         let wanted = (most * self.average).max(MOST_PACKED_BYTES).saturating_sub(self.packed.len());
         self.read(wanted.min(self.bytes))?;
         let used = unpack(&self.packed, most, &mut self.buffer)?;
-        self.packed.copy_within(used.., 0);
-        self.packed.truncate(self.packed.len() - used);
+        self.packed.drain(..used);
         let count = self.buffer.len() - kept;
         self.left = self.left.checked_sub(count).filter(|_| count > 0).ok_or_else(unreadable)?;
         Ok(())

@@ -67,11 +67,11 @@ impl<'a> TreeWriter<'a> {
     pub fn new(index: &MinlshIndex, file: PageFile<'a>, memory: usize, total: usize) -> Self {
         assert_eq!(file.next_block(), LEFTMOST, "the tree comes right behind the options");
         let layout = &index.layout;
+        let (fillfactor, deduplicates) = index.leaf_pages();
         let item = layout.size + LINE_POINTER;
         // The high key takes part of the page: a pivot may be longer than an entry by a TID.
-        let room = (ROOM - item - 8) * index.fillfactor() / 100;
+        let room = (ROOM - item - 8) * fillfactor / 100;
         // As much of a page as nbtree's own build gives a list at most.
-        let deduplicates = index.deduplicates();
         let list = if deduplicates { (MAX_LIST - layout.size) / TID } else { 1 };
         Self {
             file,
