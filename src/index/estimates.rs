@@ -107,20 +107,8 @@ struct Plan {
     risk: f64,
 }
 
-/// True if an index serves a search. Of several the least says whether it serves all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Serves {
-    No,
-    /// Not known before it runs.
-    Perhaps,
-    Yes,
-}
-
-impl Serves {
-    fn of(served: bool) -> Self {
-        if served { Self::Yes } else { Self::No }
-    }
-}
+/// The probability that an index has to read everything for a search: 0 if it serves it, `None` if it does not.
+type Risk = Option<f64>;
 
 /// The plan of a scan; `None` if the index does not serve it, as far as can be known before it runs.
 fn plan(path: Path) -> Option<Plan> {
@@ -136,13 +124,9 @@ fn plan(path: Path) -> Option<Plan> {
         *columns.get_mut(column)? = true;
         let search =
             PlannedSearch { query: path.query, kind, options: &options, certain: hides_rows };
-        let (of_clause, served) = search.condition(expression, column == layout.document);
+        let (of_clause, own_risk) = search.condition(expression, column == layout.document);
         searches *= of_clause;
-        match served {
-            Serves::Yes => {}
-            Serves::Perhaps if !hides_rows => risk = search.risk(),
-            Serves::No | Serves::Perhaps => return None,
-        }
+        risk = f64::max(risk, own_risk.filter(|risk| !hides_rows || *risk == 0.0)?);
     }
     let bands = match options.min_match {
         Some(_) => PASSAGE_ENTRIES,
@@ -167,7 +151,7 @@ impl<'a> PlannedSearch<'a> {
         if self.certain { expression } else { self.query.estimated(expression) }
     }
 
-    /// The probability that a search has to read everything for a document of which nothing is known.
+    /// The risk of a search for a document of which not enough is known before it runs.
     fn risk(&self) -> f64 {
         if self.kind == Kind::Passage {
             return RISK_OF_PASSAGE;
@@ -178,26 +162,28 @@ impl<'a> PlannedSearch<'a> {
         RISK_OF_THRESHOLD * self.options.threshold.get() + of_options
     }
 
-    /// The number of searches that a condition makes, and whether the index serves them.
-    fn condition(&self, condition: Node<'a>, of_document: bool) -> (f64, Serves) {
+    /// The number of searches that a condition makes, and their risk.
+    fn condition(&self, condition: Node<'a>, of_document: bool) -> (f64, Risk) {
         match condition.right_side() {
             Some((array, true)) => self.each(array, of_document),
             Some((right, false)) if of_document => (1.0, self.value(right)),
-            _ => (1.0, Serves::Yes),
+            _ => (1.0, Some(0.0)),
         }
     }
 
-    /// The number of elements of an array, the right side of an ANY, and whether the index serves a search for each of
-    /// them.
-    fn each(&self, array: Node<'a>, of_document: bool) -> (f64, Serves) {
+    /// The number of elements of an array, the right side of an ANY, and the risk of a search for each of them.
+    fn each(&self, array: Node<'a>, of_document: bool) -> (f64, Risk) {
         let array = self.estimated(array);
         let element = catalog::base_element_type(array.type_oid());
-        let counted = |values: &mut dyn Iterator<Item = Serves>| {
-            values.fold((0_u32, Serves::Yes), |(count, all), served| (count + 1, all.min(served)))
+        let counted = |values: &mut dyn Iterator<Item = Risk>| {
+            let greatest = |(all, one): (f64, f64)| all.max(one);
+            values.fold((0_u32, Some(0.0)), |(count, all), risk| {
+                (count + 1, all.zip(risk).map(greatest))
+            })
         };
-        let (count, served) = if let Some(constant) = array.constant() {
+        let (count, risk) = if let Some(constant) = array.constant() {
             if constant.constisnull {
-                return (1.0, Serves::Yes);
+                return (1.0, Some(0.0));
             }
             // SAFETY: a constant that is not NULL has a value of its type, an array; what is made of it lives until the
             // query is planned. An operator of the index takes its elements.
@@ -205,20 +191,20 @@ impl<'a> PlannedSearch<'a> {
                 let values = array::each_element(constant.constvalue).flatten();
                 let served =
                     |value| self.kind.serves(TypedValue::new(value, element), self.options);
-                counted(&mut values.map(|value| Serves::of(!of_document || served(value))))
+                counted(&mut values.map(|value| (!of_document || served(value)).then_some(0.0)))
             }
         } else if let Some(values) = array.elements() {
-            let served = |value| if of_document { self.value(value) } else { Serves::Yes };
-            counted(&mut values.map(served))
+            let risk = |value| if of_document { self.value(value) } else { Some(0.0) };
+            counted(&mut values.map(risk))
         } else {
-            let served = if of_document { self.unknown(element) } else { Serves::Yes };
-            return (UNKNOWN_ELEMENTS, served);
+            let risk = if of_document { self.unknown(element) } else { Some(0.0) };
+            return (UNKNOWN_ELEMENTS, risk);
         };
-        (f64::from(count.max(1)), served)
+        (f64::from(count.max(1)), risk)
     }
 
-    /// True if the index serves a search for the value of `expression`.
-    fn value(&self, expression: Node<'a>) -> Serves {
+    /// The risk of a search for the value of `expression`.
+    fn value(&self, expression: Node<'a>) -> Risk {
         let value = self.estimated(expression);
         // What a relabelled value counts as: a citext that is cast to text is a text.
         let (type_oid, value) = (value.type_oid(), value.unlabelled());
@@ -226,7 +212,7 @@ impl<'a> PlannedSearch<'a> {
             // SAFETY: a constant that is not NULL has a value of its type, which is stored as that of the label.
             let sought = || unsafe { TypedValue::new(constant.constvalue, type_oid) };
             let served = constant.constisnull || self.kind.serves(sought(), self.options);
-            return Serves::of(served);
+            return served.then_some(0.0);
         }
         match Outline::of_call(value) {
             Some(outline) => self.made(outline),
@@ -234,23 +220,23 @@ impl<'a> PlannedSearch<'a> {
         }
     }
 
-    /// True if the index serves a search for a document of which that is known.
-    fn made(&self, outline: Outline) -> Serves {
+    /// The risk of a search for a document of which that is known.
+    fn made(&self, outline: Outline) -> Risk {
         let enough = outline.threshold.is_none_or(|threshold| threshold >= self.options.threshold);
         if !enough && self.kind != Kind::Document {
-            return Serves::No;
+            return None;
         }
         // The threshold of a row of documents counts too, and none is below that of the index.
         let known = outline.threshold.is_some() || self.kind == Kind::Document;
-        let served =
-            outline.with_least(Threshold::clamped(1.0)).map_or(Serves::Perhaps, |document| {
-                Serves::of(self.kind.serves_document(&document, self.options))
-            });
-        served.min(if known { Serves::Yes } else { Serves::Perhaps })
+        match outline.with_least(Threshold::clamped(1.0)) {
+            Some(document) if !self.kind.serves_document(&document, self.options) => None,
+            Some(_) if known => Some(0.0),
+            _ => Some(self.risk()),
+        }
     }
 
-    /// True if the index serves a search for a value of that type, of which nothing is known.
-    fn unknown(&self, type_oid: Oid) -> Serves {
+    /// The risk of a search for a value of that type, of which nothing is known.
+    fn unknown(&self, type_oid: Oid) -> Risk {
         let (base, element) = (catalog::base_type(type_oid), catalog::base_element_type(type_oid));
         let empty = if matches!(base, pg_sys::TEXTOID | pg_sys::VARCHAROID) {
             text::write("")
@@ -259,12 +245,13 @@ impl<'a> PlannedSearch<'a> {
             Datum::from(unsafe { pg_sys::construct_empty_array(element) })
         } else if self.kind == Kind::Document {
             // Of two documents the greater threshold counts, and their options are the same.
-            return Serves::Yes;
+            return Some(0.0);
         } else {
-            return Serves::Perhaps;
+            return Some(self.risk());
         };
         // SAFETY: a value of that type, as just made.
-        Serves::of(self.kind.serves(unsafe { TypedValue::new(empty, type_oid) }, self.options))
+        let sought = unsafe { TypedValue::new(empty, type_oid) };
+        self.kind.serves(sought, self.options).then_some(0.0)
     }
 }
 
