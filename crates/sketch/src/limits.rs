@@ -43,6 +43,19 @@ pub const MIN_WEIGHT: f64 = 1e-100;
 /// The greatest weight of an element.
 pub const MAX_WEIGHT: f64 = 1e100;
 
+/// Some items, with a call of `check` for every run of them that is short.
+pub(crate) fn checked<T>(items: impl Iterator<Item = T>, check: Check) -> impl Iterator<Item = T> {
+    const RUN: usize = 4096;
+    let mut left = RUN;
+    items.inspect(move |_| {
+        left -= 1;
+        if left == 0 {
+            left = RUN;
+            check();
+        }
+    })
+}
+
 pub(crate) fn in_range(value: i64, max: usize) -> Option<usize> {
     usize::try_from(value).ok().filter(|value| (1..=max).contains(value))
 }

@@ -8,6 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::overlap::Overlap;
 use super::shingle_set::ShingleSet;
 use crate::hash::{sort_by, xxh3};
+use crate::limits::checked;
 use crate::passage::{CharacterOffsets, Characters, Run, shared_runs};
 use crate::scheme::Scheme;
 use crate::text::words;
@@ -170,10 +171,7 @@ impl<'a> ShownText<'a> {
         check: Check,
     ) -> Result<Vec<String>> {
         let mut longest: Vec<(Range<usize>, &str)> = Vec::new();
-        for (n, range) in ranges.enumerate() {
-            if n % 4096 == 0 {
-                check();
-            }
+        for range in checked(ranges, check) {
             let bytes = self.offsets.bytes(&self.characters.original(range.clone()));
             let part = self.text[bytes].trim();
             if !part.is_empty() {

@@ -11,10 +11,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::hash::mix::GOLDEN;
 use crate::hash::sort_by;
+use crate::limits::checked;
 use crate::text::Normalization;
 use crate::{Check, Error, MAX_DIFF_WORDS, Result, memory};
 
-/// Steps between two calls of `check`.
+/// Words between two calls of `check`.
 const STRETCH: usize = 4096;
 
 /// The texts in which a part of a [`word_diff`] was found.
@@ -302,10 +303,8 @@ impl TokenComparison<'_> {
 
         let mut windows: HashMap<u64, WindowPlaces, RandomState> = HashMap::default();
         for (side, tokens, range) in [(0, self.a, a), (1, self.b, b)] {
-            for (n, window) in tokens[range.clone()].windows(width).enumerate() {
-                if n % STRETCH == 0 {
-                    (self.check)();
-                }
+            let all = tokens[range.clone()].windows(width);
+            for (n, window) in checked(all, self.check).enumerate() {
                 let hash = window.iter().fold(0, |hash: u64, token| {
                     (hash.rotate_left(23) ^ u64::from(*token)).wrapping_mul(GOLDEN)
                 });
@@ -317,10 +316,7 @@ impl TokenComparison<'_> {
             }
         }
         let mut found = Vec::new();
-        for (n, places) in windows.into_values().enumerate() {
-            if n % STRETCH == 0 {
-                (self.check)();
-            }
+        for places in checked(windows.into_values(), self.check) {
             let WindowPlaces([Some(at_a), Some(at_b)]) = places else { continue };
             let (at_a, at_b) = (at_a as usize, at_b as usize);
             // Neither is SEVERAL, nor do only the hashes agree.
@@ -339,10 +335,7 @@ fn in_order(pairs: &[(usize, usize)], check: Check) -> Result<Vec<(usize, usize)
     // The last pair of the best run of each length, and the pair before each.
     let mut ends: Vec<usize> = Vec::new();
     let mut before = memory::with_capacity(pairs.len())?;
-    for (n, (_, at)) in pairs.iter().enumerate() {
-        if n % STRETCH == 0 {
-            check();
-        }
+    for (n, (_, at)) in checked(pairs.iter(), check).enumerate() {
         let length = ends.partition_point(|end| pairs[*end].1 < *at);
         before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
         match ends.get_mut(length) {

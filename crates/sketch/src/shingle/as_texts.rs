@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use crate::limits::checked;
 use crate::text::chars::{char_len, char_start, is_blank};
 use crate::text::{Unit, WordRules, words};
 use crate::{Check, Config, Result, memory};
@@ -40,15 +41,7 @@ pub fn tokens(
     let text = normalize_text(config, text, check)?;
     match config.unit() {
         Unit::Char if text.trim_start().is_empty() => Ok(()),
-        Unit::Char => {
-            for (i, c) in text.chars().enumerate() {
-                if i % (16 * 1024) == 0 {
-                    check();
-                }
-                f(c.encode_utf8(&mut [0; 4]))?;
-            }
-            Ok(())
-        }
+        Unit::Char => checked(text.chars(), check).try_for_each(|c| f(c.encode_utf8(&mut [0; 4]))),
         Unit::Word | Unit::Anchored => {
             words::pieces(&text).try_for_each(|piece| config.rules().try_words(piece, check, f))
         }

@@ -27,10 +27,8 @@ use md5::{Digest, Md5};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 use crate::hash::sort_by;
+use crate::limits::checked;
 use crate::{Check, Error, Result, memory};
-
-/// Characters or tokens between two calls of the check.
-const STEPS: usize = 1 << 14;
 
 /// The MD5 of [`text_profile`], an entry per line, each a token, a space and its count; `None` if the profile is empty.
 ///
@@ -79,23 +77,13 @@ pub fn text_profile<E: From<Error>>(
     let tokens = tokens(text, shortest, check)?;
     let counts = count_tokens(&tokens, check)?;
     let quantum = quantum(counts.values().copied().max().unwrap_or(0), quant_rate as f32);
-    let quantised = counts.into_iter().enumerate().map(|(i, (token, count))| {
-        if i % STEPS == 0 {
-            check();
-        }
-        (token, count / quantum * quantum)
-    });
+    let quantised =
+        checked(counts.into_iter(), check).map(|(token, count)| (token, count / quantum * quantum));
     let mut profile = memory::collect(quantised.filter(|(_, count)| *count > 0))?;
     // UTF-8 has the order of code points.
     let order = |(a, m): &(&str, u32), (b, n): &(&str, u32)| n.cmp(m).then_with(|| a.cmp(b));
     sort_by(&mut profile, order, check);
-    for (i, (token, count)) in profile.into_iter().enumerate() {
-        if i % STEPS == 0 {
-            check();
-        }
-        visit(token, count)?;
-    }
-    Ok(())
+    checked(profile.into_iter(), check).try_for_each(|(token, count)| visit(token, count))
 }
 
 /// The tokens of a text that are not too short, a space after each. They are one text: many short ones of their own
@@ -104,10 +92,7 @@ fn tokens(text: &str, shortest: usize, check: Check) -> Result<String> {
     let mut tokens = String::new();
     let (mut start, mut length) = (0, 0_usize);
     // A last separator ends the last token.
-    for (i, c) in text.chars().chain([' ']).enumerate() {
-        if i % STEPS == 0 {
-            check();
-        }
+    for c in checked(text.chars().chain([' ']), check) {
         if is_letter_or_digit(c) {
             memory::push_str(&mut tokens, lower(c).encode_utf8(&mut [0; 4]))?;
             length += 1;
@@ -125,10 +110,7 @@ fn tokens(text: &str, shortest: usize, check: Check) -> Result<String> {
 
 fn count_tokens<'a>(tokens: &'a str, check: Check) -> Result<HashMap<&'a str, u32, RandomState>> {
     let mut counts = HashMap::default();
-    for (i, token) in tokens.split_terminator(' ').enumerate() {
-        if i % STEPS == 0 {
-            check();
-        }
+    for token in checked(tokens.split_terminator(' '), check) {
         match counts.get_mut(token) {
             Some(count) => *count += 1,
             None => _ = memory::insert_at(&mut counts, token, 1)?,

@@ -1,6 +1,6 @@
 //! Characters of UTF-8, by their bytes.
 
-use crate::limits::Check;
+use crate::limits::{Check, checked};
 use crate::simd::{CLASSES_BLOCK, Level};
 
 /// The text that bytes are, if they are UTF-8: what [`std::str::from_utf8`] says, sooner.
@@ -10,12 +10,7 @@ pub fn utf8(bytes: &[u8]) -> Option<&str> {
 
 /// True if `text` has no character but white space: no token at all.
 pub(crate) fn is_blank(text: &str, check: Check) -> bool {
-    text.chars().enumerate().all(|(i, c)| {
-        if i % (16 * 1024) == 0 {
-            check();
-        }
-        c.is_whitespace()
-    })
+    checked(text.chars(), check).all(char::is_whitespace)
 }
 
 /// The number of bytes of the UTF-8 character that starts with `lead`.

@@ -8,6 +8,7 @@ use super::normalize::{Dropped, Normalization};
 use super::stop_words::StopWords;
 use super::unit::Unit;
 use super::words;
+use crate::limits::checked;
 use crate::simd::Level;
 use crate::{Check, Result, memory};
 
@@ -55,10 +56,7 @@ impl WordRules {
         check();
         if self.split_whitespace {
             let words = piece.split_whitespace().filter(|word| self.keeps(word));
-            for (i, word) in words.enumerate() {
-                if i % 4096 == 4095 {
-                    check();
-                }
+            for word in checked(words, check) {
                 let start = word.as_ptr().addr() - piece.as_ptr().addr();
                 f(start, start + word.len());
             }

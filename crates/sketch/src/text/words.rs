@@ -8,7 +8,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::beyond_ascii;
-use crate::limits::Check;
+use crate::limits::{Check, checked};
 use crate::simd::{CLASSES_BLOCK as BLOCK, Level, WordClasses};
 
 /// A piece ends at the first space or line feed after this many bytes.
@@ -96,20 +96,6 @@ fn each_of_part(part: &str, step: usize, check: Check, f: &mut dyn FnMut(usize, 
         at += from + place;
         check();
     }
-}
-
-/// The parts of a text behind their places, with a call of `check` every [`STEP`] bytes.
-fn checked<T>(
-    parts: impl Iterator<Item = (usize, T)>,
-    check: Check,
-) -> impl Iterator<Item = (usize, T)> {
-    let mut last_check = 0;
-    parts.inspect(move |&(place, _)| {
-        if place - last_check >= STEP {
-            check();
-            last_check = place;
-        }
-    })
 }
 
 /// A text that lacks the middle of long runs.
