@@ -21,19 +21,26 @@ pub struct Overlap {
 impl Overlap {
     /// Counts elements that are given in any order and with any repeats; `compare` must be a
     /// total order of them. `check` is called for every few thousand comparisons.
-    pub fn count<T: Copy>(
-        a: Vec<T>,
-        b: Vec<T>,
+    pub fn count<T>(
+        mut a: Vec<T>,
+        mut b: Vec<T>,
         compare: impl Fn(&T, &T) -> Ordering,
         check: Check,
     ) -> Self {
-        let a = distinct(a, &compare, check);
-        let b = distinct(b, &compare, check);
-        let (mut i, mut j, mut shared) = (0, 0, 0);
-        while i < a.len() && j < b.len() {
-            if (i + j) % RUN < 2 {
+        let mut compared = 0;
+        let mut compare = |a: &T, b: &T| {
+            compared += 1;
+            if compared % RUN == 0 {
                 check();
             }
+            compare(a, b)
+        };
+        for elements in [&mut a, &mut b] {
+            elements.sort_unstable_by(&mut compare);
+            elements.dedup_by(|a, b| compare(a, b).is_eq());
+        }
+        let (mut i, mut j, mut shared) = (0, 0, 0);
+        while i < a.len() && j < b.len() {
             let order = compare(&a[i], &b[j]);
             shared += usize::from(order.is_eq());
             i += usize::from(order.is_le());
@@ -58,22 +65,4 @@ impl Overlap {
     pub fn containment(self) -> Option<f64> {
         (self.a > 0).then(|| self.shared as f64 / self.a as f64)
     }
-}
-
-fn distinct<T: Copy>(
-    mut elements: Vec<T>,
-    compare: &impl Fn(&T, &T) -> Ordering,
-    check: Check,
-) -> Vec<T> {
-    let mut compared = 0;
-    let mut checked = |a: &T, b: &T| {
-        compared += 1;
-        if compared % RUN == 0 {
-            check();
-        }
-        compare(a, b)
-    };
-    elements.sort_unstable_by(&mut checked);
-    elements.dedup_by(|a, b| checked(a, b).is_eq());
-    elements
 }
