@@ -2,13 +2,14 @@
 
 use caseless::Caseless;
 use unicode_normalization::char::{
-    canonical_combining_class, compose, decompose_canonical, decompose_compatible,
+    canonical_combining_class as class, compose, decompose_canonical, decompose_compatible,
 };
 use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use super::steps::{CharacterSteps, NormalForm, Punctuation};
 use crate::hash::sort_by;
+use crate::limits::checked;
 use crate::{Check, Result, memory};
 
 /// Repeats the steps until nothing changes. White space becomes spaces; runs of them are not collapsed here.
@@ -29,21 +30,21 @@ pub(super) fn settle(steps: CharacterSteps, text: &str, check: Check) -> Result<
 fn once(steps: CharacterSteps, text: &str, check: Check) -> Result<String> {
     let mut text = formed(steps.form, memory::owned(text)?, check)?;
     if steps.casefold {
-        let folded = memory::text(checked(&text, check).default_case_fold())?;
+        let folded = memory::text(checked(text.chars(), check).default_case_fold())?;
         text = formed(steps.form, folded, check)?;
     }
     if steps.diacritics {
         let kept = |c: char| c.general_category() != GeneralCategory::NonspacingMark;
         text = Decomposed::of(steps.form, &text, check)?.retain(kept, check).composed(check)?;
     }
-    memory::text(checked(&text, check).filter_map(|c| mapped(steps, c)))
+    memory::text(checked(text.chars(), check).filter_map(|c| mapped(steps, c)))
 }
 
 fn formed(form: NormalForm, text: String, check: Check) -> Result<String> {
     let is_formed = match form {
         NormalForm::AsWritten => true,
-        NormalForm::Nfc => is_nfc_quick(checked(&text, check)) == IsNormalized::Yes,
-        NormalForm::Nfkc => is_nfkc_quick(checked(&text, check)) == IsNormalized::Yes,
+        NormalForm::Nfc => is_nfc_quick(checked(text.chars(), check)) == IsNormalized::Yes,
+        NormalForm::Nfkc => is_nfkc_quick(checked(text.chars(), check)) == IsNormalized::Yes,
     };
     if is_formed {
         return Ok(text);
@@ -89,56 +90,22 @@ fn is_invisible(c: char) -> bool {
 /// Characters between two calls of `check`.
 const STRETCH: usize = 16 * 1024;
 
-/// The characters of a text, with a call of `check` for every run of them that is short.
-pub(super) fn checked<'a>(text: &'a str, check: Check<'a>) -> impl Iterator<Item = char> + 'a {
-    let mut left = STRETCH;
-    text.chars().inspect(move |_| {
-        left -= 1;
-        if left == 0 {
-            left = STRETCH;
-            check();
-        }
-    })
-}
-
-/// A character with its combining class, which is in the upper byte.
-#[derive(Clone, Copy)]
-struct Classed(u32);
-
-impl Classed {
-    fn new(class: u8, c: char) -> Self {
-        Self(u32::from(class) << 24 | u32::from(c))
-    }
-
-    fn of(c: char) -> Self {
-        Self::new(canonical_combining_class(c), c)
-    }
-
-    fn class(self) -> u8 {
-        (self.0 >> 24) as u8
-    }
-
-    fn char(self) -> char {
-        char::from_u32(self.0 & 0xff_ffff).unwrap_or(char::REPLACEMENT_CHARACTER)
-    }
-}
-
-/// A decomposed text of any length: characters with their combining classes, in canonical order.
+/// A decomposed text of any length: its characters in canonical order.
 ///
 /// The crate unicode-normalization keeps all the marks of a letter in memory that it allocates by itself, and some
 /// texts are nothing but marks. So only its tables are used here: of what a character decomposes to, of combining
 /// classes, and of what two characters compose to (Unicode Standard Annex 15, section 1.2 and definition D117 of
 /// chapter 3).
-struct Decomposed(Vec<Classed>);
+struct Decomposed(Vec<char>);
 
 impl Decomposed {
     /// The compatibility decomposition of a form that is one, NFKD; else the canonical one, NFD.
     fn of(form: NormalForm, text: &str, check: Check) -> Result<Self> {
         let mut chars = memory::with_capacity(text.chars().count())?;
-        for c in checked(text, check) {
+        for c in checked(text.chars(), check) {
             let mut outcome = Ok(());
             let push = |part| {
-                let pushed = memory::push(&mut chars, Classed::of(part));
+                let pushed = memory::push(&mut chars, part);
                 outcome = std::mem::replace(&mut outcome, Ok(())).and(pushed);
             };
             match form {
@@ -148,7 +115,7 @@ impl Decomposed {
             outcome?;
         }
         let mut done = 0;
-        for marks in chars.split_mut(|c| c.class() == 0) {
+        for marks in chars.split_mut(|c| class(*c) == 0) {
             done += marks.len() + 1;
             if done >= STRETCH {
                 done = 0;
@@ -166,7 +133,7 @@ impl Decomposed {
             if done % STRETCH == 0 {
                 check();
             }
-            kept(c.char())
+            kept(*c)
         });
         self
     }
@@ -176,44 +143,35 @@ impl Decomposed {
         let chars = &mut self.0;
         let mut starter: Option<usize> = None;
         let mut end = 0;
-        for i in 0..chars.len() {
-            if i % STRETCH == 0 {
-                check();
-            }
+        for i in checked(0..chars.len(), check) {
             let c = chars[i];
             if let Some(start) = starter {
                 // Not blocked: next to the starter, or behind marks of lower classes.
-                let reaches = end == start + 1 || chars[end - 1].class() < c.class();
-                let both = if reaches { compose(chars[start].char(), c.char()) } else { None };
+                let reaches = end == start + 1 || class(chars[end - 1]) < class(c);
+                let both = if reaches { compose(chars[start], c) } else { None };
                 if let Some(both) = both {
-                    chars[start] = Classed::new(chars[start].class(), both);
+                    chars[start] = both;
                     continue;
                 }
             }
-            if c.class() == 0 {
+            if class(c) == 0 {
                 starter = Some(end);
             }
             chars[end] = c;
             end += 1;
         }
-        let mut text = String::new();
-        for part in chars[..end].chunks(STRETCH) {
-            check();
-            for c in part {
-                memory::push_str(&mut text, c.char().encode_utf8(&mut [0; 4]))?;
-            }
-        }
-        Ok(text)
+        memory::text(checked(chars[..end].iter().copied(), check))
     }
 }
 
 /// Sorts marks by class, those of one class as they stand.
-fn order(marks: &mut [Classed], check: Check) -> Result<()> {
-    if marks.is_sorted_by_key(|mark| mark.class()) {
+fn order(marks: &mut [char], check: Check) -> Result<()> {
+    if marks.is_sorted_by_key(|mark| class(*mark)) {
         return Ok(());
     }
-    let mut ranked = memory::collect(marks.iter().copied().zip(0_u32..))?;
-    sort_by(&mut ranked, |(a, i), (b, j)| (a.class(), i).cmp(&(b.class(), j)), check);
-    marks.iter_mut().zip(ranked).for_each(|(mark, (ranked, _))| *mark = ranked);
+    let ranked = marks.iter().zip(0_u32..).map(|(mark, place)| (class(*mark), place, *mark));
+    let mut ranked = memory::collect(ranked)?;
+    sort_by(&mut ranked, Ord::cmp, check);
+    marks.iter_mut().zip(ranked).for_each(|(mark, (.., ranked))| *mark = ranked);
     Ok(())
 }

@@ -7,10 +7,11 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{compose, decompose_canonical};
 
 use super::ascii::{AsciiBlock, BLOCK, ByteSteps, append_kept, filled};
-use super::definition::{checked, settle};
+use super::definition::settle;
 use super::fates::{Fate, FateTable};
 use super::places::{Origins, PlaceRecord};
 use super::steps::{CharacterSteps, NormalForm, Normalization};
+use crate::limits::checked;
 use crate::simd::{CharSet, into_text};
 use crate::text::chars::{OF_FOUR, OF_THREE, below, char_len, code_at, code_of_three, leads};
 use crate::{Check, Result, memory};
@@ -332,7 +333,7 @@ impl Pass<'_> {
         if !self.push_known(segment)? {
             (self.end, self.spaced) = (before, spaced);
             let settled = settle(self.steps, segment, check)?;
-            checked(&settled, check).try_for_each(|c| self.push(c))?;
+            checked(settled.chars(), check).try_for_each(|c| self.push(c))?;
         }
         if let Some(record) = &mut self.record {
             // Bytes that start a character.
