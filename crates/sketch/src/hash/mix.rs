@@ -26,6 +26,14 @@ pub(crate) const fn fmix64(z: u64) -> u64 {
     z ^ (z >> 33)
 }
 
+/// The 32-bit one, which is a bijection likewise.
+#[inline(always)]
+pub(crate) const fn fmix32(h: u32) -> u32 {
+    let h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
+    let h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
+    h ^ (h >> 16)
+}
+
 /// The `i`-th constant: the upper half of the `i`-th output of SplitMix64 seeded with [`START`].
 const fn constant(i: u64) -> u32 {
     (mix64(START.wrapping_add((i + 1).wrapping_mul(GOLDEN))) >> 32) as u32

@@ -5,11 +5,8 @@
 //! Numpy keeps that generator and the way it cuts numbers to a range as they are, for ever (NEP 19), which is what
 //! datasketch relies on as well.
 
-use std::ops::ControlFlow;
-
 use rand_mt::Mt;
 
-use super::permutations::STEPS;
 use super::seeded_hashes::SeededHashes;
 use crate::{Check, Result};
 
@@ -25,54 +22,27 @@ pub(crate) fn affine32(seed: u32, num_perm: usize) -> Vec<(u32, u32)> {
     multipliers.into_iter().map(|a| (a, generator.next_u32())).collect()
 }
 
-/// Replaces each hash by `fmix32` of its low half, the finalizer of
-/// MurmurHash3: a bijection in which every bit depends on every bit.
-pub(crate) fn fmix32(hashes: &mut [u64]) {
-    for hash in hashes {
-        let mut h = *hash as u32;
-        h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
-        h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
-        *hash = (h ^ (h >> 16)).into();
-    }
+/// The multiplier and the summand of each function of the legacy scheme, which are drawn in turn.
+pub(crate) fn legacy(seed: u32, num_perm: usize) -> Vec<(u64, u64)> {
+    let mut generator = Mt::new(seed);
+    let function = |_| (1 + draw(&mut generator, PRIME - 2), draw(&mut generator, PRIME - 1));
+    (0..num_perm).map(function).collect()
 }
 
-/// The functions of the legacy scheme, and the minimum of each so far.
-#[derive(Default)]
-pub(crate) struct Legacy {
-    functions: Vec<(u64, u64)>,
-    minima: Vec<u32>,
-}
-
-impl Legacy {
-    /// The functions of a seed: multiplier and summand are drawn in turn.
-    pub(crate) fn new(seed: u32, num_perm: usize) -> Self {
-        let mut generator = Mt::new(seed);
-        let function = |_| (1 + draw(&mut generator, PRIME - 2), draw(&mut generator, PRIME - 1));
-        Self { functions: (0..num_perm).map(function).collect(), minima: Vec::new() }
-    }
-
-    /// The minimum of each function over all hashes of `passes`; `None` if there are none.
-    pub(crate) fn minimise(
-        &mut self,
-        passes: &mut SeededHashes,
-        check: Check,
-    ) -> Result<Option<&[u32]>> {
-        let Self { functions, minima } = self;
-        minima.clear();
-        minima.resize(functions.len(), u32::MAX);
-        let hashes_per_part = (STEPS / functions.len().max(1)).max(1);
-        let chunks = passes.each(check, &mut |chunk, check| {
-            for part in chunk.chunks(hashes_per_part) {
-                check();
-                for (&(a, b), least) in functions.iter().zip(&mut *minima) {
-                    let values = part.iter().map(|&h| permuted(a, b, h as u32));
-                    *least = values.fold(*least, u32::min);
-                }
-            }
-            ControlFlow::Continue(())
-        })?;
-        Ok((chunks > 0).then_some(&self.minima))
-    }
+/// Takes the minimum of each function of the legacy scheme over all hashes of `passes`. Returns whether there were any.
+pub(crate) fn minimise_legacy(
+    functions: &[(u64, u64)],
+    passes: &mut SeededHashes,
+    minima: &mut [u32],
+    check: Check,
+) -> Result<bool> {
+    minima.fill(u32::MAX);
+    passes.each_part(functions.len(), check, &mut |part| {
+        for (&(a, b), least) in functions.iter().zip(&mut *minima) {
+            let values = part.iter().map(|&h| permuted(a, b, h as u32));
+            *least = values.fold(*least, u32::min);
+        }
+    })
 }
 
 /// A number in `0..=most`: numpy masks 64 bits of the generator and draws again until they are in the range.

@@ -34,11 +34,11 @@ pub(crate) fn sketch(
     slots.fill(EMPTY);
     let mut packed = NOTHING_PACKED;
     for round in 0..ROUNDS {
-        let chunks = passes.each(check, &mut |chunk, _| {
+        let any = passes.each(check, &mut |chunk, _| {
             level.scatter_min(chunk, round, slots, &mut packed);
             ControlFlow::Continue(())
         })?;
-        if chunks == 0 {
+        if !any {
             return Ok(false);
         }
         if !slots.contains(&EMPTY) {
@@ -47,7 +47,7 @@ pub(crate) fn sketch(
     }
     let empty = slots.iter().enumerate().filter(|(_, slot)| **slot == EMPTY);
     rest.set(empty.map(|(slot, _)| affine(slot)));
-    rest.minimise(level, passes, |_| (), check)?;
+    rest.minimise(level, passes, check)?;
     let empty = slots.iter_mut().filter(|slot| **slot == EMPTY);
     for (slot, minimum) in empty.zip(rest.minima()) {
         *slot = (ROUNDS << VALUE_BITS) | (minimum >> 4);

@@ -3,17 +3,12 @@
 //! Function `j` is `a_j * lo32(h) + b_j` modulo 2^32 with `a_j` odd, so that it
 //! permutes the 32-bit values. The work is K steps per shingle.
 
-use std::ops::ControlFlow;
-
-use super::seeded_hashes::SeededHashes;
+use super::seeded_hashes::{STEPS, SeededHashes};
 use crate::config::valid_num_perm;
 use crate::simd::{Level, SLOT_LANES};
 use crate::{Check, Error, Result, memory};
 
-/// Elementary steps between two calls of the check.
-pub(crate) const STEPS: usize = 1 << 20;
-
-/// Some of the hash functions, and the minimum of each so far. The arrays are padded to whole vectors.
+/// Some of the hash functions, and the minimum of each. The arrays are padded to whole vectors.
 #[derive(Default)]
 pub(crate) struct Functions {
     count: usize,
@@ -23,7 +18,7 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Replaces the functions by those of the given multipliers and summands and forgets the minima.
+    /// Replaces the functions by those of the given multipliers and summands.
     pub(crate) fn set(&mut self, functions: impl Iterator<Item = (u32, u32)>) {
         self.multipliers.clear();
         self.summands.clear();
@@ -35,37 +30,25 @@ impl Functions {
         let padded = self.count.next_multiple_of(SLOT_LANES);
         self.multipliers.resize(padded, 0);
         self.summands.resize(padded, 0);
-        self.forget();
-    }
-
-    pub(crate) fn forget(&mut self) {
-        self.minima.clear();
-        self.minima.resize(self.multipliers.len(), u32::MAX);
     }
 
     pub(crate) fn minima(&self) -> &[u32] {
         &self.minima[..self.count]
     }
 
-    /// Takes the minimum of each function over all hashes of `passes`, after
-    /// `prepare` has changed them. Returns whether there were any.
+    /// Takes the minimum of each function over all hashes of `passes`. Returns whether there were any.
     pub(crate) fn minimise(
         &mut self,
         level: Level,
         passes: &mut SeededHashes,
-        prepare: fn(&mut [u64]),
         check: Check,
     ) -> Result<bool> {
-        let hashes_per_part = (STEPS / self.multipliers.len().max(1)).max(1);
-        let chunks = passes.each(check, &mut |chunk, check| {
-            prepare(chunk);
-            for part in chunk.chunks(hashes_per_part) {
-                check();
-                level.affine_min(part, &self.multipliers, &self.summands, &mut self.minima);
-            }
-            ControlFlow::Continue(())
-        })?;
-        Ok(chunks > 0)
+        let Self { multipliers, summands, minima, .. } = self;
+        minima.clear();
+        minima.resize(multipliers.len(), u32::MAX);
+        passes.each_part(multipliers.len(), check, &mut |part| {
+            level.affine_min(part, multipliers, summands, minima);
+        })
     }
 }
 

@@ -1,9 +1,15 @@
 //! Hashes read as often as a scheme wants, in chunks.
 
-use crate::hash::mix::mix64;
+use std::ops::ControlFlow;
+
+use crate::hash::mix::{fmix32, mix64};
+use crate::scheme::Scheme;
 use crate::shingle::{CHUNK, Sink, text_hashes};
 use crate::simd::Level;
 use crate::{Check, Config, Result, memory};
+
+/// Elementary steps between two calls of the check.
+pub(crate) const STEPS: usize = 1 << 20;
 
 #[derive(Clone, Copy)]
 pub(crate) enum HashSource<'a> {
@@ -12,7 +18,7 @@ pub(crate) enum HashSource<'a> {
     Hashes(&'a [u64]),
 }
 
-/// The seeded hashes of a source.
+/// The hashes of a source, as its scheme takes them.
 ///
 /// Those of a source of one chunk are computed once and kept. Those of a longer one are computed again for each pass:
 /// few long texts need a second, and keeping the hashes would take eight times the memory of the text.
@@ -36,20 +42,23 @@ impl<'a> SeededHashes<'a> {
         Self { source, config, level, buffer, kept: None }
     }
 
-    /// Calls `sink` for each chunk of hashes and returns how many there were.
-    pub(crate) fn each(&mut self, check: Check, sink: Sink) -> Result<usize> {
+    /// Calls `sink` for each chunk of hashes, and returns whether there were any.
+    pub(crate) fn each(&mut self, check: Check, sink: Sink) -> Result<bool> {
         if let Some(count) = self.kept {
             let _ = sink(&mut self.buffer[..count], check);
-            return Ok(1);
+            return Ok(true);
         }
+        let (scheme, level) = (self.config.scheme(), self.level);
         // The seed of datasketch's schemes is in their functions.
-        let seed = if self.config.scheme().is_datasketch() { 0 } else { self.config.seed() };
-        let level = self.level;
+        let seed = if scheme.is_datasketch() { 0 } else { self.config.seed() };
         let offset = mix64(seed as u64);
         let (mut count, mut total) = (0, 0);
-        let mut seed_and_sink = |chunk: &mut [u64], check: Check| {
+        let mut mix_and_sink = |chunk: &mut [u64], check: Check| {
             if seed != 0 {
                 level.mix(chunk, offset);
+            }
+            if let Scheme::DatasketchAffine32(_) = scheme {
+                chunk.iter_mut().for_each(|hash| *hash = fmix32(*hash as u32).into());
             }
             count += 1;
             total += chunk.len();
@@ -58,20 +67,37 @@ impl<'a> SeededHashes<'a> {
         memory::resize(self.buffer, CHUNK, 0)?;
         match self.source {
             HashSource::Text(text) => {
-                text_hashes(self.config, level, text, self.buffer, check, &mut seed_and_sink)?;
+                text_hashes(self.config, level, text, self.buffer, check, &mut mix_and_sink)?;
             }
             HashSource::Hashes(hashes) => {
                 for part in hashes.chunks(CHUNK) {
                     let chunk = &mut self.buffer[..part.len()];
                     chunk.copy_from_slice(part);
                     check();
-                    if seed_and_sink(chunk, check).is_break() {
+                    if mix_and_sink(chunk, check).is_break() {
                         break;
                     }
                 }
             }
         }
         self.kept = (count == 1).then_some(total);
-        Ok(count)
+        Ok(count > 0)
+    }
+
+    /// Calls `lower` with all hashes, in parts that are small enough for so many functions of each. Returns whether
+    /// there were any.
+    pub(crate) fn each_part(
+        &mut self,
+        functions: usize,
+        check: Check,
+        lower: &mut dyn FnMut(&[u64]),
+    ) -> Result<bool> {
+        self.each(check, &mut |chunk, check| {
+            for part in chunk.chunks((STEPS / functions).max(1)) {
+                check();
+                lower(part);
+            }
+            ControlFlow::Continue(())
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! From a text, or hashes, to a signature.
 
-use super::datasketch::{self, Legacy};
+use super::datasketch;
 use super::fss;
 use super::permutations::Functions;
 use super::seeded_hashes::{HashSource, SeededHashes};
@@ -32,7 +32,8 @@ pub struct Sketcher {
     config: Config,
     level: Level,
     functions: Functions,
-    legacy: Legacy,
+    /// Those of datasketch's legacy scheme.
+    legacy: Vec<(u64, u64)>,
     slots: Vec<u32>,
     hashes: Vec<u64>,
     signature: Vec<i32>,
@@ -47,7 +48,7 @@ impl Sketcher {
     /// A sketcher that uses given instructions, for tests and benchmarks. The signatures are the same.
     #[doc(hidden)]
     pub fn with_level(config: Config, level: Level) -> Self {
-        let (mut functions, mut legacy) = (Functions::default(), Legacy::default());
+        let (mut functions, mut legacy) = (Functions::default(), Vec::new());
         // The configuration was refused if the seed is longer than its scheme's.
         let (count, seed) = (config.num_perm(), config.seed() as u32);
         match config.scheme() {
@@ -56,7 +57,7 @@ impl Sketcher {
             Scheme::DatasketchAffine32(_) => {
                 functions.set(datasketch::affine32(seed, count).into_iter());
             }
-            Scheme::DatasketchLegacy(_) => legacy = Legacy::new(seed, count),
+            Scheme::DatasketchLegacy(_) => legacy = datasketch::legacy(seed, count),
         }
         let num_perm = config.num_perm();
         Self {
@@ -111,30 +112,24 @@ impl Sketcher {
     }
 
     fn sketch_source(&mut self, source: HashSource, check: Check) -> Result<Option<&[i32]>> {
-        let mut passes = SeededHashes::new(source, &self.config, self.level, &mut self.hashes);
-        let (slots, functions) = (&mut self.slots, &mut self.functions);
-        let (any, slots) = match self.config.scheme() {
-            Scheme::Fss => {
-                let any = fss::sketch(self.level, &mut passes, slots, functions, check)?;
-                (any, &slots[..])
-            }
+        let Self { config, level, functions, legacy, slots, hashes, .. } = self;
+        let mut passes = SeededHashes::new(source, config, *level, hashes);
+        let any = match config.scheme() {
+            Scheme::Fss => fss::sketch(*level, &mut passes, slots, functions, check)?,
             Scheme::Permutations | Scheme::DatasketchAffine32(_) => {
-                let affine32 = self.config.scheme() != Scheme::Permutations;
-                let prepare: fn(&mut [u64]) = if affine32 { datasketch::fmix32 } else { |_| () };
-                functions.forget();
-                let any = functions.minimise(self.level, &mut passes, prepare, check)?;
-                (any, functions.minima())
+                let any = functions.minimise(*level, &mut passes, check)?;
+                slots.copy_from_slice(functions.minima());
+                any
             }
             Scheme::DatasketchLegacy(_) => {
-                let minima = self.legacy.minimise(&mut passes, check)?;
-                (minima.is_some(), minima.unwrap_or_default())
+                datasketch::minimise_legacy(legacy, &mut passes, slots, check)?
             }
         };
         if !any {
             return Ok(None);
         }
         self.signature.clear();
-        self.signature.extend(slots.iter().map(|&slot| slot as i32));
+        self.signature.extend(self.slots.iter().map(|&slot| slot as i32));
         Ok(Some(&self.signature))
     }
 }
