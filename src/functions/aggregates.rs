@@ -97,7 +97,7 @@ impl SetState {
             self.signature.extend(other, aggregate);
             return Ok(());
         }
-        unite(self.signature.as_mut_slice(), other, self.options.scheme)
+        unite(self.signature.as_mut_slice(), other)
     }
 
     fn flush(&mut self, aggregate: Aggregate) -> Result<()> {

@@ -74,11 +74,8 @@ fn sign_hashes(config: &Config, hashes: &[u64]) -> Result<Option<Datum>> {
 
 /// `minhash_pack(integer[], slot_bits) → integer[]`: what an index with that option stores.
 fn minhash_pack(call: &Call) -> Result<Option<Datum>> {
-    let signature = call.array(0).given()?;
-    let slot_bits = SlotBits::new(call.int4(1).given()?.into(), signature.len() as i64)?;
-    let mut packed = Vec::new();
-    slot_bits.pack(signature, &mut packed)?;
-    Ok(Some(array::write(&packed)))
+    let (signature, slot_bits) = (call.array(0).given()?, call.int4(1).given()?);
+    Ok(Some(array::write(&SlotBits::new(slot_bits.into())?.pack(signature)?)))
 }
 
 /// `minhash_with(elements bigint[], a bigint[], b bigint[], p bigint) → integer[]`
@@ -132,8 +129,10 @@ fn minhash_union(call: &Call) -> Result<Option<Datum>> {
     if (0..3).any(|argument| call.datum(argument).is_none()) {
         return Ok(call.text(2)?.and_then(|_| call.datum(0).or(call.datum(1))));
     }
-    let (a, b, scheme) = two_signatures(call)?;
-    Ok(Some(array::write(&sketch::union(a, b, scheme)?)))
+    let (a, b, _) = two_signatures(call)?;
+    let mut united = memory::copied(a)?;
+    sketch::unite(&mut united, b)?;
+    Ok(Some(array::write(&united)))
 }
 
 /// `minhash_cardinality(integer[], scheme) → (cardinality, error)`
@@ -148,11 +147,8 @@ fn minhash_cardinality(call: &Call) -> Result<Option<Datum>> {
 /// `minhash_containment(integer[], integer[], scheme) → (containment_a, containment_b)`
 fn minhash_containment(call: &Call) -> Result<Option<Datum>> {
     let (a, b, scheme) = two_signatures(call)?;
-    let jaccard = sketch::estimate_jaccard(a, b)?;
-    let cardinality = |signature| sketch::cardinality(signature, scheme);
-    let (in_a, in_b) = (cardinality(a)?.estimate, cardinality(b)?.estimate);
-    let (of_a, of_b) = sketch::containment(jaccard, in_a, in_b)?;
-    result_row(call, [of_a, of_b].map(|value| value.map(float8_datum))).map(Some)
+    let (of_a, of_b) = sketch::containment(a, b, scheme)?;
+    result_row(call, [of_a, of_b].map(|share| Some(float8_datum(share)))).map(Some)
 }
 
 /// Two signatures of a scheme: the first three arguments.
@@ -167,7 +163,7 @@ fn minhash_jaccard(call: &Call) -> Result<Option<Datum>> {
     let (a, b) = (call.array(0).given()?, call.array(1).given()?);
     let slot_bits = match call.count() {
         2 => SlotBits::All,
-        _ => SlotBits::of(call.int4(2).given()?.into())?,
+        _ => SlotBits::new(call.int4(2).given()?.into())?,
     };
     Ok(Some(float8_datum(slot_bits.estimate_jaccard(a, b)?)))
 }

@@ -88,9 +88,6 @@ pub enum Error {
         /// The most elements that these slots can count.
         most: f64,
     },
-    /// A number of elements below 0, infinite or NaN.
-    #[error("a number of elements must be at least 0, not {0}")]
-    Count(f64),
     /// `min_token_len` below 0.
     #[error("min_token_len must be at least 0, not {0}")]
     MinTokenLen(i64),
@@ -248,7 +245,6 @@ impl Error {
             Self::CardinalityTooLarge { .. } => {
                 "Use scheme \"fss\" with more slots, or count exactly."
             }
-            Self::Count(_) => "Pass the sizes of the two sets, exact or estimated.",
             Self::MinTokenLen(_) => "Use 2 to drop tokens of up to 2 characters.",
             Self::QuantRate(_) => "Use a fraction, such as 0.01.",
             Self::Weight(_) => "Pass 0 for an element that is not in the set, or leave it out.",

@@ -71,7 +71,7 @@ pub use shingle::{
 pub use signature::{
     Banding, Cardinality, Lean, LeanByteOrder, LinearFunctions, ScopeHash, Sketcher, SlotBits,
     WeightedSet, cardinality, containment, estimate_gate, estimate_jaccard, from_lean,
-    signature_hash, standard_error, text_profile, text_profile_signature, to_lean, union, unite,
+    signature_hash, standard_error, text_profile, text_profile_signature, to_lean, unite,
 };
 #[doc(hidden)]
 pub use simd::Level;

@@ -75,17 +75,6 @@ impl Scheme {
     pub const fn default_seed(self) -> i64 {
         self.is_datasketch() as i64
     }
-
-    /// The lesser of two values of a slot: what the slot of a union has.
-    #[inline(always)]
-    pub const fn minimum(self, x: i32, y: i32) -> i32 {
-        let less = match self {
-            Self::Fss => x < y,
-            // Bit patterns of u32.
-            _ => (x as u32) < y as u32,
-        };
-        if less { x } else { y }
-    }
 }
 
 impl FromStr for Scheme {

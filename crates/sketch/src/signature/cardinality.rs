@@ -21,6 +21,7 @@
 //! | fss | K/8 to 3 K | -0.5/K | 0.66 to 0.85 |
 //! | fss | above 10 K | none found | 0.95 to 1.00 |
 
+use super::estimate::estimate_jaccard;
 use super::fss::{ROUNDS, VALUE_BITS};
 use crate::scheme::Scheme;
 use crate::{Error, Result};
@@ -105,27 +106,16 @@ fn two_to(bits: u32) -> f64 {
     (1_u64 << bits) as f64
 }
 
-/// The containments |A ∩ B| / |A| and |A ∩ B| / |B|, from the Jaccard similarity
-/// of A and B and their numbers of elements, each exact or estimated:
-/// |A ∩ B| = J / (1 + J) * (|A| + |B|).
+/// The containments |A ∩ B| / |A| and |A ∩ B| / |B| of two sets, estimated from their signatures of `scheme`: by the
+/// Jaccard similarity J and the numbers of elements, |A ∩ B| = J / (1 + J) * (|A| + |B|).
 ///
-/// Estimates may contradict each other; the results are still in `[0, 1]`, and
-/// agree on the intersection. The containment of an empty set is `None`.
+/// The estimates may contradict each other; the results are still in `[0, 1]`, and agree on the intersection.
 ///
 /// # Errors
-/// [`Error::Jaccard`] outside `[0, 1]`; [`Error::Count`] below 0 or not finite.
-pub fn containment(jaccard: f64, left: f64, right: f64) -> Result<(Option<f64>, Option<f64>)> {
-    if !(0.0..=1.0).contains(&jaccard) {
-        return Err(Error::Jaccard(jaccard));
-    }
-    for count in [left, right] {
-        if !count.is_finite() || count < 0.0 {
-            return Err(Error::Count(count));
-        }
-    }
-    // Halves first: the sum may overflow.
-    let common =
-        (jaccard / (1.0 + jaccard) * 2.0 * (left / 2.0 + right / 2.0)).min(left.min(right));
-    let of = |count: f64| (count > 0.0).then(|| common / count);
-    Ok((of(left), of(right)))
+/// Those of [`estimate_jaccard`], and of [`cardinality`] for either signature.
+pub fn containment(a: &[i32], b: &[i32], scheme: Scheme) -> Result<(f64, f64)> {
+    let jaccard = estimate_jaccard(a, b)?;
+    let (a, b) = (cardinality(a, scheme)?.estimate, cardinality(b, scheme)?.estimate);
+    let common = (jaccard / (1.0 + jaccard) * (a + b)).min(a.min(b));
+    Ok((common / a, common / b))
 }

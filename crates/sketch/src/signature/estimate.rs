@@ -1,8 +1,7 @@
 //! Estimates from signatures: the estimate of the Jaccard similarity, its error, and the signature of a union.
 
 use crate::config::valid_num_perm;
-use crate::scheme::Scheme;
-use crate::{Error, Result, memory};
+use crate::{Error, Result};
 
 /// Estimates the Jaccard similarity of two sets from their signatures: the fraction of equal slots.
 ///
@@ -76,28 +75,18 @@ pub fn signature_hash(signature: &[i32]) -> u64 {
     lanes.iter().fold(0, |hash, lane| crate::hash::mix::mix64(hash ^ lane))
 }
 
-/// The signature of the union of two sets, from their signatures: the smaller
-/// value of each slot, in the order of the scheme.
+/// Makes a signature that of the union of its set and the set of `other`, by the same scheme: the smaller value of each
+/// slot. Slots are the bit patterns of `u32` values; those of fss, which are never negative, have the same order.
 ///
 /// Exact: it equals the signature computed from the united set. For fss, too,
 /// because a slot's value carries its round in the top bits.
 ///
 /// # Errors
-/// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
-pub fn union(a: &[i32], b: &[i32], scheme: Scheme) -> Result<Vec<i32>> {
-    let mut united = memory::copied(a)?;
-    unite(&mut united, b, scheme)?;
-    Ok(united)
-}
-
-/// Makes a signature that of its set's [`union()`] with the set of `other`, where it is.
-///
-/// # Errors
 /// [`Error::LengthMismatch`]; [`Error::EmptySignature`]; `signature` is then as it was.
-pub fn unite(signature: &mut [i32], other: &[i32], scheme: Scheme) -> Result<()> {
+pub fn unite(signature: &mut [i32], other: &[i32]) -> Result<()> {
     check_lengths(signature, other)?;
     for (slot, &other) in signature.iter_mut().zip(other) {
-        *slot = scheme.minimum(*slot, other);
+        *slot = (*slot as u32).min(other as u32) as i32;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ mod weighted;
 
 pub use banding::{Banding, ScopeHash};
 pub use cardinality::{Cardinality, cardinality, containment};
-pub use estimate::{estimate_gate, estimate_jaccard, signature_hash, standard_error, union, unite};
+pub use estimate::{estimate_gate, estimate_jaccard, signature_hash, standard_error, unite};
 pub use lean_minhash::{Lean, LeanByteOrder, from_lean, to_lean};
 pub use permutations::LinearFunctions;
 pub use sketcher::Sketcher;

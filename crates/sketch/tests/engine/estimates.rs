@@ -3,7 +3,7 @@
 use crate::common::{config, mix64};
 use sketch::{
     Error, Scheme, Sketcher, SlotBits, cardinality, containment, estimate_jaccard, standard_error,
-    union,
+    unite,
 };
 
 #[test]
@@ -16,9 +16,11 @@ fn the_estimate_is_the_fraction_of_equal_slots() {
 }
 
 #[test]
-fn the_minimum_of_permutations_is_unsigned() {
-    assert_eq!(union(&[-1], &[5], Scheme::Permutations), Ok(vec![5]));
-    assert_eq!(union(&[3], &[5], Scheme::Fss), Ok(vec![3]));
+fn the_minimum_of_a_slot_is_unsigned() {
+    let mut united = [-1, 3, 7];
+    assert_eq!(unite(&mut united, &[5, 5, -2]), Ok(()));
+    assert_eq!(united, [5, 3, 7]);
+    assert!(unite(&mut united, &[5]).is_err() && unite(&mut [], &[]).is_err());
 }
 
 #[test]
@@ -30,58 +32,54 @@ fn the_standard_error_is_the_one_of_a_proportion() {
     assert!(standard_error(128, 1.01).is_err());
 }
 
+fn slot_bits(bits: i64) -> SlotBits {
+    SlotBits::new(bits).unwrap()
+}
+
+/// The reference of packed signatures has the numbers.
 #[test]
 fn fewer_bits_err_more() {
-    let error = |bits: SlotBits| bits.standard_error(128, 0.9).unwrap();
-    assert_eq!(Ok(error(SlotBits::All)), standard_error(128, 0.9));
-    let larger = |bits| error(bits) / error(SlotBits::All) - 1.0;
-    assert!(larger(SlotBits::Half) > 0.0 && larger(SlotBits::Half) < 2e-5);
-    assert!(larger(SlotBits::Quarter) > 1e-3 && larger(SlotBits::Quarter) < 3e-3);
-    assert_eq!(SlotBits::Half.standard_error(128, 1.0), Ok(0.0));
-    assert_eq!(SlotBits::Half.standard_error(128, 1.5), Err(Error::Jaccard(1.5)));
+    let larger = |bits: f64| {
+        let chance = (-bits).exp2();
+        let agreement = 0.9 + 0.1 * chance;
+        let error = standard_error(128, agreement).unwrap() / (1.0 - chance);
+        error / standard_error(128, 0.9).unwrap() - 1.0
+    };
+    assert!(larger(16.0) > 0.0 && larger(16.0) < 2e-5);
+    assert!(larger(8.0) > 1e-3 && larger(8.0) < 3e-3);
 }
 
 #[test]
 fn all_bits_are_the_signature_itself() {
-    let mut packed = Vec::new();
-    SlotBits::All.pack(&[3, -7, 0], &mut packed).unwrap();
-    assert_eq!(packed, [3, -7, 0]);
-    assert_eq!(SlotBits::All.estimate_jaccard(&[1, 2], &[1, 3]), Ok(0.5));
+    assert_eq!(slot_bits(32).pack(&[3, -7, 0]), Ok(vec![3, -7, 0]));
+    assert_eq!(slot_bits(32).estimate_jaccard(&[1, 2], &[1, 3]), Ok(0.5));
 }
 
 #[test]
 fn packed_signatures_take_a_half_and_a_quarter_of_the_space() {
     let signature: Vec<i32> = (0..128).collect();
-    let mut packed = Vec::new();
     for (bits, words) in [(32, 128), (16, 64), (8, 32)] {
-        let slot_bits = SlotBits::new(bits, 128).unwrap();
-        slot_bits.pack(&signature, &mut packed).unwrap();
+        let packed = slot_bits(bits).pack(&signature).unwrap();
         assert_eq!(packed.len(), words);
-        assert_eq!(slot_bits.words(128), words);
-        assert_eq!(slot_bits.estimate_jaccard(&packed, &packed), Ok(1.0));
+        assert_eq!(slot_bits(bits).estimate_jaccard(&packed, &packed), Ok(1.0));
     }
 }
 
 #[test]
 fn packed_signatures_are_the_same_for_ever() {
-    let mut packed = Vec::new();
-    SlotBits::Half.pack(&[0, 1, 2, 3], &mut packed).unwrap();
-    assert_eq!(packed, [1_452_408_832, 508_812_242]);
-    SlotBits::Quarter.pack(&[0, 1, 2, 3], &mut packed).unwrap();
-    assert_eq!(packed, [517_690_880]);
+    assert_eq!(slot_bits(16).pack(&[0, 1, 2, 3]), Ok(vec![1_452_408_832, 508_812_242]));
+    assert_eq!(slot_bits(8).pack(&[0, 1, 2, 3]), Ok(vec![517_690_880]));
 }
 
 #[test]
 fn the_estimate_is_unbiased_by_agreement_by_chance() {
-    for slot_bits in [SlotBits::Half, SlotBits::Quarter] {
+    for slot_bits in [slot_bits(16), slot_bits(8)] {
         for similar in [0, 300, 900] {
             let a: Vec<i32> = (0..1000).collect();
             let b: Vec<i32> =
                 (0..1000).map(|i| if i < similar { i } else { i + 100_000 }).collect();
-            let (mut packed_a, mut packed_b) = (Vec::new(), Vec::new());
-            slot_bits.pack(&a, &mut packed_a).unwrap();
-            slot_bits.pack(&b, &mut packed_b).unwrap();
-            let estimate = slot_bits.estimate_jaccard(&packed_a, &packed_b).unwrap();
+            let [a, b] = [a, b].map(|signature| slot_bits.pack(&signature).unwrap());
+            let estimate = slot_bits.estimate_jaccard(&a, &b).unwrap();
             // Four standard errors of the agreement by chance of 8 bits.
             assert!((estimate - f64::from(similar) / 1000.0).abs() < 0.008, "{estimate}");
         }
@@ -90,12 +88,14 @@ fn the_estimate_is_unbiased_by_agreement_by_chance() {
 
 #[test]
 fn what_cannot_be_packed_is_refused() {
-    let refused = |bits, num_perm| SlotBits::new(bits, num_perm).unwrap_err().to_string();
-    assert_eq!(refused(4, 128), "slot_bits must be 8, 16 or 32, not 4");
-    assert_eq!(refused(8, 30), "num_perm must be a multiple of 4 for slot_bits 8, not 30");
-    assert!(SlotBits::Half.pack(&[1], &mut Vec::new()).is_err());
-    assert!(SlotBits::Half.estimate_jaccard(&[1], &[1, 2]).is_err());
-    assert!(SlotBits::Half.estimate_jaccard(&[], &[]).is_err());
+    assert_eq!(SlotBits::new(4), Err(Error::SlotBits(4)));
+    assert_eq!(Error::SlotBits(4).to_string(), "slot_bits must be 8, 16 or 32, not 4");
+    let refused = slot_bits(8).pack(&[0; 30]).unwrap_err().to_string();
+    assert_eq!(refused, "num_perm must be a multiple of 4 for slot_bits 8, not 30");
+    assert_eq!(slot_bits(32).pack(&[]), Err(Error::NumPerm(0)));
+    assert!(slot_bits(16).pack(&[1]).is_err());
+    assert!(slot_bits(16).estimate_jaccard(&[1], &[1, 2]).is_err());
+    assert!(slot_bits(16).estimate_jaccard(&[], &[]).is_err());
 }
 
 /// Relative bias and relative root mean square error of the number of elements.
@@ -175,14 +175,24 @@ fn what_cannot_be_counted_is_refused() {
 
 #[test]
 fn containments_follow_from_the_sizes() {
-    // 40 common elements of 60 and 80.
-    let (left, right) = containment(0.4, 60.0, 80.0).unwrap();
-    assert!((left.unwrap() - 40.0 / 60.0).abs() < 1e-12);
-    assert!((right.unwrap() - 0.5).abs() < 1e-12);
-    assert_eq!(containment(0.9, 10.0, 1000.0), Ok((Some(1.0), Some(0.01))));
-    assert_eq!(containment(1.0, 0.0, 5.0), Ok((None, Some(0.0))));
-    assert_eq!(containment(1.0, f64::MAX, f64::MAX), Ok((Some(1.0), Some(1.0))));
-    assert_eq!(containment(0.5, -1.0, 5.0), Err(Error::Count(-1.0)));
-    assert!(containment(0.5, 1.0, f64::INFINITY).is_err());
-    assert!(containment(f64::NAN, 1.0, 1.0).is_err());
+    // 400 common elements of 600 and 800.
+    let set = |ids: std::ops::Range<u64>| -> Vec<u64> { ids.map(mix64).collect() };
+    for scheme in [Scheme::Fss, Scheme::Permutations] {
+        let mut sketcher = Sketcher::new(config(scheme.as_str(), 4096, "char", 5, 0));
+        let mut sign =
+            |ids| sketcher.sketch_hashes(&set(ids), &mut || ()).unwrap().unwrap().to_vec();
+        let (a, b) = (sign(0..600), sign(200..1000));
+        let (of_a, of_b) = containment(&a, &b, scheme).unwrap();
+        assert!((of_a - 400.0 / 600.0).abs() < 0.08 && (of_b - 0.5).abs() < 0.06, "{of_a} {of_b}");
+        let [in_a, in_b] = [&a, &b].map(|own| cardinality(own, scheme).unwrap().estimate);
+        assert!((of_a * in_a - of_b * in_b).abs() < 1e-9);
+        assert_eq!(containment(&a, &a, scheme), Ok((1.0, 1.0)));
+    }
+    // All slots but one are equal, and that one makes the second set far smaller: it is in the first.
+    let (a, b) = ([1 << 20; 4], [1 << 20, 1 << 20, 1 << 20, i32::MIN]);
+    let (of_a, of_b) = containment(&a, &b, Scheme::Permutations).unwrap();
+    assert!(of_a < 0.01 && of_b == 1.0, "{of_a} {of_b}");
+    let lengths = Error::LengthMismatch { left: 1, right: 2 };
+    assert_eq!(containment(&[1], &[1, 2], Scheme::Fss), Err(lengths));
+    assert_eq!(containment(&[1], &[1], Scheme::Fss), Err(Error::CardinalitySlots(1)));
 }

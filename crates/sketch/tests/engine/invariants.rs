@@ -2,7 +2,7 @@
 
 use crate::common::{cases, config, mix64};
 use proptest::prelude::*;
-use sketch::{Scheme, Sketcher, estimate_jaccard, union};
+use sketch::{Scheme, Sketcher, estimate_jaccard, unite};
 
 fn sets() -> impl Strategy<Value = Vec<u64>> {
     let range = prop_oneof![1_u64..40, 1_u64..3000];
@@ -34,10 +34,10 @@ proptest! {
         a in sets(), b in sets(), num_perm in 1_i64..300,
     ) {
         let both = [&a[..], &b].concat();
-        for scheme in Scheme::ALL {
-            let name = scheme.as_str();
-            let (a, b) = (sketch(name, num_perm, &a), sketch(name, num_perm, &b));
-            prop_assert_eq!(union(&a, &b, scheme), Ok(sketch(name, num_perm, &both)));
+        for name in Scheme::ALL.map(Scheme::as_str) {
+            let (mut united, b) = (sketch(name, num_perm, &a), sketch(name, num_perm, &b));
+            prop_assert_eq!(unite(&mut united, &b), Ok(()));
+            prop_assert_eq!(united, sketch(name, num_perm, &both));
         }
     }
 
