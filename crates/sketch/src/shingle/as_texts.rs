@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::limits::checked;
-use crate::text::chars::{char_len, char_start, is_blank};
+use crate::simd::Level;
+use crate::text::chars::is_blank;
 use crate::text::{Unit, WordRules, words};
 use crate::{Check, Config, Result, memory};
 
@@ -79,6 +80,18 @@ pub fn for_each_shingle(config: &Config, text: &str, check: Check, f: VisitShing
 /// A function that is called for each shingle.
 pub type VisitShingle<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
 
+/// True if a normalised text has any shingle: a character that is not white space, or a word.
+pub(crate) fn has_any(config: &Config, text: &str, check: Check) -> bool {
+    match config.unit() {
+        Unit::Char => !is_blank(text, check),
+        Unit::Word | Unit::Anchored => words::pieces(text).any(|piece| {
+            let mut any = false;
+            config.rules().words(Level::best(), piece, check, |_, _| any = true);
+            any
+        }),
+    }
+}
+
 /// Calls `f` for each shingle of a text that is normalised already; see [`for_each_shingle`].
 pub(crate) fn for_each_window(
     config: &Config,
@@ -96,18 +109,10 @@ fn for_each_char_window(text: &str, size: usize, check: Check, f: VisitShingle) 
     if is_blank(text, check) {
         return Ok(());
     }
-    let mut start = 0;
-    let mut end = char_start(text, size);
-    f(&text[..end])?;
-    while let Some(&lead) = text.as_bytes().get(end) {
-        end += char_len(lead);
-        start += char_len(text.as_bytes()[start]);
-        if start % 4096 < 4 {
-            check();
-        }
-        f(&text[start..end])?;
-    }
-    Ok(())
+    // A text of fewer characters than a window ends where the only one does.
+    let ends = text.char_indices().map(|(at, _)| at).skip(size).chain([text.len()]);
+    let windows = text.char_indices().zip(ends);
+    checked(windows, check).try_for_each(|((start, _), end)| f(&text[start..end]))
 }
 
 fn for_each_word_window(config: &Config, text: &str, check: Check, f: VisitShingle) -> Result<()> {

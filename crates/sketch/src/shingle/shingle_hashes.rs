@@ -1,12 +1,9 @@
 //! The hashes of the shingles of a text, or of the elements of its bag.
 
-use std::ops::ControlFlow;
-
-use super::as_hashes::{append_hashes, text_hashes};
-use super::as_texts::normalize_text;
+use super::as_hashes::append_hashes;
+use super::as_texts::{has_any, normalize_text};
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by_key;
-use crate::scheme::Scheme;
 use crate::simd::Level;
 use crate::{Check, Config, Result};
 
@@ -32,22 +29,7 @@ pub fn shingle_hashes(config: &Config, text: &str, out: &mut Vec<u64>, check: Ch
 /// True if a text has any shingle, which is seen at the first few of them.
 pub fn has_shingles(config: &Config, text: &str, check: Check) -> Result<bool> {
     let text = normalize_text(config, text, check)?;
-    has_any(config, &text, check)
-}
-
-/// The same of a normalised text.
-pub(crate) fn has_any(config: &Config, text: &str, check: Check) -> Result<bool> {
-    /// One shingle is enough, so that more would be made for nothing.
-    const FEW: usize = 16;
-    let mut any = false;
-    let mut see = |_: &mut [u64], _: Check| {
-        any = true;
-        ControlFlow::Break(())
-    };
-    // A shingle is one by whatever it is hashed; a bag has those of the set.
-    let config = config.with_scheme(Scheme::Fss);
-    text_hashes(&config, Level::best(), text, &mut [0; FEW], check, &mut see)?;
-    Ok(any)
+    Ok(has_any(config, &text, check))
 }
 
 /// Appends the elements of the bag of a normalised text to `out`, those of a shingle after each other.

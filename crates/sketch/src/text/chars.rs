@@ -69,11 +69,6 @@ pub(crate) fn code_at(bytes: &[u8], at: usize) -> u32 {
     bits >> (6 * (4 - width)) & ((1 << (5 * width + 1)) - 1)
 }
 
-/// The byte at which the `n`-th character of `text` starts; the end of `text` if there are no more than `n`.
-pub(crate) fn char_start(text: &str, n: usize) -> usize {
-    text.char_indices().nth(n).map_or(text.len(), |(at, _)| at)
-}
-
 /// The number of bytes at the start of `bytes` that are ASCII.
 pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
     const BLOCK: usize = 64;
