@@ -69,11 +69,8 @@ pub(crate) fn text_hashes(
         Unit::Char if scheme.element_hash() == ElementHash::Xxh3 => {
             char_windows(level, text, size, &mut chunks);
         }
-        Unit::Word if !scheme.is_datasketch() => {
-            word_windows::<false>(config, level, text, &mut chunks);
-        }
-        Unit::Anchored if !scheme.is_datasketch() => {
-            word_windows::<true>(config, level, text, &mut chunks);
+        Unit::Word | Unit::Anchored if !scheme.is_datasketch() => {
+            word_windows(config, level, text, &mut chunks);
         }
         // The chunks call the check.
         _ => for_each_window(config, text, &mut || (), &mut |shingle| {
@@ -116,8 +113,8 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) 
             return;
         }
         let windows = (count - size).min(chunks.free());
-        let found = starts.found(count);
-        level.ranges(starts.counted(bytes), found, &found[size..], chunks.room(windows));
+        let found = &starts.found[..count];
+        level.ranges(&bytes[starts.base..], found, &found[size..], chunks.room(windows));
         if starts.byte(windows + size - 1) == bytes.len() {
             return;
         }
@@ -126,13 +123,8 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) 
 }
 
 /// Windows of words. If they are anchored, only those windows count that start with a stop word.
-fn word_windows<const ANCHORED: bool>(
-    config: &Config,
-    level: Level,
-    text: &str,
-    chunks: &mut HashBuffer,
-) {
-    let rules = config.rules();
+fn word_windows(config: &Config, level: Level, text: &str, chunks: &mut HashBuffer) {
+    let (rules, is_anchored) = (config.rules(), config.unit() == Unit::Anchored);
     let mut windows = WordWindows::new(config.shingle_size());
     let mut batch = WordBatch::new();
     // Both what is done with words, and what is done between them, need them.
@@ -141,9 +133,19 @@ fn word_windows<const ANCHORED: bool>(
         if !chunks.borrow().is_wanted() {
             return;
         }
+        if u32::try_from(piece.len()).is_err() {
+            // The numbers of a batch do not go as far.
+            let _ = rules.try_words(piece, &mut || chunks.borrow_mut().check(), &mut |word| {
+                windows.room(1)[0] = xxh3::hash(word.as_bytes());
+                let anchors = rules.starts_shingle(word).into();
+                windows.deliver(level, 1, anchors, &mut chunks.borrow_mut());
+                Ok(())
+            });
+            continue;
+        }
         let mut deliver = |batch: &mut WordBatch| {
             let mut anchors = u128::MAX;
-            if ANCHORED {
+            if is_anchored {
                 anchors = batch
                     .words(piece)
                     .rev()
@@ -151,8 +153,8 @@ fn word_windows<const ANCHORED: bool>(
             }
             let hashes = windows.room(batch.filled);
             batch.hash(level, piece, hashes);
-            windows.deliver::<ANCHORED>(level, batch.filled, anchors, &mut chunks.borrow_mut());
-            batch.clear();
+            windows.deliver(level, batch.filled, anchors, &mut chunks.borrow_mut());
+            batch.filled = 0;
         };
         rules.words(
             level,
@@ -201,35 +203,24 @@ impl WordWindows {
         &mut self.hashes[self.size..][..count]
     }
 
-    /// Hands on the windows that end with the next words, whose hashes are in the room for them.
-    /// With `ANCHORED` those count of whose first word the bit in `anchors` was set.
+    /// Hands on the windows that end with the next words, whose hashes are in the room for them, and of whose first
+    /// word the bit in `anchors` was set. A window before the first whole one starts with no word.
     #[inline(always)]
-    fn deliver<const ANCHORED: bool>(
-        &mut self,
-        level: Level,
-        count: usize,
-        anchors: u128,
-        chunks: &mut HashBuffer,
-    ) {
+    fn deliver(&mut self, level: Level, count: usize, mut anchors: u128, chunks: &mut HashBuffer) {
         let hashes = &self.hashes[..self.size + count];
         let mut made = [0; WORDS];
         let mut filled = 0;
         let (entering, leaving) = (&hashes[self.size..], &hashes[..count]);
-        // Windows before the first whole one are not counted.
-        let whole = (self.size - 1).saturating_sub(self.words);
-        for (i, (entering, leaving)) in entering.iter().zip(leaving).enumerate().take(WORDS) {
+        for (entering, leaving) in entering.iter().zip(leaving).take(WORDS) {
             self.polynomial = self
                 .polynomial
                 .wrapping_mul(GOLDEN)
                 .wrapping_add(*entering)
                 .wrapping_sub(leaving.wrapping_mul(self.leaving_weight));
             made[filled] = self.polynomial;
-            let mut counts = i >= whole;
-            if ANCHORED {
-                self.anchors = self.anchors << 1 | (anchors >> i & 1) as u64;
-                counts &= self.anchors >> (self.size - 1) & 1 == 1;
-            }
-            filled += usize::from(counts);
+            self.anchors = self.anchors << 1 | anchors as u64 & 1;
+            anchors >>= 1;
+            filled += (self.anchors >> (self.size - 1) & 1) as usize;
         }
         self.words += count;
         self.any |= filled > 0;
@@ -266,58 +257,35 @@ const WORDS: usize = 128;
 
 /// Words of a piece, which are hashed when there are enough.
 struct WordBatch {
-    /// The byte of the piece from which the others are counted.
-    base: usize,
     starts: [u32; WORDS],
     ends: [u32; WORDS],
     filled: usize,
-    /// The place of the only word, if numbers do not go as far.
-    vast: Option<(usize, usize)>,
 }
 
 impl WordBatch {
     fn new() -> Self {
-        Self { base: 0, starts: [0; WORDS], ends: [0; WORDS], filled: 0, vast: None }
+        Self { starts: [0; WORDS], ends: [0; WORDS], filled: 0 }
     }
 
     /// Adds a word; hands on those of a full batch, which is empty then.
     #[inline(always)]
     fn push(&mut self, start: usize, end: usize, deliver: &mut impl FnMut(&mut Self)) {
-        if self.filled == WORDS || end - self.base > u32::MAX as usize {
+        if self.filled == WORDS {
             deliver(self);
-            // What hashes ranges reads eight bytes before their ends.
-            self.base = start.saturating_sub(8);
-            if end - self.base > u32::MAX as usize {
-                (self.vast, self.filled) = (Some((start, end)), 1);
-                return deliver(self);
-            }
         }
-        self.starts[self.filled] = (start - self.base) as u32;
-        self.ends[self.filled] = (end - self.base) as u32;
+        self.starts[self.filled] = start as u32;
+        self.ends[self.filled] = end as u32;
         self.filled += 1;
     }
 
     fn words<'a>(&self, piece: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
         let places = self.starts.iter().zip(&self.ends).take(self.filled);
-        places.map(move |(start, end)| {
-            let place = (self.base + *start as usize, self.base + *end as usize);
-            let (start, end) = self.vast.unwrap_or(place);
-            &piece[start..end]
-        })
+        places.map(move |(start, end)| &piece[*start as usize..*end as usize])
     }
 
     fn hash(&self, level: Level, piece: &str, hashes: &mut [u64]) {
-        if self.vast.is_some() {
-            let words = self.words(piece).map(|word| xxh3::hash(word.as_bytes()));
-            return hashes.iter_mut().zip(words).for_each(|(hash, word)| *hash = word);
-        }
-        let counted = &piece.as_bytes()[self.base.min(piece.len())..];
         let (starts, ends) = (&self.starts[..self.filled], &self.ends[..self.filled]);
-        level.ranges(counted, starts, ends, hashes);
-    }
-
-    fn clear(&mut self) {
-        (self.filled, self.base, self.vast) = (0, 0, None);
+        level.ranges(piece.as_bytes(), starts, ends, hashes);
     }
 }
 
@@ -354,15 +322,6 @@ impl CharStarts {
             count += 1;
         }
         count
-    }
-
-    fn found(&self, count: usize) -> &[u32] {
-        &self.found[..count]
-    }
-
-    /// The text from the byte on that is counted as none.
-    fn counted<'a>(&self, text: &'a [u8]) -> &'a [u8] {
-        &text[self.base..]
     }
 
     /// The place in the text of the `n`-th that was found.
