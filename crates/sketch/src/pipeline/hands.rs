@@ -50,31 +50,24 @@ pub struct Setting {
     pub memory: usize,
 }
 
-enum Place<B> {
-    /// Waiting, or being computed.
-    Out,
-    Done(B),
-    /// A thread could not do it: the reader has to.
-    Refused(B),
-}
-
 #[derive(Default)]
 struct Queue<B> {
     waiting: VecDeque<(u64, B)>,
-    /// All that are out, in order, with their bytes.
-    places: VecDeque<(Place<B>, usize)>,
+    /// The batches that are out, in order, with their bytes: each that came back, and whether it was computed. If not,
+    /// the reader has to.
+    places: VecDeque<(Option<(B, bool)>, usize)>,
     /// The number of the first of them.
     first: u64,
     bytes: usize,
-    /// Those of them that are computed, or refused.
+    /// Those of them that came back.
     done: usize,
 }
 
 impl<B> Queue<B> {
-    fn put(&mut self, number: u64, place: Place<B>) {
+    fn put(&mut self, number: u64, batch: B, is_computed: bool) {
         let at = usize::try_from(number - self.first).unwrap_or(usize::MAX);
-        if let Some(out) = self.places.get_mut(at) {
-            out.0 = place;
+        if let Some((place, _)) = self.places.get_mut(at) {
+            *place = Some((batch, is_computed));
             self.done += 1;
         }
     }
@@ -108,9 +101,10 @@ pub struct Hands<'scope, 'env, W: BatchWork> {
     shared: &'scope Exchange<W::Batch>,
     setting: Setting,
     own: W,
-    /// Makes what the threads need, for as many threads as there should be.
-    others: &'env mut dyn FnMut() -> Vec<W>,
-    given: Given,
+    /// Makes what the threads need, for as many threads as there should be; until they are started.
+    others: Option<&'env mut dyn FnMut() -> Vec<W>>,
+    /// True if a batch was given: one is not worth threads.
+    any: bool,
     next: u64,
     /// Batches that may be out when the reader goes on reading, and how many more if these are done.
     limit: usize,
@@ -132,14 +126,6 @@ impl<W: BatchWork> Drop for Hands<'_, '_, W> {
     }
 }
 
-/// The stages of the start: one batch is not worth threads.
-#[derive(PartialEq)]
-enum Given {
-    Nothing,
-    One,
-    Started,
-}
-
 /// Runs `body` with hands that are gone when it returns or unwinds. `own` is the reader's; `others`
 /// makes the threads', when there is work for them.
 pub fn hands<W: BatchWork, R>(
@@ -155,8 +141,8 @@ pub fn hands<W: BatchWork, R>(
             shared,
             setting,
             own,
-            others,
-            given: Given::Nothing,
+            others: Some(others),
+            any: false,
             next: 0,
             limit: 0,
             early: 0,
@@ -179,11 +165,10 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         bytes: usize,
         take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.given == Given::One {
+        if std::mem::replace(&mut self.any, true) {
             self.start();
         }
         if self.limit == 0 {
-            self.given = if self.given == Given::Nothing { Given::One } else { Given::Started };
             self.own.work(&mut batch, &mut self.setting.check_interrupts)?;
             take(&mut batch)?;
             self.spare.push(batch);
@@ -191,7 +176,7 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         }
         let mut state = self.shared.lock();
         state.waiting.push_back((self.next, batch));
-        state.places.push_back((Place::Out, bytes));
+        state.places.push_back((None, bytes));
         state.bytes += bytes;
         self.next += 1;
         drop(state);
@@ -207,11 +192,11 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         self.collect(0, 0, take)
     }
 
-    /// Starts threads, as many as there should be and can be had. A caller who knows that there is work for them need
-    /// not wait for the second batch.
+    /// Starts threads once, as many as there should be and can be had. A caller who knows that there is work for them
+    /// need not wait for the second batch.
     pub(super) fn start(&mut self) {
-        self.given = Given::Started;
-        let mut works = (self.others)();
+        let Some(others) = self.others.take() else { return };
+        let mut works = others();
         let most = (AHEAD + W::EARLY) * works.len() + 2;
         let mut state = self.shared.lock();
         let room = state.waiting.try_reserve(most).and(state.places.try_reserve(most));
@@ -256,24 +241,17 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         loop {
             check_interrupts();
             let mut state = self.shared.lock();
-            if !matches!(state.places.front(), None | Some((Place::Out, _))) {
-                let Some((place, bytes)) = state.places.pop_front() else { return Ok(()) };
+            let first = state.places.pop_front_if(|(place, _)| place.is_some());
+            if let Some((Some((mut batch, is_computed)), bytes)) = first {
                 state.first += 1;
                 state.bytes -= bytes;
                 state.done -= 1;
                 drop(state);
-                let batch = match place {
-                    Place::Out => None,
-                    Place::Done(batch) => Some(batch),
-                    Place::Refused(mut batch) => {
-                        self.own.work(&mut batch, &mut check_interrupts)?;
-                        Some(batch)
-                    }
-                };
-                if let Some(mut batch) = batch {
-                    take(&mut batch)?;
-                    self.spare.push(batch);
+                if !is_computed {
+                    self.own.work(&mut batch, &mut check_interrupts)?;
                 }
+                take(&mut batch)?;
+                self.spare.push(batch);
                 continue;
             }
             let out = state.places.len();
@@ -284,11 +262,9 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
             match state.waiting.pop_front() {
                 Some((number, mut batch)) => {
                     drop(state);
-                    let done = self.own.work(&mut batch, &mut check_interrupts);
                     // An error is due when the turn of the batch comes.
-                    let place =
-                        if done.is_ok() { Place::Done(batch) } else { Place::Refused(batch) };
-                    self.shared.lock().put(number, place);
+                    let is_computed = self.own.work(&mut batch, &mut check_interrupts).is_ok();
+                    self.shared.lock().put(number, batch, is_computed);
                 }
                 None => drop(self.shared.finished.wait_timeout(state, PATIENCE)),
             }
@@ -317,13 +293,9 @@ fn serve<W: BatchWork>(shared: &Exchange<W::Batch>, mut work: W) {
             }
         };
         let done = catch_unwind(AssertUnwindSafe(|| work.work(&mut batch, &mut look)));
-        let place = match done {
-            Ok(Ok(())) => Place::Done(batch),
-            // Also what should not happen, a panic, is the reader's to report.
-            _ => Place::Refused(batch),
-        };
         let mut state = shared.lock();
-        state.put(number, place);
+        // Also what should not happen, a panic, is the reader's to report.
+        state.put(number, batch, matches!(done, Ok(Ok(()))));
         let is_first = state.first == number;
         drop(state);
         if is_first {
