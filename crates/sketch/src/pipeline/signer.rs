@@ -24,7 +24,8 @@ pub struct SignerBatch {
     texts: Vec<u8>,
     text_bytes: usize,
     numbers: Vec<u64>,
-    documents: Vec<DocumentEnd>,
+    /// Each document, and how many bytes or numbers it has.
+    documents: Vec<(CopiedKind, usize)>,
     /// For each document the boilerplate of its source, where that is left out.
     boilerplates: Vec<Option<Arc<Boilerplate>>>,
     hashes: Vec<i64>,
@@ -37,20 +38,13 @@ pub struct SignerBatch {
     pub saturated: Vec<usize>,
 }
 
-/// The place of a document: its end among all texts, or among all numbers.
+/// The kind of a document that was copied.
 #[derive(Clone, Copy)]
-enum DocumentEnd {
-    Text(Packing, usize),
-    Elements(usize),
-    Signature(usize),
-}
-
-/// A document as it was copied.
-enum CopiedDocument<'a> {
-    Text(StoredBytes<'a>),
-    Elements(&'a [u64]),
+enum CopiedKind {
+    Text(Packing),
+    Elements,
     /// Each slot is a number.
-    Signature(&'a [u64]),
+    Signature,
 }
 
 impl SignerBatch {
@@ -85,20 +79,20 @@ impl SignerBatch {
         memory::extend(&mut self.texts, text.bytes)?;
         let unpacked = if text.packing == Packing::PLAIN { 0 } else { text.size() };
         self.text_bytes += text.bytes.len() + unpacked;
-        memory::push(&mut self.documents, DocumentEnd::Text(text.packing, self.texts.len()))
+        memory::push(&mut self.documents, (CopiedKind::Text(text.packing), text.bytes.len()))
     }
 
     /// Adds a set, by the hashes of its elements.
     pub fn push_elements(&mut self, hashes: &[u64]) -> Result<()> {
         memory::extend(&mut self.numbers, hashes)?;
-        memory::push(&mut self.documents, DocumentEnd::Elements(self.numbers.len()))
+        memory::push(&mut self.documents, (CopiedKind::Elements, hashes.len()))
     }
 
     /// Adds a signature, which must be as long as the banding needs; an empty one is left out.
     pub fn push_signature(&mut self, slots: &[i32]) -> Result<()> {
         memory::reserve(&mut self.numbers, slots.len())?;
         self.numbers.extend(slots.iter().map(|&slot| slot as u64));
-        memory::push(&mut self.documents, DocumentEnd::Signature(self.numbers.len()))
+        memory::push(&mut self.documents, (CopiedKind::Signature, slots.len()))
     }
 
     /// Says what does not count of the document that was added last, for a signer that leaves it out.
@@ -115,22 +109,6 @@ impl SignerBatch {
             own
         })
     }
-}
-
-fn copied<'a>(
-    documents: &'a [DocumentEnd],
-    texts: &'a [u8],
-    numbers: &'a [u64],
-) -> impl Iterator<Item = CopiedDocument<'a>> {
-    let (mut text, mut number) = (0, 0);
-    let from = |start: &mut usize, end| std::mem::replace(start, end)..end;
-    documents.iter().map(move |&document| match document {
-        DocumentEnd::Text(packing, end) => {
-            CopiedDocument::Text(StoredBytes { bytes: &texts[from(&mut text, end)], packing })
-        }
-        DocumentEnd::Elements(end) => CopiedDocument::Elements(&numbers[from(&mut number, end)]),
-        DocumentEnd::Signature(end) => CopiedDocument::Signature(&numbers[from(&mut number, end)]),
-    })
 }
 
 /// Signs documents.
@@ -209,11 +187,11 @@ impl Signer {
         Self { making: Making::Bands(true), ..self }
     }
 
-    /// Makes the hashes of a document, `self.bands`. Adds to `saturations` if its text is too long for its shingles.
-    /// Returns how many shingles count, with repeats, where boilerplate is left out.
+    /// Makes the hashes of a document, which has bytes or numbers: `self.bands`. Adds to `saturations` if its text is
+    /// too long for its shingles. Returns how many shingles count, with repeats, where boilerplate is left out.
     fn sign(
         &mut self,
-        document: CopiedDocument,
+        (kind, bytes, numbers): (CopiedKind, &[u8], &[u64]),
         boilerplate: Option<&Boilerplate>,
         saturations: &mut Vec<usize>,
         check: Check,
@@ -221,11 +199,11 @@ impl Signer {
         let Self { sketcher, banding, whole, making, bands, slots, found, room } = self;
         bands.clear();
         found.clear();
-        let (own, numbers) = match document {
-            CopiedDocument::Text(stored) => (Some(text(stored.unpacked(room)?)?), &[][..]),
-            CopiedDocument::Elements(numbers) | CopiedDocument::Signature(numbers) => {
-                (None, numbers)
+        let own = match kind {
+            CopiedKind::Text(packing) => {
+                Some(text(StoredBytes { bytes, packing }.unpacked(room)?)?)
             }
+            CopiedKind::Elements | CopiedKind::Signature => None,
         };
         let own = own.as_deref();
         let shingled =
@@ -254,7 +232,7 @@ impl Signer {
                 }
                 sketcher.sketch(text, check)?
             }
-            (_, None) if matches!(document, CopiedDocument::Signature(_)) => {
+            (_, None) if matches!(kind, CopiedKind::Signature) => {
                 slots.clear();
                 memory::reserve(slots, numbers.len())?;
                 slots.extend(numbers.iter().map(|&slot| slot as i32));
@@ -286,9 +264,15 @@ impl BatchWork for Signer {
         batch.counts.clear();
         batch.saturated.clear();
         batch.counted.clear();
+        let (mut texts, mut numbers) = (&batch.texts[..], &batch.numbers[..]);
         let mut boilerplates = batch.boilerplates.iter();
-        for document in copied(&batch.documents, &batch.texts, &batch.numbers) {
+        for &(kind, length) in &batch.documents {
             check();
+            let mut document = (kind, &[][..], &[][..]);
+            match kind {
+                CopiedKind::Text(_) => (document.1, texts) = texts.split_at(length),
+                _ => (document.2, numbers) = numbers.split_at(length),
+            }
             let boilerplate = boilerplates.next().and_then(Option::as_deref);
             let count = self.sign(document, boilerplate, &mut batch.saturated, check)?;
             if let Making::Counted(_) = self.making {
