@@ -1,6 +1,6 @@
 //! Words that say little about a text: which they are.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::{Arc, LazyLock};
 
 use crate::{Error, MAX_STOP_WORDS, Result, memory};
@@ -72,21 +72,22 @@ impl StopWords {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         self.0.iter().map(|word| &**word)
     }
+
+    /// Writes the words one by one, for a list may be long, with a character between them.
+    pub(crate) fn write(&self, f: &mut fmt::Formatter<'_>, between: char) -> fmt::Result {
+        self.iter().enumerate().try_for_each(|(place, word)| {
+            if place > 0 {
+                f.write_char(between)?;
+            }
+            f.write_str(word)
+        })
+    }
 }
 
 /// The text that [`StopWords::named`] reads.
 impl fmt::Display for StopWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == Self::english() {
-            return f.write_str(ENGLISH_NAME);
-        }
-        for (i, word) in self.iter().enumerate() {
-            if i > 0 {
-                f.write_str(" ")?;
-            }
-            f.write_str(word)?;
-        }
-        Ok(())
+        if *self == Self::english() { f.write_str(ENGLISH_NAME) } else { self.write(f, ' ') }
     }
 }
 

@@ -33,7 +33,7 @@ impl ByteSteps {
             whitespace: mask(steps.whitespace),
             punctuation_space: mask(steps.punctuation == Punctuation::Space),
             punctuation_removed: mask(steps.punctuation == Punctuation::Removed),
-            basic_removed: mask(steps.punctuation == Punctuation::BasicRemoved),
+            basic_removed: mask(steps.punctuation == Punctuation::Basic),
         }
     }
 

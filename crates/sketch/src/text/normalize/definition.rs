@@ -59,7 +59,7 @@ fn mapped(steps: CharacterSteps, c: char) -> Option<char> {
     match steps.punctuation {
         Punctuation::Removed if punctuation() => return None,
         Punctuation::Space if punctuation() => return Some(' '),
-        Punctuation::BasicRemoved if matches!(c, '.' | ',' | ':' | ';' | '\'') => return None,
+        Punctuation::Basic if matches!(c, '.' | ',' | ':' | ';' | '\'') => return None,
         _ => (),
     }
     if steps.invisible && is_invisible(c) {

@@ -1,8 +1,7 @@
 //! The steps of normalisation, the presets that name several of them, and both as a user writes them.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use crate::error::excerpt;
 use crate::limits::in_range;
@@ -91,7 +90,7 @@ pub(crate) enum Punctuation {
     Removed,
     Space,
     /// Only `. , : ; '` are removed.
-    BasicRemoved,
+    Basic,
 }
 
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
@@ -100,7 +99,7 @@ pub(crate) enum Dropped {
     Nothing,
     /// Those of the configuration.
     Configured,
-    These(Arc<StopWords>),
+    These(StopWords),
 }
 
 impl Normalization {
@@ -160,21 +159,22 @@ fn preset(name: &str) -> Option<&'static str> {
     }
 }
 
-/// A step on characters: its name, what it sets, and how.
-type CharacterStep = (&'static str, &'static str, fn(&mut CharacterSteps));
+/// A step that is a name alone: the name, what it sets, and how.
+type NamedStep = (&'static str, &'static str, fn(&mut Normalization));
 
-/// The steps on characters in the order in which they are done.
-static CHARACTER_STEPS: [CharacterStep; 10] = [
-    ("nfc", "form", |steps| steps.form = NormalForm::Nfc),
-    ("nfkc", "form", |steps| steps.form = NormalForm::Nfkc),
-    ("casefold", "casefold", |steps| steps.casefold = true),
-    ("diacritics", "diacritics", |steps| steps.diacritics = true),
-    ("invisible", "invisible", |steps| steps.invisible = true),
-    ("punctuation", "punctuation", |steps| steps.punctuation = Punctuation::Removed),
-    ("punctuation_space", "punctuation", |steps| steps.punctuation = Punctuation::Space),
-    ("punctuation_basic", "punctuation", |steps| steps.punctuation = Punctuation::BasicRemoved),
-    ("digits", "digits", |steps| steps.digits = true),
-    ("whitespace", "whitespace", |steps| steps.whitespace = true),
+/// These steps in the order in which they are done, before those with a value.
+static NAMED_STEPS: [NamedStep; 11] = [
+    ("nfc", "form", |all| all.characters.form = NormalForm::Nfc),
+    ("nfkc", "form", |all| all.characters.form = NormalForm::Nfkc),
+    ("casefold", "casefold", |all| all.characters.casefold = true),
+    ("diacritics", "diacritics", |all| all.characters.diacritics = true),
+    ("invisible", "invisible", |all| all.characters.invisible = true),
+    ("punctuation", "punctuation", |all| all.characters.punctuation = Punctuation::Removed),
+    ("punctuation_space", "punctuation", |all| all.characters.punctuation = Punctuation::Space),
+    ("punctuation_basic", "punctuation", |all| all.characters.punctuation = Punctuation::Basic),
+    ("digits", "digits", |all| all.characters.digits = true),
+    ("whitespace", "whitespace", |all| all.characters.whitespace = true),
+    ("split_whitespace", "split_whitespace", |all| all.split_whitespace = true),
 ];
 
 #[derive(Default)]
@@ -192,10 +192,6 @@ impl<'a> StepReader<'a> {
         };
         let all = &mut self.normalization;
         let sets = match (name, value) {
-            ("split_whitespace", None) => {
-                all.split_whitespace = true;
-                "split_whitespace"
-            }
             ("min_length", value) => {
                 all.min_length = length(value.unwrap_or_default())?;
                 "min_length"
@@ -205,15 +201,15 @@ impl<'a> StepReader<'a> {
                     None => Dropped::Configured,
                     Some(list) => match list? {
                         list if list.is_empty() => return Err(Error::UnknownStep(excerpt(step))),
-                        list => Dropped::These(Arc::new(list)),
+                        list => Dropped::These(list),
                     },
                 };
                 "stop_words"
             }
             _ => {
-                let known = CHARACTER_STEPS.iter().find(|(known, ..)| *known == step);
+                let known = NAMED_STEPS.iter().find(|(known, ..)| *known == step);
                 let (_, sets, set) = known.ok_or_else(|| Error::UnknownStep(excerpt(step)))?;
-                set(&mut all.characters);
+                set(all);
                 sets
             }
         };
@@ -241,20 +237,16 @@ fn length(value: &str) -> Result<usize> {
 /// The steps in the order in which they are done, or `none`; [`FromStr`] reads it back.
 impl fmt::Display for Normalization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_done = |set: fn(&mut CharacterSteps)| {
-            let mut with = self.characters;
+        let is_done = |set: fn(&mut Self)| {
+            let mut with = self.clone();
             set(&mut with);
-            with == self.characters
+            with == *self
         };
-        let steps = CHARACTER_STEPS.iter().filter(|(.., set)| is_done(*set));
+        let steps = NAMED_STEPS.iter().filter(|(.., set)| is_done(*set));
         // Written one by one: a list of stop words is long.
         let mut between = "";
         for (name, ..) in steps {
             write!(f, "{between}{name}")?;
-            between = " ";
-        }
-        if self.split_whitespace {
-            write!(f, "{between}split_whitespace")?;
             between = " ";
         }
         if self.min_length > 1 {
@@ -267,12 +259,7 @@ impl fmt::Display for Normalization {
             Dropped::Configured => write!(f, "{between}stop_words"),
             Dropped::These(list) => {
                 write!(f, "{between}stop_words=")?;
-                list.iter().enumerate().try_for_each(|(place, word)| {
-                    if place > 0 {
-                        f.write_char(BETWEEN_WORDS)?;
-                    }
-                    f.write_str(word)
-                })
+                list.write(f, BETWEEN_WORDS)
             }
         }
     }
