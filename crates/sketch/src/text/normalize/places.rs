@@ -48,11 +48,7 @@ impl Origins {
 #[derive(Default)]
 pub(super) struct PlaceRecord {
     segments: Vec<Segment>,
-    at: At,
-}
-
-#[derive(Clone, Copy, Default)]
-struct At {
+    /// The characters that were seen, and those that became of them.
     original: u32,
     normalized: u32,
 }
@@ -70,7 +66,7 @@ impl PlaceRecord {
 
     /// So many characters stayed, or became one other each. There is room for it.
     pub(super) fn one_by_one(&mut self, count: usize) {
-        let At { original, normalized } = self.at;
+        let Self { original, normalized, .. } = *self;
         let shift = original.wrapping_sub(normalized);
         let goes_on = |last: &Segment| {
             last.together == 0 && last.original.wrapping_sub(last.normalized) == shift
@@ -78,24 +74,25 @@ impl PlaceRecord {
         if count > 0 && !self.segments.last().is_some_and(goes_on) {
             self.segments.push(Segment { normalized, original, together: 0 });
         }
-        self.at.original += count as u32;
-        self.at.normalized += count as u32;
+        self.original += count as u32;
+        self.normalized += count as u32;
     }
 
     /// So many characters were dropped.
     pub(super) fn dropped(&mut self, count: usize) {
-        self.at.original += count as u32;
+        self.original += count as u32;
     }
 
     /// So many characters became `normalized` ones together.
     pub(super) fn together(&mut self, original: usize, normalized: usize) -> Result<()> {
         if normalized > 0 {
-            let At { original: start, normalized } = self.at;
             let together = original as u32;
-            memory::push(&mut self.segments, Segment { normalized, original: start, together })?;
+            let segment =
+                Segment { normalized: self.normalized, original: self.original, together };
+            memory::push(&mut self.segments, segment)?;
         }
-        self.at.original += original as u32;
-        self.at.normalized += normalized as u32;
+        self.original += original as u32;
+        self.normalized += normalized as u32;
         Ok(())
     }
 }

@@ -366,17 +366,16 @@ impl Pass<'_> {
             if !entry.is_cut() {
                 return Ok(false);
             }
-            match entry.in_place() {
-                _ if entry == Fate::Same => self.push(c)?,
+            let (mut own, table) = ([0; 4], self.table);
+            let written: &str = match entry.in_place() {
+                _ if entry == Fate::Same => c.encode_utf8(&mut own),
                 Some((bytes, length)) => {
-                    let written = std::str::from_utf8(&bytes[..length]).unwrap_or_default();
-                    written.chars().try_for_each(|c| self.push(c))?;
+                    own = bytes;
+                    std::str::from_utf8(&own[..length]).unwrap_or_default()
                 }
-                None => {
-                    let table = self.table;
-                    table.longer(c).chars().try_for_each(|c| self.push(c))?;
-                }
-            }
+                None => table.longer(c),
+            };
+            written.chars().try_for_each(|c| self.push(c))?;
         }
         Ok(true)
     }
