@@ -46,15 +46,14 @@ impl Comparison {
         let least = (read_a.len().min(read_b.len()) / 4).clamp(1, LEAST);
         let runs_a = shared_runs(&read_a, &read_b, least, check)?;
         let runs_b = shared_runs(&read_b, &read_a, least, check)?;
-        let (part_a, part_b) = (ShownText::of(a, &read_a)?, ShownText::of(b, &read_b)?);
         let (words_a, words_b) = (WordGaps::of(&read_a, &runs_a)?, WordGaps::of(&read_b, &runs_b)?);
         let only_a = words_a.apart(&words_b, check)?;
         let only_b = words_b.apart(&words_a, check)?;
         Ok(Self {
             overlap,
-            shared: part_a.show(runs_a.iter().map(range), examples, check)?,
-            only_a: part_a.show(only_a.into_iter(), examples, check)?,
-            only_b: part_b.show(only_b.into_iter(), examples, check)?,
+            shared: shown(a, &read_a, runs_a.iter().map(range), examples, check)?,
+            only_a: shown(a, &read_a, only_a.into_iter(), examples, check)?,
+            only_b: shown(b, &read_b, only_b.into_iter(), examples, check)?,
         })
     }
 }
@@ -152,41 +151,31 @@ fn gaps(runs: &[Run], length: usize) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-struct ShownText<'a> {
-    text: &'a str,
-    characters: &'a Characters<'a>,
-    offsets: CharacterOffsets<'a>,
-}
-
-impl<'a> ShownText<'a> {
-    fn of(text: &'a str, characters: &'a Characters) -> Result<Self> {
-        Ok(Self { text, characters, offsets: CharacterOffsets::of(text)? })
-    }
-
-    /// The longest `count` of some ranges of characters as they stand in the text, in its order.
-    fn show(
-        &self,
-        ranges: impl Iterator<Item = Range<usize>>,
-        count: usize,
-        check: Check,
-    ) -> Result<Vec<String>> {
-        let mut longest: Vec<(Range<usize>, &str)> = Vec::new();
-        for range in checked(ranges, check) {
-            let bytes = self.offsets.bytes(&self.characters.original(range.clone()));
-            let part = self.text[bytes].trim();
-            if !part.is_empty() {
-                memory::push(&mut longest, (range, part))?;
-            }
+/// The longest `count` of some ranges of characters as they stand in the text that these were read from, in its order.
+fn shown(
+    text: &str,
+    characters: &Characters,
+    ranges: impl Iterator<Item = Range<usize>>,
+    count: usize,
+    check: Check,
+) -> Result<Vec<String>> {
+    let offsets = CharacterOffsets::of(text)?;
+    let mut longest: Vec<(Range<usize>, &str)> = Vec::new();
+    for range in checked(ranges, check) {
+        let bytes = offsets.bytes(&characters.original(range.clone()));
+        let part = text[bytes].trim();
+        if !part.is_empty() {
+            memory::push(&mut longest, (range, part))?;
         }
-        let rank = |range: &Range<usize>| (std::cmp::Reverse(range.len()), range.start);
-        sort_by(&mut longest, |(a, _), (b, _)| rank(a).cmp(&rank(b)), check);
-        longest.truncate(count);
-        longest.sort_unstable_by_key(|(range, _)| range.start);
-        let mut shown = memory::with_capacity(longest.len())?;
-        for (_, part) in longest {
-            let end = part.char_indices().nth(SHOWN).map_or(part.len(), |(end, _)| end);
-            shown.push(memory::owned(&part[..end])?);
-        }
-        Ok(shown)
     }
+    let rank = |range: &Range<usize>| (std::cmp::Reverse(range.len()), range.start);
+    sort_by(&mut longest, |(a, _), (b, _)| rank(a).cmp(&rank(b)), check);
+    longest.truncate(count);
+    longest.sort_unstable_by_key(|(range, _)| range.start);
+    let mut shown = memory::with_capacity(longest.len())?;
+    for (_, part) in longest {
+        let end = part.char_indices().nth(SHOWN).map_or(part.len(), |(end, _)| end);
+        shown.push(memory::owned(&part[..end])?);
+    }
+    Ok(shown)
 }
