@@ -16,9 +16,9 @@ pub struct StoredBytes<'a> {
     pub packing: Packing,
 }
 
-/// The way in which bytes are stored.
+/// The way in which bytes are stored: 0 if they are as they are, or else the number of bytes that were compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Packing(u32);
+pub struct Packing(pub u32);
 
 impl Packing {
     /// The bytes are as they are.
@@ -27,16 +27,6 @@ impl Packing {
     /// So many bytes were compressed, in the format that `decompress` reads; `None` if they cannot have been.
     pub fn lz(size: usize) -> Option<Self> {
         u32::try_from(size).ok().filter(|size| *size > 0).map(Self)
-    }
-
-    /// The packing as a number.
-    pub fn code(self) -> u32 {
-        self.0
-    }
-
-    /// The packing that has that [`Packing::code`].
-    pub fn of_code(code: u32) -> Self {
-        Self(code)
     }
 
     /// The number of bytes of which `stored` are stored.

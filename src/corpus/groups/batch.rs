@@ -105,7 +105,7 @@ impl Batch {
         };
         let StoredBytes { bytes, packing } = stored;
         // A value has less than 1 GB.
-        files.push([name, root, bytes.len() as u32, packing.code()], hashes);
+        files.push([name, root, bytes.len() as u32, packing.0], hashes);
         files.bytes.iter_mut().for_each(|file| file.append(bytes));
         Ok(())
     }
@@ -148,7 +148,7 @@ impl Batch {
             });
         };
         for &[name, root, size, packing] in places {
-            held.place(name, root, size as usize, Packing::of_code(packing))?;
+            held.place(name, root, size as usize, Packing(packing))?;
         }
         if stays {
             self.files = Some(files);
