@@ -301,12 +301,10 @@ fn parted<'a>(
     let mut rest = entries.chunks_mut(CHUNK);
     let mut next = || Ok::<_, crate::error::SqlError>(rest.next().map(|chunk| (Some(chunk), 0)));
     let bring = |chunk: &mut Option<&'a mut [Entry]>, check: Check| {
-        let (mut ends, mut end) = (memory::with_capacity(parts.count())?, 0);
+        let mut ends = memory::with_capacity(parts.count())?;
         if let Some(entries) = chunk {
-            parts.bring(entries, check, &mut |count| {
-                end += count as u32;
-                ends.push(end);
-            });
+            let made = parts.bring(entries, check);
+            ends.extend(made[..parts.count()].iter().map(|end| *end as u32));
         }
         Ok(chunk.take().map(|entries| Chunk { entries, ends }))
     };

@@ -54,18 +54,9 @@ impl SortParts {
         (key >> self.shift.min(u64::BITS - 1)) as usize & (self.count() - 1)
     }
 
-    /// Brings values into their parts, where they are: some of those that the parts were chosen for, or all. Calls
-    /// `part` with how many there are in each.
-    pub fn bring<T: Keyed>(self, values: &mut [T], check: Check, part: &mut dyn FnMut(usize)) {
-        let mut start = 0;
-        for &end in &self.distribute(values, check)[..self.count()] {
-            part(end - start);
-            start = end;
-        }
-    }
-
-    /// Brings values into their parts, where they are. Returns where each ends.
-    fn distribute<T: Keyed>(self, values: &mut [T], check: Check) -> [usize; BUCKETS] {
+    /// Brings values into their parts, where they are: some of those that the parts were chosen for, or all. Returns
+    /// where each part ends; behind the last there are empty ones.
+    pub fn bring<T: Keyed>(self, values: &mut [T], check: Check) -> [usize; BUCKETS] {
         let digit = |value: &T| self.of_key(value.key());
         let mut ends = [0; BUCKETS];
         for part in values.chunks(RUN) {
@@ -125,7 +116,7 @@ pub fn sort_by_key<T: Keyed>(values: &mut [T], check: Check) {
     }
     let parts = SortParts::of(values);
     let mut start = 0;
-    for &end in &parts.distribute(values, check)[..parts.count()] {
+    for &end in &parts.bring(values, check)[..parts.count()] {
         sort_by_key(&mut values[start..end], check);
         start = end;
     }
