@@ -117,30 +117,16 @@ impl HashParts {
         Ok(Self { bits, parts })
     }
 
-    /// Takes hashes; `count` is the number of blocks.
+    /// Takes hashes, and puts a block of them aside where a part has as many. `count` is the number of blocks.
     fn take<E: From<Error>>(
         &mut self,
-        mut hashes: &[u64],
+        hashes: &[u64],
         is_bag: bool,
         count: &mut u32,
         blocks: &mut dyn Blocks<E>,
     ) -> Result<(), E> {
-        while let Some(full) = self.fill(&mut hashes, is_bag) {
-            let HashPart { open, aside } = &mut self.parts[full];
-            blocks.append(open)?;
-            memory::push(aside, *count)?;
-            *count += 1;
-            open.clear();
-        }
-        Ok(())
-    }
-
-    /// Takes hashes until a part has a block of them, which is to be put aside; the number of that part.
-    fn fill(&mut self, hashes: &mut &[u64], is_bag: bool) -> Option<usize> {
-        while let Some((&hash, rest)) = hashes.split_first() {
-            *hashes = rest;
-            let part = (hash >> (64 - self.bits)) as usize;
-            let open = &mut self.parts[part].open;
+        for &hash in hashes {
+            let HashPart { open, aside } = &mut self.parts[(hash >> (64 - self.bits)) as usize];
             open.push(hash);
             if open.len() < BLOCK {
                 continue;
@@ -152,10 +138,13 @@ impl HashParts {
             }
             if open.len() > BLOCK / 2 {
                 open.resize(BLOCK, open[0]);
-                return Some(part);
+                blocks.append(open)?;
+                memory::push(aside, *count)?;
+                *count += 1;
+                open.clear();
             }
         }
-        None
+        Ok(())
     }
 
     fn each<E: From<Error>>(
