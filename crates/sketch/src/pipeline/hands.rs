@@ -106,9 +106,6 @@ pub struct Hands<'scope, 'env, W: BatchWork> {
     /// True if a batch was given: one is not worth threads.
     any: bool,
     next: u64,
-    /// Batches that may be out when the reader goes on reading, and how many more if these are done.
-    limit: usize,
-    early: usize,
     /// Emptied batches, to be filled again.
     spare: Vec<W::Batch>,
     threads: Vec<ScopedJoinHandle<'scope, ()>>,
@@ -144,8 +141,6 @@ pub fn hands<W: BatchWork, R>(
             others: Some(others),
             any: false,
             next: 0,
-            limit: 0,
-            early: 0,
             spare: Vec::new(),
             threads: Vec::new(),
         })
@@ -168,7 +163,8 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         if std::mem::replace(&mut self.any, true) {
             self.start();
         }
-        if self.limit == 0 {
+        let threads = self.threads.len();
+        if threads == 0 {
             self.own.work(&mut batch, &mut self.setting.check_interrupts)?;
             take(&mut batch)?;
             self.spare.push(batch);
@@ -181,7 +177,7 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         self.next += 1;
         drop(state);
         self.shared.work.notify_one();
-        self.collect(self.limit, self.early, take)
+        self.collect(AHEAD * threads + 1, W::EARLY * threads, take)
     }
 
     /// Calls `take` with all that are out.
@@ -225,8 +221,6 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
                 }
             }
         });
-        self.limit = if threads.is_empty() { 0 } else { AHEAD * threads.len() + 1 };
-        self.early = W::EARLY * threads.len();
     }
 
     /// Takes what is done until at most `most` batches are out, beside up to `early` that are done, and their bytes fit
