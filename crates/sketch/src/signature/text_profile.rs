@@ -24,7 +24,7 @@ use std::collections::HashMap;
 
 use ahash::RandomState;
 use md5::{Digest, Md5};
-use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
+use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use crate::hash::sort_by;
 use crate::limits::checked;
@@ -127,23 +127,12 @@ fn quantum(max: u32, rate: f32) -> u32 {
 }
 
 fn is_letter_or_digit(c: char) -> bool {
-    use GeneralCategory::{
-        DecimalNumber, LowercaseLetter, ModifierLetter, OtherLetter, TitlecaseLetter,
-        UppercaseLetter,
-    };
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();
     }
     c <= '\u{ffff}'
-        && matches!(
-            c.general_category(),
-            UppercaseLetter
-                | LowercaseLetter
-                | TitlecaseLetter
-                | ModifierLetter
-                | OtherLetter
-                | DecimalNumber
-        )
+        && (c.general_category_group() == GeneralCategoryGroup::Letter
+            || c.general_category() == GeneralCategory::DecimalNumber)
 }
 
 /// Java's `toLowerCase(char)`, one character for one. Only U+0130 has a longer lower case, of which it is the first.
