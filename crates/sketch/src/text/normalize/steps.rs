@@ -110,13 +110,7 @@ impl Normalization {
 
     /// The preset `plain`, which suits words.
     pub fn plain() -> Self {
-        let characters = CharacterSteps {
-            form: NormalForm::Nfkc,
-            casefold: true,
-            whitespace: true,
-            ..CharacterSteps::default()
-        };
-        Self { characters, ..Self::default() }
+        "plain".parse().unwrap_or_else(|_| unreachable!("it is a preset"))
     }
 
     /// True if there is no step at all.
