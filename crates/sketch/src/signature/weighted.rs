@@ -90,16 +90,12 @@ impl WeightedSet {
     pub fn jaccard(&self, other: &Self) -> Option<f64> {
         let (mut left, mut right) = (self.iter().peekable(), other.iter().peekable());
         let (mut lesser, mut greater) = (0.0, 0.0);
-        loop {
-            let weights = match (left.peek(), right.peek()) {
-                (None, None) => break,
-                (Some(a), Some(b)) if a.0 == b.0 => (left.next(), right.next()),
-                (Some(a), Some(b)) if a.0 > b.0 => (None, right.next()),
-                (Some(_), _) => (left.next(), None),
-                (None, Some(_)) => (None, right.next()),
-            };
-            let weight = |element: Option<(u64, f64)>| element.map_or(0.0, |(_, weight)| weight);
-            let (a, b) = (weight(weights.0), weight(weights.1));
+        while let Some(&(hash, _)) =
+            left.peek().into_iter().chain(right.peek()).min_by_key(|of| of.0)
+        {
+            let [a, b] = [&mut left, &mut right].map(|elements| {
+                elements.next_if(|element| element.0 == hash).map_or(0.0, |(_, weight)| weight)
+            });
             lesser += a.min(b);
             greater += a.max(b);
         }
