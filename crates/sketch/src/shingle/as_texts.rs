@@ -54,12 +54,8 @@ fn kept_between_spaces(rules: &WordRules, text: &str, check: Check) -> Result<St
     let mut kept = String::new();
     for piece in words::pieces(text) {
         check();
-        for token in piece.split_whitespace().filter(|token| rules.keeps(token)) {
-            if !kept.is_empty() {
-                memory::push_str(&mut kept, " ")?;
-            }
-            memory::push_str(&mut kept, token)?;
-        }
+        let mut tokens = piece.split_whitespace().filter(|token| rules.keeps(token));
+        tokens.try_for_each(|token| append_word(&mut kept, token))?;
     }
     Ok(kept)
 }

@@ -4,6 +4,7 @@ use super::as_hashes::append_hashes;
 use super::as_texts::{has_any, normalize_text};
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by_key;
+use crate::limits::checked;
 use crate::simd::Level;
 use crate::{Check, Config, Result};
 
@@ -47,14 +48,11 @@ pub(crate) fn append_elements(
     let hashes = &mut out[start..];
     sort_by_key(hashes, check);
     let (mut before, mut repeats) = (None, 0_u64);
-    for part in hashes.chunks_mut(64 * 1024) {
-        check();
-        for hash in part {
-            repeats = if before == Some(*hash) { repeats + 1 } else { 0 };
-            before = Some(*hash);
-            if repeats > 0 {
-                *hash = mix64(hash.wrapping_add(repeats.wrapping_mul(GOLDEN)));
-            }
+    for hash in checked(hashes.iter_mut(), check) {
+        repeats = if before == Some(*hash) { repeats + 1 } else { 0 };
+        before = Some(*hash);
+        if repeats > 0 {
+            *hash = mix64(hash.wrapping_add(repeats.wrapping_mul(GOLDEN)));
         }
     }
     Ok(())
