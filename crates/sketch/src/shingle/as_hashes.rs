@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 
 use super::as_texts::for_each_window;
 use super::hash_buffer::{CHUNK, HashBuffer, Sink};
-use crate::hash::{ElementHash, mix::GOLDEN, xxh3};
+use crate::hash::mix::{GOLDEN, mix64};
+use crate::hash::{ElementHash, xxh3};
 use crate::simd::{CLASSES_BLOCK as BLOCK, Level};
 use crate::text::chars::{ascii_prefix, is_blank, leads};
 use crate::text::{Unit, words};
@@ -165,8 +166,9 @@ fn word_windows(config: &Config, level: Level, text: &str, chunks: &mut HashBuff
         );
         deliver(&mut batch);
     }
-    if !windows.any && windows.words > 0 {
-        all_words(config, level, text, chunks.into_inner());
+    let WordWindows { all, words, any, .. } = windows;
+    if !any && words > 0 {
+        chunks.into_inner().push(if words > 1 { mix64(all) } else { all });
     }
 }
 
@@ -182,7 +184,11 @@ struct WordWindows {
     /// The words with which a shingle can start, as bits: the last word is the lowest.
     anchors: u64,
     words: usize,
+    /// True if a window counted. Until then all words are one, as those of a text with fewer words than a window has,
+    /// or without an anchor.
     any: bool,
+    /// The polynomial of all words.
+    all: u64,
 }
 
 impl WordWindows {
@@ -195,6 +201,7 @@ impl WordWindows {
             anchors: 0,
             words: 0,
             any: false,
+            all: 0,
         }
     }
 
@@ -224,6 +231,10 @@ impl WordWindows {
         }
         self.words += count;
         self.any |= filled > 0;
+        if !self.any {
+            let append = |all: u64, word: &u64| all.wrapping_mul(GOLDEN).wrapping_add(*word);
+            self.all = entering.iter().fold(self.all, append);
+        }
         self.hashes.copy_within(count..count + self.size, 0);
         if self.size > 1 {
             level.mix(&mut made[..filled], 0);
@@ -232,24 +243,6 @@ impl WordWindows {
             chunks.room(part.len()).copy_from_slice(part);
         }
     }
-}
-
-/// The one shingle of a text with fewer words than a window, or without an anchor.
-#[cold]
-fn all_words(config: &Config, level: Level, text: &str, chunks: &mut HashBuffer) {
-    let (mut polynomial, mut words) = (0_u64, 0);
-    for piece in words::pieces(text) {
-        config.rules().words(level, piece, &mut || chunks.check(), |start, end| {
-            let entering = xxh3::hash(&piece.as_bytes()[start..end]);
-            polynomial = polynomial.wrapping_mul(GOLDEN).wrapping_add(entering);
-            words += 1;
-        });
-    }
-    let mut hash = [polynomial];
-    if words > 1 {
-        level.mix(&mut hash, 0);
-    }
-    chunks.push(hash[0]);
 }
 
 /// Words that are hashed at once.

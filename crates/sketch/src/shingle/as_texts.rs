@@ -113,14 +113,12 @@ fn for_each_char_window(text: &str, size: usize, check: Check, f: VisitShingle) 
 
 fn for_each_word_window(config: &Config, text: &str, check: Check, f: VisitShingle) -> Result<()> {
     let (rules, size) = (config.rules(), config.shingle_size());
-    let mut words = |f: VisitShingle| {
-        words::pieces(text).try_for_each(|piece| rules.try_words(piece, check, f))
-    };
     // The window, and the lengths of its words and whether they start one.
     let mut window = String::new();
     let mut recent = VecDeque::with_capacity(size);
-    let mut any = false;
-    words(&mut |word| {
+    // All words, until there is a shingle.
+    let (mut all, mut any) = (String::new(), false);
+    let mut each = |word: &str| {
         if recent.len() == size
             && let Some((oldest, _)) = recent.pop_front()
         {
@@ -133,14 +131,10 @@ fn for_each_word_window(config: &Config, text: &str, check: Check, f: VisitShing
             f(&window)?;
             any = true;
         }
-        Ok(())
-    })?;
-    if !any && !window.is_empty() {
-        window.clear();
-        words(&mut |word| append_word(&mut window, word))?;
-        f(&window)?;
-    }
-    Ok(())
+        if any { Ok(()) } else { append_word(&mut all, word) }
+    };
+    words::pieces(text).try_for_each(|piece| rules.try_words(piece, check, &mut each))?;
+    if any || all.is_empty() { Ok(()) } else { f(&all) }
 }
 
 fn append_word(window: &mut String, word: &str) -> Result<()> {
