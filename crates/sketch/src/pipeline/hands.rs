@@ -92,9 +92,6 @@ impl<B> Exchange<B> {
     }
 }
 
-/// The payload with which a thread unwinds that has to stop.
-struct Stopped;
-
 /// The reader's side.
 pub struct Hands<'scope, 'env, W: BatchWork> {
     scope: &'scope Scope<'scope, 'env>,
@@ -283,7 +280,7 @@ fn serve<W: BatchWork>(shared: &Exchange<W::Batch>, mut work: W) {
         drop(state);
         let mut look = || {
             if is_stopped() {
-                resume_unwind(Box::new(Stopped));
+                resume_unwind(Box::new("stopped"));
             }
         };
         let done = catch_unwind(AssertUnwindSafe(|| work.work(&mut batch, &mut look)));

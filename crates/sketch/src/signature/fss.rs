@@ -49,7 +49,7 @@ pub(crate) fn sketch(
     rest.set(empty.map(|(slot, _)| affine(slot)));
     rest.minimise(level, passes, check)?;
     let empty = slots.iter_mut().filter(|slot| **slot == EMPTY);
-    for (slot, minimum) in empty.zip(rest.minima()) {
+    for (slot, minimum) in empty.zip(&rest.minima) {
         *slot = (ROUNDS << VALUE_BITS) | (minimum >> 4);
     }
     Ok(true)

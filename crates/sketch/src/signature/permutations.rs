@@ -11,10 +11,9 @@ use crate::{Check, Error, Result, memory};
 /// Some of the hash functions, and the minimum of each. The arrays are padded to whole vectors.
 #[derive(Default)]
 pub(crate) struct Functions {
-    count: usize,
     multipliers: Vec<u32>,
     summands: Vec<u32>,
-    minima: Vec<u32>,
+    pub(super) minima: Vec<u32>,
 }
 
 impl Functions {
@@ -26,14 +25,9 @@ impl Functions {
             self.multipliers.push(multiplier);
             self.summands.push(summand);
         }
-        self.count = self.multipliers.len();
-        let padded = self.count.next_multiple_of(SLOT_LANES);
+        let padded = self.multipliers.len().next_multiple_of(SLOT_LANES);
         self.multipliers.resize(padded, 0);
         self.summands.resize(padded, 0);
-    }
-
-    pub(crate) fn minima(&self) -> &[u32] {
-        &self.minima[..self.count]
     }
 
     /// Takes the minimum of each function over all hashes of `passes`. Returns whether there were any.
@@ -43,7 +37,7 @@ impl Functions {
         passes: &mut SeededHashes,
         check: Check,
     ) -> Result<bool> {
-        let Self { multipliers, summands, minima, .. } = self;
+        let Self { multipliers, summands, minima } = self;
         minima.clear();
         minima.resize(multipliers.len(), u32::MAX);
         passes.each_part(multipliers.len(), check, &mut |part| {

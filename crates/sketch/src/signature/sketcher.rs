@@ -118,7 +118,7 @@ impl Sketcher {
             Scheme::Fss => fss::sketch(*level, &mut passes, slots, functions, check)?,
             Scheme::Permutations | Scheme::DatasketchAffine32(_) => {
                 let any = functions.minimise(*level, &mut passes, check)?;
-                slots.copy_from_slice(functions.minima());
+                slots.copy_from_slice(&functions.minima[..config.num_perm()]);
                 any
             }
             Scheme::DatasketchLegacy(_) => {

@@ -116,7 +116,8 @@ impl WeightedSet {
     /// # Errors
     /// [`Error::NumPerm`].
     pub fn signature(&self, num_perm: i64, seed: i64, check: Check) -> Result<Option<Vec<i32>>> {
-        let mut slots = vec![Slot::default(); valid_num_perm(num_perm)?];
+        let empty = Slot { rank: f64::INFINITY, value: 0 };
+        let mut slots = vec![empty; valid_num_perm(num_perm)?];
         let offset = mix64(seed as u64);
         for (hash, weight) in self.iter() {
             check();
@@ -141,12 +142,6 @@ impl WeightedSet {
 struct Slot {
     rank: f64,
     value: i32,
-}
-
-impl Default for Slot {
-    fn default() -> Self {
-        Self { rank: f64::INFINITY, value: 0 }
-    }
 }
 
 impl Slot {
