@@ -44,14 +44,11 @@ fn fetched_ranges(ranges: &Fetched, out: &mut [u64]) {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
     let (halves, _) = block.as_chunks::<{ BLOCK / 2 }>();
-    let bits = |half| u64::from(_mm256_movemask_epi8(load_half(half)) as u32);
+    let bits = |half: &[u8; BLOCK / 2]| {
+        // SAFETY: the array is one vector of memory.
+        u64::from(_mm256_movemask_epi8(unsafe { load_at(half.as_ptr().cast()) }) as u32)
+    };
     bits(&halves[0]) | bits(&halves[1]) << 32
-}
-
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn load_half(half: &[u8; BLOCK / 2]) -> Vector {
-    // SAFETY: 32 bytes are readable, and need no alignment.
-    unsafe { _mm256_loadu_si256(half.as_ptr().cast()) }
 }
 
 /// The lower half of the product with a constant. AVX2 multiplies 32 bits.
