@@ -5,7 +5,6 @@ mod beyond_ascii;
 pub(crate) mod chars;
 mod normalize;
 mod stop_words;
-mod unit;
 mod word_rules;
 pub(crate) mod words;
 
@@ -13,5 +12,5 @@ pub use chars::utf8;
 pub(crate) use normalize::{Dropped, Origins};
 pub use normalize::{Normalization, UNICODE_VERSIONS};
 pub use stop_words::StopWords;
-pub use unit::Unit;
+pub use word_rules::Unit;
 pub(crate) use word_rules::WordRules;
