@@ -10,7 +10,6 @@ use super::shingle_set::ShingleSet;
 use crate::hash::{sort_by, xxh3};
 use crate::limits::checked;
 use crate::passage::{CharacterOffsets, Characters, Run, shared_runs};
-use crate::scheme::Scheme;
 use crate::text::words;
 use crate::{Check, Config, Result, memory};
 
@@ -38,9 +37,8 @@ impl Comparison {
     /// Compares two texts, with at most `examples` parts of each kind. Passages are of 16 characters or more; in
     /// short texts of a quarter of the shorter one.
     pub fn new(config: &Config, a: &str, b: &str, examples: usize, check: Check) -> Result<Self> {
-        let shingles = &config.with_scheme(Scheme::Fss);
-        let set_a = ShingleSet::from_text(shingles, a, check)?;
-        let overlap = set_a.overlap(&ShingleSet::from_text(shingles, b, check)?, check);
+        let set_a = ShingleSet::from_text(config, a, check)?;
+        let overlap = set_a.overlap(&ShingleSet::from_text(config, b, check)?, check);
         let mut read = |text| Characters::with_places(config.normalization(), text, check);
         let (read_a, read_b) = (read(a)?, read(b)?);
         let least = (read_a.len().min(read_b.len()) / 4).clamp(1, LEAST);
