@@ -52,11 +52,6 @@ impl PreparedSet {
         Self::new(&ShingleSet::from_text(config, text, check)?)
     }
 
-    /// The number of distinct shingles.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
     /// True if there is no shingle: then nothing is similar.
     pub fn is_empty(&self) -> bool {
         self.len == 0

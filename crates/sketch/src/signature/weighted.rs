@@ -68,11 +68,6 @@ impl WeightedSet {
         Ok(Self(elements))
     }
 
-    /// The number of distinct elements.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// True if there is no element.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
