@@ -11,8 +11,8 @@ use crate::{Error, Result, memory};
 
 /// The number of bits of each slot that a stored signature keeps: all 32, which is the signature itself, or 16 or 8.
 ///
-/// With 16 the standard error at J = 0.9 is larger by 0.001 %, with 8 by 0.2 %: with `c = 2^-bits` and `p = J + (1 - J)
-/// c`, it is `sqrt(p (1 - p) / K) / (1 - c)`.
+/// With 16 the standard error at J = 0.9 is larger by 0.001 %, with 8 by 0.2 %. It is `sqrt(p (1 - p) / K) / (1 - c)`,
+/// where `c = 2^-bits` and `p = J + (1 - J) c`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct SlotBits(u32);
 
