@@ -161,11 +161,8 @@ fn two_signatures(call: &Call) -> Result<(&[i32], &[i32], Scheme)> {
 /// `minhash_jaccard(integer[], integer[] [, slot_bits]) → double precision`: also of packed signatures.
 fn minhash_jaccard(call: &Call) -> Result<Option<Datum>> {
     let (a, b) = (call.array(0).given()?, call.array(1).given()?);
-    let slot_bits = match call.count() {
-        2 => SlotBits::All,
-        _ => SlotBits::new(call.int4(2).given()?.into())?,
-    };
-    Ok(Some(float8_datum(slot_bits.estimate_jaccard(a, b)?)))
+    let slot_bits = if call.count() == 2 { 32 } else { call.int4(2).given()?.into() };
+    Ok(Some(float8_datum(SlotBits::new(slot_bits)?.estimate_jaccard(a, b)?)))
 }
 
 /// `minhash_error(num_perm, jaccard) → double precision`

@@ -4,7 +4,8 @@
 use std::ffi::c_void;
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use sketch::pipeline::{BatchWork, Hands, Signer, SignerBatch, hands};
+use sketch::passage::Fingerprints;
+use sketch::pipeline::{BatchWork, Hands, Making, Signer, SignerBatch, hands};
 use sketch::{ElementHash, ScopeHash, Sketcher};
 
 use crate::document::to_bands::Saturated;
@@ -213,11 +214,11 @@ impl Maker {
     /// Makes the entries of an index with these options, of whose keys the bits of `mask` are stored.
     fn new(options: &IndexOptions, mask: u64) -> Result<Self, sketch::Error> {
         let sketcher = Sketcher::new(options.config.clone());
-        let signer = Signer::new(sketcher, options.banding);
-        let signer = match options.min_match {
-            Some(min_match) => signer.of_passages(min_match)?,
-            None => signer.looking_for_saturated(),
+        let making = match options.min_match {
+            Some(min_match) => Making::Passages(min_match, Fingerprints::new()?),
+            None => Making::Bands,
         };
+        let signer = Signer::new(sketcher, options.banding, making);
         Ok(Self { signer, mask, keys: Vec::new() })
     }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use sketch::boilerplate::Boilerplate;
 use sketch::corpus::Hashes;
-use sketch::pipeline::{Hands, Signer, SignerBatch, hands};
+use sketch::pipeline::{Hands, Making, Signer, SignerBatch, hands};
 use sketch::{Config, Sketcher};
 
 use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
@@ -108,27 +108,27 @@ impl Documents {
     /// Calls `read` with what takes in the documents of a source. Returns which of those that were pushed have no
     /// shingles, by their places, ascending.
     pub fn take_in(&mut self, read: impl FnOnce(&mut Intake) -> Result<()>) -> Result<Vec<u32>> {
-        let make = match self.collecting {
-            Some(_) => Signer::of_fingerprints,
-            None => |signer| signer,
+        let making = match self.collecting {
+            Some(_) => || Making::Fingerprint,
+            None => || Making::BandsAndHash,
         };
         self.signed = 0;
-        self.by_hands(make, Self::take, read)?;
+        self.by_hands(making, Self::take, read)?;
         Ok(std::mem::take(&mut self.without))
     }
 
-    /// Calls `read` with what has documents signed by what `make` makes of a signer, and `take` with their batches.
+    /// Calls `read` with what has these hashes made of documents, and `take` with their batches.
     fn by_hands(
         &mut self,
-        make: fn(Signer) -> Signer,
+        making: fn() -> Making,
         take: Take,
         read: impl FnOnce(&mut Intake) -> Result<()>,
     ) -> Result<()> {
         let Criteria { config, banding, .. } = self.criteria.clone();
-        let signer = || Signer::new(Sketcher::new(config.clone()), banding).with_signature_hash();
+        let signer = || Signer::new(Sketcher::new(config.clone()), banding, making());
         let threads = self.progress.threads();
-        let mut others = || (0..threads).map(|_| make(signer())).collect();
-        hands(setting(self.memory), make(signer()), &mut others, |hands| {
+        let mut others = || (0..threads).map(|_| signer()).collect();
+        hands(setting(self.memory), signer(), &mut others, |hands| {
             let full = BATCH.min(self.memory / 4);
             let (batch, context) = (SignerBatch::default(), Memory::scratch(c"minlsh document"));
             let mut intake = Intake { documents: self, hands, batch, full, context, take };
@@ -182,7 +182,8 @@ impl Documents {
         let mut boilerplates = found?;
         self.signed = 0;
         let reader = self.criteria.reader;
-        self.by_hands(Signer::without_boilerplate, Self::take_counted, |intake| {
+        let making = || Making::Counted;
+        self.by_hands(making, Self::take_counted, |intake| {
             rows.each(&mut (0..), &mut |_, row| {
                 check_interrupts();
                 let origin = boilerplates.origin(row.number);

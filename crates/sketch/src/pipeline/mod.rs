@@ -26,5 +26,5 @@ pub use passages::{
     Containers, CountOf, Fingerprinted, Lookups, OfText, PassageCut, Shared, SharedPassage,
     Stripped, Test, TextWindow, Windowing, asking, containing, fingerprinting, sharing, stripping,
 };
-pub use signer::{Signer, SignerBatch};
+pub use signer::{Making, Signer, SignerBatch};
 pub use texts::{Finder, GivenText, TextBatch};

@@ -115,9 +115,9 @@ impl SignerBatch {
 pub struct Signer {
     sketcher: Sketcher,
     banding: Banding,
-    /// True to add a hash of the whole signature.
-    whole: bool,
     making: Making,
+    /// The configuration of the sketcher, but for a scheme that hashes shingles to 64 bits.
+    shingling: Config,
     bands: Vec<i64>,
     slots: Vec<i32>,
     /// Fingerprints, or the hashes of what counts of a document.
@@ -125,66 +125,36 @@ pub struct Signer {
     room: Vec<u8>,
 }
 
-/// The hashes that are made of documents.
-enum Making {
-    /// Band hashes; true to look for texts that are too long for their shingles.
-    Bands(bool),
+/// The hashes that a [`Signer`] makes of documents.
+pub enum Making {
+    /// Band hashes. Texts that are too long for their shingles are noted, as [`saturated`] finds them.
+    Bands,
+    /// Band hashes, and the [`signature_hash`] behind those of each document.
+    BandsAndHash,
+    /// The same of what counts of each document, without the boilerplate that its batch says. Shingles are hashed to 64
+    /// bits, whatever the scheme.
+    Counted,
+    /// The fingerprint of each document.
+    Fingerprint,
     /// The fingerprints of passages of so many characters.
     Passages(usize, Fingerprints),
-    /// Band hashes of what counts, by a scheme that hashes to 64 bits.
-    Counted(Config),
-    /// The fingerprint of the whole document, by such a scheme.
-    Fingerprint(Config),
 }
 
 impl Signer {
-    /// Makes band hashes. What a sketcher allocates once is allocated here, so that no thread has to.
-    pub fn new(mut sketcher: Sketcher, banding: Banding) -> Self {
+    /// A signer that makes these hashes. What a sketcher allocates once is allocated here, so that no thread has to.
+    pub fn new(mut sketcher: Sketcher, banding: Banding, making: Making) -> Self {
         // If there is no memory, the first text of a batch is refused.
         let _ = sketcher.sketch("a text of a few shingles", &mut || ());
         Self {
+            shingling: sketcher.config().with_scheme(Scheme::Fss),
             sketcher,
             banding,
-            whole: false,
-            making: Making::Bands(false),
+            making,
             bands: Vec::new(),
             slots: Vec::new(),
             found: Vec::new(),
             room: Vec::new(),
         }
-    }
-
-    /// Adds the [`signature_hash`] behind the band hashes of each document.
-    #[must_use]
-    pub fn with_signature_hash(self) -> Self {
-        Self { whole: true, ..self }
-    }
-
-    /// Makes the fingerprints of passages of `min_match` characters instead of band hashes.
-    pub fn of_passages(self, min_match: usize) -> Result<Self> {
-        Ok(Self { making: Making::Passages(min_match, Fingerprints::new()?), ..self })
-    }
-
-    /// Makes the fingerprint of each document instead of band hashes.
-    #[must_use]
-    pub fn of_fingerprints(self) -> Self {
-        Self {
-            making: Making::Fingerprint(self.sketcher.config().with_scheme(Scheme::Fss)),
-            ..self
-        }
-    }
-
-    /// Signs what counts of each document, without the boilerplate that its batch says. Shingles are hashed to 64
-    /// bits, whatever the scheme.
-    #[must_use]
-    pub fn without_boilerplate(self) -> Self {
-        Self { making: Making::Counted(self.sketcher.config().with_scheme(Scheme::Fss)), ..self }
-    }
-
-    /// Looks for texts that are too long for their shingles, as [`saturated`] does.
-    #[must_use]
-    pub fn looking_for_saturated(self) -> Self {
-        Self { making: Making::Bands(true), ..self }
     }
 
     /// Makes the hashes of a document, which has bytes or numbers: `self.bands`. Adds to `saturations` if its text is
@@ -196,7 +166,7 @@ impl Signer {
         saturations: &mut Vec<usize>,
         check: Check,
     ) -> Result<usize> {
-        let Self { sketcher, banding, whole, making, bands, slots, found, room } = self;
+        let Self { sketcher, banding, making, shingling, bands, slots, found, room } = self;
         bands.clear();
         found.clear();
         let own = match kind {
@@ -207,14 +177,15 @@ impl Signer {
         };
         let own = own.as_deref();
         let shingled =
-            |config| own.map_or(Shingled::Elements(numbers), |text| Shingled::Text(config, text));
+            own.map_or(Shingled::Elements(numbers), |text| Shingled::Text(shingling, text));
+        let with_hash = matches!(making, Making::BandsAndHash | Making::Counted);
         let signature = match (making, own) {
-            (Making::Counted(config), _) => {
-                counted(boilerplate, shingled(config), found, check)?;
+            (Making::Counted, _) => {
+                counted(boilerplate, shingled, found, check)?;
                 sketcher.sketch_hashes(found, check)?
             }
-            (Making::Fingerprint(config), _) => {
-                bands.extend(shingled(config).fingerprint(check)?.map(|hash| hash as i64));
+            (Making::Fingerprint, _) => {
+                bands.extend(shingled.fingerprint(check)?.map(|hash| hash as i64));
                 None
             }
             (Making::Passages(min_match, fingerprints), Some(text)) => {
@@ -225,7 +196,7 @@ impl Signer {
                 None
             }
             (making, Some(text)) => {
-                if let Making::Bands(true) = making
+                if let Making::Bands = making
                     && let Some(better) = saturated(sketcher.config(), text, check)?
                 {
                     memory::push(saturations, better)?;
@@ -242,7 +213,7 @@ impl Signer {
         };
         if let Some(signature) = signature {
             banding.hashes(signature, bands)?;
-            if *whole {
+            if with_hash {
                 memory::push(bands, signature_hash(signature) as i64)?;
             }
         }
@@ -275,7 +246,7 @@ impl BatchWork for Signer {
             }
             let boilerplate = boilerplates.next().and_then(Option::as_deref);
             let count = self.sign(document, boilerplate, &mut batch.saturated, check)?;
-            if let Making::Counted(_) = self.making {
+            if let Making::Counted = self.making {
                 memory::push(&mut batch.counted, u32::try_from(count).unwrap_or(u32::MAX))?;
             }
             memory::extend(&mut batch.hashes, &self.bands)?;

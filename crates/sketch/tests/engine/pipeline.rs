@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use sketch::boilerplate::{Boilerplate, Shingled};
-use sketch::pipeline::{BatchWork, Hands, Setting, Signer, SignerBatch, hands};
+use sketch::pipeline::{BatchWork, Hands, Making, Setting, Signer, SignerBatch, hands};
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Banding, Config, Error, Sketcher, signature_hash};
 
@@ -255,7 +255,7 @@ fn a_signer_makes_what_sketcher_and_banding_make() {
     expect(Some(&signature));
     expect(Some(&signature));
     expect(None);
-    let mut signer = Signer::new(Sketcher::new(config), banding).with_signature_hash();
+    let mut signer = Signer::new(Sketcher::new(config), banding, Making::BandsAndHash);
     let mut batch = SignerBatch::default();
     // Twice: what a batch had before does not matter.
     for _ in 0..2 {
@@ -319,16 +319,16 @@ fn a_signer_leaves_out_the_boilerplate_of_each_document() {
         batch.push_text(StoredBytes::plain(b" ")).unwrap();
         batch.without(None).unwrap();
     };
-    let signer = || Signer::new(Sketcher::new(config.clone()), banding);
+    let signer = |making| Signer::new(Sketcher::new(config.clone()), banding, making);
     fill(&mut batch);
-    let mut without = signer().without_boilerplate();
-    without.work(&mut batch, &mut || ()).unwrap();
+    signer(Making::Counted).work(&mut batch, &mut || ()).unwrap();
     let mut sketcher = Sketcher::new(config.clone());
     let mut expect = |mut counted: Vec<u64>, left_out: bool| {
         let mut bands = Vec::new();
         counted.retain(|hash| !left_out || !shared.contains(hash));
         if let Some(signature) = sketcher.sketch_hashes(&counted, &mut || ()).unwrap() {
             banding.hashes(signature, &mut bands).unwrap();
+            bands.push(signature_hash(signature) as i64);
         }
         (bands, counted.len() as u32)
     };
@@ -338,7 +338,7 @@ fn a_signer_leaves_out_the_boilerplate_of_each_document() {
     let found = batch.hashes().map(<[i64]>::to_vec).zip(batch.counted.iter().copied());
     assert_eq!(found.collect::<Vec<_>>(), expected);
     // Fingerprints are those of the documents, and what a batch had before does not matter.
-    signer().of_fingerprints().work(&mut batch, &mut || ()).unwrap();
+    signer(Making::Fingerprint).work(&mut batch, &mut || ()).unwrap();
     let of = |content: Shingled| content.fingerprint(&mut || ()).unwrap().map(|hash| hash as i64);
     let all = texts.iter().chain([&texts[2]]).map(|text| Shingled::Text(&config, text));
     let all = all.chain([Shingled::Elements(&elements), Shingled::Text(&config, " ")]);
