@@ -95,11 +95,8 @@ impl Counts {
     }
 }
 
-/// The hashes of a text by their upper bits.
-struct HashParts {
-    bits: u32,
-    parts: Vec<HashPart>,
-}
+/// The hashes of a text by their upper bits: a power of two of parts, more than one.
+struct HashParts(Vec<HashPart>);
 
 struct HashPart {
     /// The hashes that are not put aside yet.
@@ -114,7 +111,7 @@ impl HashParts {
         for _ in 0..1 << bits {
             parts.push(HashPart { open: memory::with_capacity(BLOCK)?, aside: Vec::new() });
         }
-        Ok(Self { bits, parts })
+        Ok(Self(parts))
     }
 
     /// Takes hashes, and puts a block of them aside where a part has as many. `count` is the number of blocks.
@@ -125,8 +122,9 @@ impl HashParts {
         count: &mut u32,
         blocks: &mut dyn Blocks<E>,
     ) -> Result<(), E> {
+        let shift = 64 - self.0.len().ilog2();
         for &hash in hashes {
-            let HashPart { open, aside } = &mut self.parts[(hash >> (64 - self.bits)) as usize];
+            let HashPart { open, aside } = &mut self.0[(hash >> shift) as usize];
             open.push(hash);
             if open.len() < BLOCK {
                 continue;
@@ -154,7 +152,7 @@ impl HashParts {
         blocks: &mut dyn Blocks<E>,
         visit: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<(), E> {
-        let HashPart { open, aside } = &self.parts[part];
+        let HashPart { open, aside } = &self.0[part];
         for &number in aside {
             blocks.read(number, block)?;
             visit(block)?;

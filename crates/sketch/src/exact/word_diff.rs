@@ -63,36 +63,27 @@ pub fn word_diff<E: From<Error>>(
     let words_b = vocabulary.words(b, check)?;
     let distinct = vocabulary.of_normalized.len();
     let changes = changes(&words_a.tokens, &words_b.tokens, distinct, check)?;
-    let text = |text: &'_ str, words: &WordTokens, range: Range<usize>| -> Range<usize> {
-        let start = words.start(range.start, text.len());
-        start..words.start(range.end, text.len())
-    };
-    let mut part = |found_in, text: &str, range: Range<usize>| {
+    let mut part = |found_in, text: &str, words: &WordTokens, range: Range<usize>| {
         check();
-        if range.is_empty() { Ok(()) } else { visit(found_in, &text[range]) }
+        if range.is_empty() {
+            return Ok(());
+        }
+        visit(found_in, &text[words.starts[range.start]..words.starts[range.end]])
     };
     let mut both = 0;
     for (only_a, only_b) in changes {
-        part(FoundIn::Both, a, text(a, &words_a, both..only_a.start))?;
+        part(FoundIn::Both, a, &words_a, both..only_a.start)?;
         both = only_a.end;
-        part(FoundIn::A, a, text(a, &words_a, only_a))?;
-        part(FoundIn::B, b, text(b, &words_b, only_b))?;
+        part(FoundIn::A, a, &words_a, only_a)?;
+        part(FoundIn::B, b, &words_b, only_b)?;
     }
-    let rest = both..words_a.tokens.len();
-    part(FoundIn::Both, a, text(a, &words_a, rest))
+    part(FoundIn::Both, a, &words_a, both..words_a.tokens.len())
 }
 
 struct WordTokens {
     tokens: Vec<u32>,
-    /// The start of each: behind the white space of the one before.
-    starts: Vec<u32>,
-}
-
-impl WordTokens {
-    /// The start of the word of that number, or the end of the text of `len` bytes.
-    fn start(&self, word: usize, len: usize) -> usize {
-        self.starts.get(word).map_or(len, |start| *start as usize)
-    }
+    /// The start of each: behind the white space of the one before. The end of the text comes last.
+    starts: Vec<usize>,
 }
 
 /// Numbers for words, equal for equal words.
@@ -121,8 +112,9 @@ impl<'a> Vocabulary<'a> {
                 return Err(Error::DiffWords);
             }
             memory::push(&mut words.tokens, self.number(piece, check)?)?;
-            memory::push(&mut words.starts, place as u32)?;
+            memory::push(&mut words.starts, place)?;
         }
+        memory::push(&mut words.starts, text.len())?;
         Ok(words)
     }
 
