@@ -92,7 +92,7 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) 
         return;
     }
     let bytes = text.as_bytes();
-    let mut starts = CharStarts::new();
+    let mut starts = [0; PART + BLOCK];
     // The first character of the next window.
     let mut at = 0;
     while chunks.is_wanted() {
@@ -107,19 +107,21 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) 
             at += windows;
             continue;
         }
-        let count = starts.find(level, bytes, at);
+        // Places are counted from here on, so they are small. What hashes ranges reads eight bytes before their ends.
+        let base = at.saturating_sub(8);
+        let count = char_starts(level, bytes, at, base, &mut starts);
         if count <= size {
             // Fewer characters than a window has: the text is its only shingle.
             chunks.push(xxh3::hash(&bytes[at..]));
             return;
         }
         let windows = (count - size).min(chunks.free());
-        let found = &starts.found[..count];
-        level.ranges(&bytes[starts.base..], found, &found[size..], chunks.room(windows));
-        if starts.byte(windows + size - 1) == bytes.len() {
+        let found = &starts[..count];
+        level.ranges(&bytes[base..], found, &found[size..], chunks.room(windows));
+        if base + found[windows + size - 1] as usize == bytes.len() {
             return;
         }
-        at = starts.byte(windows);
+        at = base + found[windows] as usize;
     }
 }
 
@@ -285,42 +287,27 @@ impl WordBatch {
 /// Bytes that are looked at together.
 const PART: usize = 256;
 
-/// The starts of the characters of a part of a text. Numbers are small: bytes are counted from
-/// shortly before the part on.
-struct CharStarts {
-    /// The byte that is counted as none.
+/// Finds where the characters of a part of a text start, from byte `at` on, where one does. Places are counted from
+/// byte `base` on. If the text ends in this part, its end comes behind the last of them. Returns how many there are.
+///
+/// In `found` there is room for a block that is written whole.
+fn char_starts(
+    level: Level,
+    text: &[u8],
+    at: usize,
     base: usize,
-    /// With room for a block that is written whole.
-    found: [u32; PART + BLOCK],
-}
-
-impl CharStarts {
-    fn new() -> Self {
-        Self { base: 0, found: [0; PART + BLOCK] }
+    found: &mut [u32; PART + BLOCK],
+) -> usize {
+    let end = text.len().min(at + PART);
+    let mut count = level.compiled(
+        #[inline(always)]
+        || find(level, &text[at..end], (at - base) as u32, found),
+    );
+    if end == text.len() {
+        found[count] = (end - base) as u32;
+        count += 1;
     }
-
-    /// Finds the characters from byte `at` on, where one starts. If the text ends in this part,
-    /// its end comes behind the last of them. Returns how many were found.
-    fn find(&mut self, level: Level, text: &[u8], at: usize) -> usize {
-        // What hashes ranges reads eight bytes before their ends.
-        self.base = at.saturating_sub(8);
-        let end = text.len().min(at + PART);
-        let first = (at - self.base) as u32;
-        let mut count = level.compiled(
-            #[inline(always)]
-            || find(level, &text[at..end], first, &mut self.found),
-        );
-        if end == text.len() {
-            self.found[count] = (end - self.base) as u32;
-            count += 1;
-        }
-        count
-    }
-
-    /// The place in the text of the `n`-th that was found.
-    fn byte(&self, n: usize) -> usize {
-        self.base + self.found[n] as usize
-    }
+    count
 }
 
 #[inline(always)]
