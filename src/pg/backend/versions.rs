@@ -180,38 +180,20 @@ pub fn new_file_by(relation: &pg_sys::RelationData) -> pg_sys::SubTransactionId 
     return relation.rd_firstRelfilelocatorSubid;
 }
 
-/// Attribute `index` (from 0) of a row type.
+/// The attributes of a row type.
 ///
 /// # Safety
-/// `descriptor` is a valid descriptor with more than `index` attributes.
-pub unsafe fn attribute<'a>(
-    descriptor: pg_sys::TupleDesc,
-    index: usize,
-) -> &'a pg_sys::FormData_pg_attribute {
-    // SAFETY: until PostgreSQL 17 the attributes lie in the descriptor itself.
-    #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
+/// `descriptor` is a valid descriptor for `'a`.
+pub unsafe fn attributes<'a>(descriptor: pg_sys::TupleDesc) -> &'a [pg_sys::FormData_pg_attribute] {
+    // SAFETY: a valid descriptor for `'a`, as # Safety asks. Until PostgreSQL 17 the attributes lie in it, and since
+    // PostgreSQL 18 behind as many compact ones (TupleDescAttr).
     unsafe {
-        &*(*descriptor).attrs.as_ptr().add(index)
-    }
-    // SAFETY: since PostgreSQL 18 they lie behind its compact attributes (TupleDescAttr).
-    #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
-    unsafe {
-        let compact = (*descriptor).compact_attrs.as_ptr().add((*descriptor).natts as usize);
-        &*compact.cast::<pg_sys::FormData_pg_attribute>().add(index)
-    }
-}
-
-/// The type of a column of a row type, from 1; invalid if there is no such column.
-///
-/// # Safety
-/// `descriptor` is a valid descriptor.
-pub unsafe fn type_of_column(descriptor: pg_sys::TupleDesc, column: i16) -> Oid {
-    // SAFETY: the caller has a descriptor, of which the number of the column is one.
-    unsafe {
-        match (1..=(*descriptor).natts).contains(&column.into()) {
-            true => attribute(descriptor, column as usize - 1).atttypid,
-            false => Oid::INVALID,
-        }
+        let count = (*descriptor).natts as usize;
+        #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
+        let first = (*descriptor).attrs.as_ptr();
+        #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
+        let first = (*descriptor).compact_attrs.as_ptr().add(count).cast();
+        std::slice::from_raw_parts(first, count)
     }
 }
 

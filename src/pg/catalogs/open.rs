@@ -118,12 +118,8 @@ impl Open {
 
     /// Its columns, dropped ones too.
     pub fn attributes(&self) -> impl Iterator<Item = &pg_sys::FormData_pg_attribute> {
-        // SAFETY: the descriptor of an open relation has `natts` attributes.
-        unsafe {
-            let descriptor = (*self.0).rd_att;
-            (0..(*descriptor).natts as usize)
-                .map(move |index| versions::attribute(descriptor, index))
-        }
+        // SAFETY: an open relation has its descriptor.
+        unsafe { versions::attributes(self.entry().rd_att) }.iter()
     }
 
     /// True if `snapshot` is younger than the relation as it is now: one that was created or built again

@@ -142,8 +142,10 @@ impl Statement<'_> {
         // SAFETY: alive, as `of` asks; null, or the descriptor of as many columns as it says.
         unsafe {
             let descriptor = (*self.raw).resultDesc;
-            let count = descriptor.as_ref().map_or(0, |descriptor| descriptor.natts);
-            (0..count as usize).map(|column| of(versions::attribute(descriptor, column))).collect()
+            if descriptor.is_null() {
+                return Vec::new();
+            }
+            versions::attributes(descriptor).iter().map(of).collect()
         }
     }
 

@@ -146,10 +146,8 @@ impl<'a> Receiver<'a> {
             // SAFETY: called by the executor before the first row, with the descriptor of all rows, and with the
             // receiver given to it, which is the head of ours.
             let is_so = unsafe {
-                let found = (1..=(*descriptor).natts as i16)
-                    .map(|column| versions::type_of_column(descriptor, column));
-                let gives = (*receiver.cast::<Receiver>()).gives;
-                gives.is_none_or(|types| found.eq(types.iter().copied()))
+                let found = versions::attributes(descriptor).iter().map(|column| &column.atttypid);
+                (*receiver.cast::<Receiver>()).gives.is_none_or(|types| found.eq(types))
             };
             if !is_so {
                 let code = PgSqlErrorCode::ERRCODE_OBJECT_IN_USE;

@@ -96,14 +96,13 @@ impl Row {
 
     /// The type of a column; invalid if there is no such column.
     pub fn type_of(&self, column: i16) -> Oid {
-        // SAFETY: the descriptor of a slot is valid.
-        unsafe { versions::type_of_column(self.descriptor(), column) }
+        let place = usize::try_from(column - 1).ok();
+        place.and_then(|place| self.types().nth(place)).unwrap_or(Oid::INVALID)
     }
 
     fn types(&self) -> impl Iterator<Item = Oid> {
-        // SAFETY: the descriptor of a slot is valid.
-        let count = unsafe { (*self.descriptor()).natts };
-        (1..=count as i16).map(|column| self.type_of(column))
+        // SAFETY: a slot has a valid descriptor.
+        unsafe { versions::attributes(self.descriptor()) }.iter().map(|column| column.atttypid)
     }
 
     /// The value of column `number` (from 1), valid until the row is another; `None` for NULL, and

@@ -313,9 +313,8 @@ impl<'a> Fired<'a> {
             // SAFETY: both rows are of the table that fires, whose descriptor has a column of that number, since they
             // have a value of it.
             (Some(old), Some(new)) => unsafe {
-                let descriptor = (*self.0.tg_relation).rd_att;
-                let attribute = versions::attribute(descriptor, column as usize - 1);
-                TypeStorage::of_attribute(attribute).same(old, new)
+                let attributes = versions::attributes((*self.0.tg_relation).rd_att);
+                TypeStorage::of_attribute(&attributes[column as usize - 1]).same(old, new)
             },
             (None, None) => true,
             _ => false,
