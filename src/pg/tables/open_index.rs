@@ -7,7 +7,6 @@ use crate::pg::catalog::{function_of_operator, operator_of_family};
 use crate::pg::index::{IndexColumn, SearchOperator};
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
-use crate::pg::reserve::check_interrupts;
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::versions;
@@ -78,78 +77,35 @@ impl OpenIndex {
         operator: SearchOperator,
         value: Datum,
         snapshot: &Snapshot,
-        mut visit: impl FnMut(&Row) -> Result<Continue>,
+        visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
-        // SAFETY: the caller promises that index and table, which both stay open, belong together, and a value.
-        let mut search = unsafe { Search::of(self, table, (operator, value), snapshot) };
-        while let Some(row) = search.next_row() {
-            if visit(row)? == Continue::No {
-                break;
-            }
-        }
-        Ok(())
+        // What the index keeps is in memory of its own.
+        let (memory, row) = (Memory::scratch(c"minlsh search"), Row::empty(table));
+        let SearchOperator { strategy, right, function } = operator;
+        let collation = IndexColumn::of(self, 0).collation;
+        let mut key = pg_sys::ScanKeyData::default();
+        // SAFETY: the operator is of the index, which is one of `table`, as # Safety asks. Both stay open and the
+        // snapshot held until the scan has ended, below; it copies its one key.
+        let scan = memory.run(|| unsafe {
+            pg_sys::ScanKeyEntryInitialize(
+                &mut key, 0, 1, strategy, right, collation, function, value,
+            );
+            let scan = versions::index_beginscan(table.raw(), self.raw(), snapshot.raw());
+            pg_sys::index_rescan(scan, &mut key, 1, std::ptr::null_mut(), 0);
+            scan
+        });
+        let (forward, slot) = (pg_sys::ScanDirection::ForwardScanDirection, row.raw());
+        // SAFETY: a scan that was started, and a slot for the rows of its table.
+        let next = || memory.run(|| unsafe { pg_sys::index_getnext_slot(scan, forward, slot) });
+        let result = row.each(next, visit);
+        // SAFETY: begun above, ended once; after an ERROR the abort does it.
+        unsafe { pg_sys::index_endscan(scan) };
+        result
     }
 
     /// The operator family of its first column.
     pub fn family(&self) -> Oid {
         // SAFETY: an open index has its operator families.
         unsafe { *(*self.raw()).rd_opfamily }
-    }
-}
-
-struct Search<'a> {
-    scan: pg_sys::IndexScanDesc,
-    row: Row,
-    /// Memory for what the index keeps.
-    memory: Memory,
-    /// The index, its table and the snapshot stay open.
-    open: std::marker::PhantomData<(&'a Open, &'a Snapshot)>,
-}
-
-impl<'a> Search<'a> {
-    /// A search for `column <operator> value`.
-    ///
-    /// # Safety
-    /// The index is one of `table`, and the operator one of its family, which takes the value.
-    unsafe fn of(
-        index: &'a OpenIndex,
-        table: &'a Open,
-        (operator, value): (SearchOperator, Datum),
-        snapshot: &'a Snapshot,
-    ) -> Self {
-        let memory = Memory::scratch(c"minlsh search");
-        let mut key = pg_sys::ScanKeyData::default();
-        let SearchOperator { strategy, right, function } = operator;
-        // SAFETY: the operator is of the index, which is one of `table`, as # Safety asks. Both and the snapshot are
-        // borrowed for as long as the scan, which `Drop` ends; the scan copies its one key.
-        let scan = memory.run(|| unsafe {
-            let collation = IndexColumn::of(index, 0).collation;
-            pg_sys::ScanKeyEntryInitialize(
-                &mut key, 0, 1, strategy, right, collation, function, value,
-            );
-            let scan = versions::index_beginscan(table.raw(), index.raw(), snapshot.raw());
-            pg_sys::index_rescan(scan, &mut key, 1, std::ptr::null_mut(), 0);
-            scan
-        });
-        Self { scan, row: Row::empty(table), memory, open: std::marker::PhantomData }
-    }
-
-    fn next_row(&mut self) -> Option<&Row> {
-        check_interrupts();
-        let (scan, slot) = (self.scan, self.row.raw());
-        let forward = pg_sys::ScanDirection::ForwardScanDirection;
-        // SAFETY: a scan that was started, and a slot for the rows of its table.
-        let is_there =
-            self.memory.run(|| unsafe { pg_sys::index_getnext_slot(scan, forward, slot) });
-        is_there.then_some(&self.row)
-    }
-}
-
-impl Drop for Search<'_> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: begun by `of`, ended once.
-            unsafe { pg_sys::index_endscan(self.scan) };
-        }
     }
 }

@@ -8,6 +8,7 @@ use crate::pg::memory::{in_transaction, with_files};
 use crate::pg::names::type_label;
 use crate::pg::open::Open;
 use crate::pg::parameter::Parameter;
+use crate::pg::reserve::check_interrupts;
 use crate::pg::type_storage::TypeStorage;
 use crate::pg::{text, versions};
 
@@ -152,6 +153,20 @@ impl Row {
         Ok(self.typed(number, pg_sys::INT8OID)?.map(|datum| datum.value() as i64))
     }
 
+    /// Calls `visit` with the row each time that `next` has put another one there, until it says that it has enough.
+    pub(in crate::pg) fn each(
+        &self,
+        mut next: impl FnMut() -> bool,
+        mut visit: impl FnMut(&Self) -> Result<Continue>,
+    ) -> Result<()> {
+        loop {
+            check_interrupts();
+            if !next() || visit(self)? == Continue::No {
+                return Ok(());
+            }
+        }
+    }
+
     /// True if it is one of that table.
     pub fn is_of(&self, table: &Open) -> bool {
         // SAFETY: every slot has this field, which `empty` sets, and whoever puts a row of a table into a slot.
@@ -236,20 +251,10 @@ impl TupleStore {
 
     /// Calls `visit` with each row, once.
     pub fn each(&mut self, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
-        while let Some(visited) = self.with_next(|row| visit(row)) {
-            visited?;
-        }
-        Ok(())
-    }
-
-    /// Calls `visit` with the next row; `None` behind the last one.
-    pub fn with_next<T>(&mut self, visit: impl FnOnce(&Row) -> T) -> Option<T> {
-        let row = self.row.as_ref()?;
+        let Some(row) = &self.row else { return Ok(()) };
         // SAFETY: the store is read forward, into a slot for its rows.
-        let is_there =
-            unsafe { pg_sys::tuplestore_gettupleslot(self.store, true, false, row.slot) };
-        // It is read into again by `&mut self` alone.
-        is_there.then(|| visit(row))
+        let next = || unsafe { pg_sys::tuplestore_gettupleslot(self.store, true, false, row.slot) };
+        row.each(next, |row| visit(row).map(|()| Continue::Yes))
     }
 }
 

@@ -100,15 +100,10 @@ impl SortedRows {
                 true => pg_sys::tuplesort_rescan(self.sort),
             }
         });
+        let (slot, none) = (self.row.raw(), std::ptr::null_mut());
         // SAFETY: a slot for such rows, which holds each until the next one is read, for which `visit` has returned.
-        unsafe {
-            let next = || {
-                let none = std::ptr::null_mut();
-                pg_sys::tuplesort_gettupleslot(self.sort, true, false, self.row.raw(), none)
-            };
-            while next() && visit(&self.row)? == Continue::Yes {}
-        }
-        Ok(())
+        let next = || unsafe { pg_sys::tuplesort_gettupleslot(self.sort, true, false, slot, none) };
+        self.row.each(next, visit)
     }
 }
 

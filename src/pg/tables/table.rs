@@ -37,7 +37,7 @@ impl Open {
     pub fn each(
         &self,
         snapshot: &Snapshot,
-        mut visit: impl FnMut(&Row) -> Result<Continue>,
+        visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
         let row = Row::empty(self);
         let flags = pg_sys::ScanOptions::SO_TYPE_SEQSCAN
@@ -55,18 +55,8 @@ impl Open {
                 begin(self.raw(), snapshot.raw(), 0, keys, parallel, flags)
             });
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
-            let mut result = Ok(());
-            while pg_guard_ffi_boundary(|| next(scan, forward, row.raw())) {
-                check_interrupts();
-                match visit(&row) {
-                    Ok(Continue::Yes) => {}
-                    Ok(Continue::No) => break,
-                    Err(report) => {
-                        result = Err(report);
-                        break;
-                    }
-                }
-            }
+            let next = || pg_guard_ffi_boundary(|| next(scan, forward, row.raw()));
+            let result = row.each(next, visit);
             pg_guard_ffi_boundary(|| end(scan));
             result
         }
