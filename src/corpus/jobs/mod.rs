@@ -116,7 +116,7 @@ impl<'a> Question<'a> {
                 second = documents.len();
             }
             let rows = source.rows(self.session, keep, filter)?;
-            let mut spool = source.spool(&rows, memory.rows / sources.len());
+            let mut spool = source.spool(&rows, memory.rows / sources.len())?;
             let without = documents.read(&rows, &KeyCheck::of(source), &mut spool)?;
             spools.0.push((spool, without));
         }

@@ -20,7 +20,6 @@ use crate::pg::relation::has_row_security;
 use crate::pg::row::TupleStore;
 use crate::pg::select::{Select, SelectColumn, Stored, one_statement};
 use crate::pg::table::RowsAt;
-use crate::pg::type_storage::Datums;
 use crate::pg::window::Window;
 use crate::prelude::*;
 use crate::row_key::{Key, KeyValue};
@@ -175,16 +174,17 @@ impl Source {
     }
 
     /// Makes the store in which such rows are put aside.
-    pub fn spool(&self, rows: &SourceRows, memory: usize) -> RowSpool<'static> {
+    pub fn spool(&self, rows: &SourceRows, memory: usize) -> Result<RowSpool<'static>> {
         let plain = self.plain.as_ref().filter(|_| rows.columns.place != RowPlace::None);
         let table = self.relation.and_then(|table| Open::relation(table, Lock::Held));
         let (Some(numbers), Some(table)) = (plain, table) else {
-            return RowSpool::Rows(TupleStore::new(memory));
+            return Ok(RowSpool::Rows(TupleStore::new(memory)));
         };
         let from = PlainTable { table, key: numbers[KEY], document: numbers[DOCUMENT] };
-        let keys = Some(Datums::new(self.key_column().0));
+        let (type_oid, collation) = self.key_column();
+        let keys = Some(DocumentKeys::new(type_oid, collation)?);
         let places = Places { from: Rc::new(from), places: Vec::new(), keys, memory };
-        RowSpool::Places(Box::new(places))
+        Ok(RowSpool::Places(Box::new(places)))
     }
 
     /// The parts that others have stored of the statements that read it: casts of the key, expressions of an index.
@@ -286,7 +286,7 @@ pub struct Places {
     from: Rc<PlainTable>,
     places: Vec<u64>,
     /// The key of each, unless they take more than `memory` bytes.
-    keys: Option<Datums>,
+    keys: Option<DocumentKeys>,
     memory: usize,
 }
 
@@ -443,7 +443,7 @@ impl RowSpool<'_> {
                 let fetcher = spool.from.fetcher(&snapshot)?;
                 for (at, &place) in (0..).zip(&spool.places) {
                     let Some(number) = numbered(at) else { continue };
-                    let kept = spool.keys.as_ref().map(|keys| keys.get(at));
+                    let kept = spool.keys.as_ref().map(|keys| keys.datum(at));
                     let key = kept.map_or_else(|| fetcher.value(place, spool.from.key), Ok)?;
                     let document = Spooled::At(&fetcher, place);
                     let place = (source as u64) << PLACE_BITS | place;

@@ -9,12 +9,15 @@ use sketch::{memory, sort_by};
 use crate::error::Result;
 use crate::pg::memory::Memory;
 use crate::pg::reserve::check_interrupts;
-use crate::pg::type_storage::Datums;
+use crate::pg::type_storage::TypeStorage;
 use crate::pg::value_type::{Order, Output};
 
 /// Keys by document number.
 pub struct DocumentKeys {
-    datums: Datums,
+    all: Vec<Datum>,
+    /// The memory of keys that are passed by reference.
+    memory: Memory,
+    storage: TypeStorage,
     order: Order,
     texts: RefCell<KeyTexts>,
 }
@@ -37,7 +40,9 @@ impl DocumentKeys {
     pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
         let order = Order::of(type_oid, collation)?;
         Ok(Self {
-            datums: Datums::new(type_oid),
+            all: Vec::new(),
+            memory: Memory::scratch(c"minlsh keys"),
+            storage: TypeStorage::of(type_oid),
             order,
             texts: RefCell::new(KeyTexts {
                 kept: [None; ROW],
@@ -49,11 +54,11 @@ impl DocumentKeys {
     }
 
     pub fn len(&self) -> usize {
-        self.datums.len()
+        self.all.len()
     }
 
     pub fn bytes(&self) -> usize {
-        self.datums.bytes()
+        self.memory.bytes() + self.all.capacity() * size_of::<Datum>()
     }
 
     /// Adds a copy of the next document's key.
@@ -61,12 +66,14 @@ impl DocumentKeys {
     /// # Safety
     /// `key` must be a non-null value of the type of the keys.
     pub unsafe fn push(&mut self, key: Datum) -> Result<()> {
-        // SAFETY: the caller promises a value of the type that `new` has given to `datums`.
-        unsafe { self.datums.push(key) }
+        let storage = self.storage;
+        // SAFETY: the caller promises a value of the type that `storage` was read of in `new`.
+        let copy = self.memory.run(|| unsafe { storage.copy(key) });
+        memory::push(&mut self.all, copy).map_err(Into::into)
     }
 
     pub fn datum(&self, document: u32) -> Datum {
-        self.datums.get(document)
+        self.all[document as usize]
     }
 
     /// Orders two documents by their keys.

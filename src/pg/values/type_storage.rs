@@ -1,13 +1,10 @@
-//! The way in which values of a type are stored and passed, for those known as datums only, and copies of them.
+//! The way in which values of a type are stored and passed, for those known as datums only.
 
 use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::memory;
 
-use crate::error::Result;
 use crate::pg::bytes;
-use crate::pg::memory::Memory;
 
 /// The rules by which values of a type are passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,44 +73,5 @@ impl TypeStorage {
             pg_sys::datumIsEqual(a, b, self.by_value, length)
                 || pg_sys::datum_image_eq(a, b, self.by_value, length)
         }
-    }
-}
-
-/// Copies of values, by number.
-pub struct Datums {
-    all: Vec<Datum>,
-    /// The memory of values that are passed by reference.
-    memory: Memory,
-    storage: TypeStorage,
-}
-
-impl Datums {
-    /// No values yet, of that type.
-    pub fn new(type_oid: Oid) -> Self {
-        let (memory, storage) = (Memory::scratch(c"minlsh values"), TypeStorage::of(type_oid));
-        Self { all: Vec::new(), memory, storage }
-    }
-
-    pub fn len(&self) -> usize {
-        self.all.len()
-    }
-
-    pub fn bytes(&self) -> usize {
-        self.memory.bytes() + self.all.capacity() * size_of::<Datum>()
-    }
-
-    /// Adds a copy of the next value.
-    ///
-    /// # Safety
-    /// `value` must be a non-null value of the type of the others.
-    pub unsafe fn push(&mut self, value: Datum) -> Result<()> {
-        let storage = self.storage;
-        // SAFETY: the caller promises a value of the type that `storage` was read of in `new`.
-        let copy = self.memory.run(|| unsafe { storage.copy(value) });
-        memory::push(&mut self.all, copy).map_err(Into::into)
-    }
-
-    pub fn get(&self, number: u32) -> Datum {
-        self.all[number as usize]
     }
 }
