@@ -172,7 +172,7 @@ fn create_tables(key: &Key, schema: Oid, members: &CStr) -> Result<()> {
         table.text(") USING heap").run()?;
         let on = Sql::new("COMMENT ON TABLE ").qualified(schema, &name);
         on.text(" IS ").literal(comment).run()?;
-        revoke_all(catalog::relation_called(&name, schema))?;
+        revoke_all(catalog::relation_called(&name, schema));
     }
     for (table, columns) in [(MEMBERS, "cluster_id"), (LIST, "size, cluster_id")] {
         let on = Sql::new("CREATE INDEX ON ").qualified(schema, &name_beside(members, table));

@@ -157,7 +157,8 @@ fn prepare_table(storage: Oid) -> Result<()> {
             " IS 'signatures and band hashes of the documents of another table, kept by triggers'",
         )
         .run()?;
-    revoke_all(storage)
+    revoke_all(storage);
+    Ok(())
 }
 
 fn create_signature_index(extension: Oid, storage: Oid, options: &IndexOptions) -> Result<()> {

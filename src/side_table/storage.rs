@@ -156,7 +156,8 @@ pub fn follow_owner(storage: Oid, documents: &Open) -> Result<()> {
     next_command();
     // Those whom the former owner has let read it would read what the new one writes.
     let _rights = restricted_to(owner);
-    revoke_all(storage)
+    revoke_all(storage);
+    Ok(())
 }
 
 /// Refuses a side table, under lock, that does not belong to the documents.

@@ -166,8 +166,8 @@ pub fn partition_ancestors(relation: Oid) -> Vec<Oid> {
     unsafe { list::oids(pg_sys::get_partition_ancestors(relation)) }
 }
 
-/// The roles that have rights on a relation, besides its owner; `None` is PUBLIC.
-pub fn grantees(relation: Oid) -> Vec<Option<CString>> {
+/// The roles that have rights on a relation, besides its owner; an invalid OID is PUBLIC.
+pub fn grantees(relation: Oid) -> Vec<Oid> {
     let Some(row) = CatalogRow::<pg_sys::FormData_pg_class>::find(relation) else {
         return Vec::new();
     };
@@ -180,14 +180,5 @@ pub fn grantees(relation: Oid) -> Vec<Option<CString>> {
     let items = rights.map(|rights| unsafe { array::each_element(rights) });
     // SAFETY: an item of that list.
     let grantee = |item: Datum| unsafe { (*item.cast_mut_ptr::<pg_sys::AclItem>()).ai_grantee };
-    let grantees: Vec<Oid> = items.flatten().flatten().map(grantee).collect();
-    let others = grantees.into_iter().filter(|grantee| *grantee != owner);
-    others
-        .map(|grantee| {
-            // SAFETY: a lookup in the system caches; null for PUBLIC and for a role that is gone.
-            let name = unsafe { pg_sys::GetUserNameFromId(grantee, true) };
-            // SAFETY: a NUL-terminated name.
-            (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_owned())
-        })
-        .collect()
+    items.flatten().flatten().map(grantee).filter(|grantee| *grantee != owner).collect()
 }

@@ -111,15 +111,13 @@ pub fn is_of_owner(owner: Oid, documents: &Open) -> bool {
 
 /// Takes from everybody but the owner the rights on a table: those that ALTER DEFAULT PRIVILEGES has granted on a new
 /// one, or that a former owner has granted, also to those who have granted them to others.
-pub fn revoke_all(table: Oid) -> Result<()> {
+pub fn revoke_all(table: Oid) {
     for grantee in grantees(table) {
-        let revoke = Sql::new("REVOKE ALL ON TABLE ").relation(table).text(" FROM ");
-        match grantee {
-            None => revoke.text("PUBLIC CASCADE").run()?,
-            Some(role) => revoke.name(&role).text(" CASCADE").run()?,
-        }
+        // SAFETY: PostgreSQL looks up what has that OID, as REVOKE ALL ... CASCADE does, and raises an error if there
+        // is none.
+        unsafe { pg_sys::RemoveRoleFromObjectACL(grantee, pg_sys::RelationRelationId, table) };
+        next_command();
     }
-    Ok(())
 }
 
 /// Creates a trigger of a table, in whose name `of` comes first and then `label`, with that definition behind its name.
