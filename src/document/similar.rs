@@ -10,7 +10,7 @@ use sketch::{Config, ElementHash, PreparedSet, ShingleSet, has_shingles};
 
 use super::image::Document;
 use super::kind::Kind;
-use super::value::Value;
+use super::value::{ReadValue, Value};
 use crate::functions::overlap;
 use crate::memory::of_comparison;
 use crate::options::{Options, Threshold, same_shingling, shingling};
@@ -39,32 +39,26 @@ fn similar_alike(call: &Call, kind: Kind) -> Result<Option<Datum>> {
 
 /// `~=`: keeps argument `kept`, which is of the first kind, and compares the other one with it.
 fn similar(call: &Call, kept: usize, kinds: [Kind; 2]) -> Result<Option<Datum>> {
-    compare(call, kept, kinds, |threshold, mut sides| {
-        let outcome = sides.measure(Some(threshold))?;
-        Ok(Some(Datum::from(matches!(outcome, Verdict::Similarity(_)))))
-    })
+    let found = compare(call, kept, kinds, true)?;
+    Ok(found.map(|similarity| Datum::from(similarity.is_some())))
 }
 
 /// `jaccard()`: compares the first argument with the second, a document.
 fn jaccard(call: &Call, other: Kind) -> Result<Option<Datum>> {
-    compare(call, 1, [Kind::Document, other], |_, mut sides| match sides.measure(None)? {
-        Verdict::Similarity(similarity) => Ok(Some(float8_datum(similarity))),
-        Verdict::TooLow => Ok(None),
-        Verdict::Incomparable => Err(incomparable(sides.prepared)),
-    })
+    let found = compare(call, 1, [Kind::Document, other], false)?;
+    Ok(found.flatten().map(float8_datum))
 }
 
-/// Makes the kept argument ready, unless it is that of the last call, and has `decide` compare the other one with it,
-/// by the threshold of the kept one.
+/// Makes the kept argument ready, unless it is that of the last call, and compares the other one with it; `None` if one
+/// of them is NULL. By threshold, the similarity is there if it reaches the thresholds of both, and not if they cannot
+/// be compared; otherwise that is an error, and the similarity is missing only if both are empty.
 fn compare(
     call: &Call,
     kept: usize,
     [kept_kind, other_kind]: [Kind; 2],
-    decide: impl FnOnce(f64, TwoSides) -> Result<Option<Datum>>,
-) -> Result<Option<Datum>> {
-    let (Some(value), Some(other)) = (call.datum(kept), call.datum(1 - kept)) else {
-        return Ok(None);
-    };
+    by_threshold: bool,
+) -> Result<Option<Option<f64>>> {
+    let (Some(value), Some(_)) = (call.datum(kept), call.datum(1 - kept)) else { return Ok(None) };
     // SAFETY: declared as values of that kind, and live as long as the call; an array is aligned when all of it is
     // detoasted.
     let image = unsafe {
@@ -73,8 +67,11 @@ fn compare(
     let work = |place: &mut KeptSide| {
         let (own, prepared) = place.get(image, || prepare(value, kept_kind))?;
         // The setting may be changed between two rows.
-        let threshold = own.unwrap_or_else(settings::threshold).get();
-        decide(threshold, TwoSides { prepared, image, other, other_kind })
+        let least = by_threshold.then(|| own.unwrap_or_else(settings::threshold).get());
+        match prepared.measure(image, prepared.other(call, 1 - kept, other_kind)?, least)? {
+            None if !by_threshold => Err(incomparable(prepared)),
+            found => Ok(Some(found.flatten())),
+        }
     };
     if call.has_no_place() {
         // An exclusion constraint looks the function up for each pair of rows, and frees what it keeps at the end of
@@ -93,83 +90,6 @@ fn prepare(value: Datum, kind: Kind) -> Result<(Option<Threshold>, Prepared)> {
     let own = document.as_ref().map_or(Ok(None), Document::config)?;
     let config = own.map_or_else(|| Options::default().config(), Ok)?;
     Ok((document.map(|document| document.threshold), Prepared::of(value, config)?))
-}
-
-enum Verdict {
-    Similarity(f64),
-    /// Less than was asked for; or both are empty, and there is none.
-    TooLow,
-    /// Of another kind, or signatures of different lengths.
-    Incomparable,
-}
-
-/// Both sides of a comparison in a call, whose arguments live for `'a`.
-struct TwoSides<'a> {
-    prepared: &'a mut Prepared,
-    /// The bytes of the value that is prepared; a text is at their end.
-    image: &'a [u8],
-    other: Datum,
-    other_kind: Kind,
-}
-
-impl<'a> TwoSides<'a> {
-    /// The similarity, if it is at least `least`, and what a document on the other side asks for.
-    fn measure(&mut self, least: Option<f64>) -> Result<Verdict> {
-        let Some((other, document)) = self.other()? else { return Ok(Verdict::Incomparable) };
-        let own = document.as_ref().map_or(0.0, |document| document.threshold.get());
-        let least = least.map(|least| least.max(own));
-        let similarity = match (&mut *self.prepared, other) {
-            (Prepared::Set(own), other @ (Value::Text(_) | Value::Set(_))) => {
-                if let Some(other) = document.map_or(Ok(None), |document| document.config())?
-                    && !same_shingling(&own.config, &other)
-                {
-                    return Err(different_options(&other, &own.config));
-                }
-                own.with(self.image, other, least)?
-            }
-            (Prepared::Signature(slots), Value::Signature(other)) => {
-                let Ok(share) = sketch::estimate_jaccard(slots, &other) else {
-                    return Ok(Verdict::Incomparable);
-                };
-                Some(share).filter(|share| least.is_none_or(|least| *share >= least))
-            }
-            _ => return Ok(Verdict::Incomparable),
-        };
-        Ok(similarity.map_or(Verdict::TooLow, Verdict::Similarity))
-    }
-
-    /// Reads the other value; `None` if it is of another kind than what is prepared.
-    fn other(&self) -> Result<Option<(Value<'a>, Option<Document<'a>>)>> {
-        let (value, wanted) = (self.other, self.prepared.kind());
-        // SAFETY: `compare` took it from a call, whose arguments live for `'a`: the function is declared for values of
-        // that kind.
-        let (value, document) = unsafe {
-            match self.other_kind {
-                // An array of integers without NULLs is a signature. The type of the elements is checked whatever is
-                // prepared: the error must not depend on that value.
-                Kind::Set if wanted != Kind::Set => {
-                    let (array, element) = array::detoast(value);
-                    element::check(element)?;
-                    if wanted != Kind::Signature || base_type(element) != pg_sys::INT4OID {
-                        return Ok(None);
-                    }
-                    let elements = array::each_element(array);
-                    let mut slots = memory::with_capacity(elements.len())?;
-                    for slot in elements {
-                        let Some(slot) = slot else { return Ok(None) };
-                        slots.push(slot.value() as i32);
-                    }
-                    (Value::Signature(slots.into()), None)
-                }
-                kind if kind == wanted || kind == Kind::Document => {
-                    kind.read(value, ElementHash::default())?
-                }
-                _ => return Ok(None),
-            }
-        };
-        let is_wanted = document.as_ref().is_none_or(|document| document.kind() == wanted);
-        Ok(is_wanted.then_some((value, document)))
-    }
 }
 
 fn different_options(a: &Config, b: &Config) -> SqlError {
@@ -208,6 +128,73 @@ impl Prepared {
             Value::Signature(slots) => return Ok(Self::Signature(slots.into_owned())),
         };
         Ok(Self::Set(PreparedElements { kind, config, length, has_shingles: None, elements }))
+    }
+
+    /// The similarity with another value, if it is at least `least`, and what a document on the other side asks for;
+    /// `None` if they cannot be compared: signatures of different lengths, or no other value. `image` is the value that
+    /// this was read from.
+    fn measure(
+        &mut self,
+        image: &[u8],
+        other: Option<ReadValue>,
+        least: Option<f64>,
+    ) -> Result<Option<Option<f64>>> {
+        let Some((other, document)) = other else { return Ok(None) };
+        let own = document.as_ref().map_or(0.0, |document| document.threshold.get());
+        let least = least.map(|least| least.max(own));
+        let similarity = match (self, other) {
+            (Self::Set(own), other @ (Value::Text(_) | Value::Set(_))) => {
+                if let Some(other) = document.map_or(Ok(None), |document| document.config())?
+                    && !same_shingling(&own.config, &other)
+                {
+                    return Err(different_options(&other, &own.config));
+                }
+                own.with(image, other, least)?
+            }
+            (Self::Signature(slots), Value::Signature(other)) => {
+                let Ok(share) = sketch::estimate_jaccard(slots, &other) else { return Ok(None) };
+                Some(share).filter(|share| least.is_none_or(|least| *share >= least))
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(similarity))
+    }
+
+    /// Reads the argument to compare with, which is of that kind; `None` if it is of another kind than this.
+    fn other<'a>(
+        &self,
+        call: &'a Call,
+        argument: usize,
+        kind: Kind,
+    ) -> Result<Option<ReadValue<'a>>> {
+        let (Some(value), wanted) = (call.datum(argument), self.kind()) else { return Ok(None) };
+        // SAFETY: an argument, which lives as long as the call: the function is declared for values of that kind.
+        let (value, document) = unsafe {
+            match kind {
+                // An array of integers without NULLs is a signature. The type of the elements is checked whatever is
+                // prepared: the error must not depend on that value.
+                Kind::Set if wanted != Kind::Set => {
+                    let (array, element) = array::detoast(value);
+                    element::check(element)?;
+                    if wanted != Kind::Signature || base_type(element) != pg_sys::INT4OID {
+                        return Ok(None);
+                    }
+                    let elements = array::each_element(array);
+                    let mut slots = memory::with_capacity(elements.len())?;
+                    for slot in elements {
+                        let Some(slot) = slot else { return Ok(None) };
+                        slots.push(slot.value() as i32);
+                    }
+                    (Value::Signature(slots.into()), None)
+                }
+                kind if kind == wanted || kind == Kind::Document => {
+                    kind.read(value, ElementHash::default())?
+                }
+                _ => return Ok(None),
+            }
+        };
+        let is_wanted = document.as_ref().is_none_or(|document| document.kind() == wanted);
+        Ok(is_wanted.then_some((value, document)))
     }
 
     /// The kind of values that it can be compared with.
@@ -254,12 +241,11 @@ impl PreparedElements {
     }
 
     fn has_shingles(&mut self, own: &[u8]) -> Result<bool> {
-        let has_shingles = match self.has_shingles {
-            Some(known) => known,
-            None => has_shingles(&self.config, &lossless::decode(own)?, &mut check_interrupts)?,
-        };
-        self.has_shingles = Some(has_shingles);
-        Ok(has_shingles)
+        if self.has_shingles.is_none() {
+            let own = lossless::decode(own)?;
+            self.has_shingles = Some(has_shingles(&self.config, &own, &mut check_interrupts)?);
+        }
+        Ok(self.has_shingles == Some(true))
     }
 }
 
