@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Oid};
 use sketch::memory;
 
-use crate::error::{Result, granted, internal};
+use crate::error::{Result, granted};
 use crate::pg::catalog::{AttributeRow, CatalogRow, relation_schema};
 use crate::pg::text;
 
@@ -111,22 +111,6 @@ impl Sql {
     /// As a C string. What comes from PostgreSQL has no NUL.
     pub fn build(self) -> CString {
         CString::from_vec_with_nul(self.text([0]).0).unwrap_or_default()
-    }
-
-    /// Runs it as a command. Rows that it returns are dropped.
-    pub fn run(self) -> Result<()> {
-        let command = self.build();
-        // SAFETY: connects, runs and disconnects; an ERROR is cleaned up by the abort.
-        let status = unsafe {
-            pg_sys::SPI_connect();
-            let status = pg_sys::SPI_execute(command.as_ptr(), false, 0);
-            pg_sys::SPI_finish();
-            status
-        };
-        if status < 0 {
-            return Err(internal(format!("internal command failed: {status}")));
-        }
-        Ok(())
     }
 }
 

@@ -16,6 +16,7 @@ pub use crate::pg::parameter::Parameter;
 use crate::pg::parameter::parameter_list;
 use crate::pg::plan::{PreparedPlan, free_left};
 use crate::pg::row::{Continue, Row};
+use crate::pg::sql::Sql;
 use crate::pg::{text, versions};
 
 /// A connection to SPI. Queries read only, under the snapshot of the statement that called us.
@@ -110,6 +111,14 @@ impl Drop for Session {
             // SAFETY: pairs with SPI_connect.
             unmoved(|| unsafe { pg_sys::SPI_finish() });
         }
+    }
+}
+
+impl Sql {
+    /// Runs it as a command. Rows that it returns are dropped.
+    pub fn run(self) -> Result<()> {
+        let session = Session::open();
+        session.write(&session.plan(&self, &[], 0)?, &[]).map(|_| ())
     }
 }
 
