@@ -76,7 +76,7 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
     let tables = tracked.open_tables(Lock::Read)?;
     let key = tables.key.base_type;
     let settings = LocalSettings::open();
-    settings.set("row_security", "off");
+    settings.set(c"row_security", c"off");
     let output = Output::of(key);
     let report = |key: Option<Datum>, problem: &str| {
         // SAFETY: a key of the documents.

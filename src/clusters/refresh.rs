@@ -40,7 +40,7 @@ fn refresh_clusters(call: &Call) -> Result<Option<Datum>> {
     let tracked = Tracked::find(members, Lock::Read)?;
     let tables = tracked.open_tables(Lock::Write)?;
     let settings = LocalSettings::open();
-    settings.set("row_security", "off");
+    settings.set(c"row_security", c"off");
     let row = Refresh::begin(&tracked, &tables)?.run(every)?;
     drop(settings);
     result_row(call, row).map(Some)

@@ -6,7 +6,7 @@ use crate::index::info::Info;
 use crate::index::stored_options::{self, is_out_of_reach};
 use crate::lookup::find;
 use crate::options::Versions;
-use crate::pg::names::{cstring, regclass_literal, visible_name};
+use crate::pg::names::{regclass_literal, visible_name};
 use crate::pg::relation::{self, inheritors};
 use crate::pg::rights;
 use crate::prelude::*;
@@ -25,10 +25,10 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
     call.oid(0).map_or(Ok(()), rights::check_before_reading)?;
     let of_passages = call.oid(0).and_then(Info::open).filter(|info| info.kind == Kind::Passage);
     if let Some(info) = of_passages {
-        return Ok(Some(json(&stored_options::to_json(&*info.current_options()?)?)));
+        return Ok(Some(json(&stored_options::to_json(&*info.current_options()?)?)?));
     }
     let target = find::required(call, 0)?;
-    Ok(Some(json(&stored_options::to_json(&target.options)?)))
+    Ok(Some(json(&stored_options::to_json(&target.options)?)?))
 }
 
 /// `minlsh_describe(index) → (storage, relation, kind, key, body, valid, options, reindex_reason, queued,
@@ -149,14 +149,14 @@ fn outdated(info: &Info) -> Option<String> {
 
 /// As JSON; nothing if they cannot be read.
 fn options_of(info: &Info) -> Option<Datum> {
-    stored_options::to_json(&*info.options().ok()?).ok().map(|options| json(&options))
+    json(&stored_options::to_json(&*info.options().ok()?).ok()?).ok()
 }
 
-fn json(text: &str) -> Datum {
-    let text = cstring(text);
+fn json(text: &str) -> Result<Datum> {
+    let text = text::c_string(text.as_bytes())?;
     // SAFETY: the input function of jsonb, with a NUL-terminated string.
-    unsafe {
+    Ok(unsafe {
         pgrx::direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(Datum::from(text.as_ptr()))])
     }
-    .unwrap_or(Datum::from(0))
+    .unwrap_or(Datum::from(0)))
 }

@@ -5,8 +5,6 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys;
 
-use crate::pg::names::cstring;
-
 /// While it lives, settings made through [`LocalSettings::set`] hold; dropping it restores all, also
 /// those that other code made meanwhile. An ERROR restores them too.
 pub struct LocalSettings {
@@ -22,14 +20,13 @@ impl LocalSettings {
     /// Has values written as text in such a way that they are read back as they were, whatever
     /// the caller's preferences are: what pg_dump sets.
     pub fn write_exact_text(&self) {
-        self.set("datestyle", "ISO");
-        self.set("intervalstyle", "postgres");
-        self.set("extra_float_digits", "3");
+        self.set(c"datestyle", c"ISO");
+        self.set(c"intervalstyle", c"postgres");
+        self.set(c"extra_float_digits", c"3");
     }
 
     /// Sets `name` to `value` until the level is closed.
-    pub fn set(&self, name: &str, value: &str) {
-        let (name, value) = (cstring(name), cstring(value));
+    pub fn set(&self, name: &CStr, value: &CStr) {
         // SAFETY: valid NUL-terminated strings; GUC_ACTION_SAVE belongs to the open level.
         unsafe {
             pg_sys::set_config_option(

@@ -1,10 +1,9 @@
 //! Names of database objects, quoted for SQL.
 
-use std::ffi::CString;
-
 use pgrx::pg_sys::{self, Oid};
 
-use crate::pg::catalog::{is_visible, relation_schema};
+use crate::pg::catalog::is_visible;
+use crate::pg::sql::{self, Sql};
 use crate::pg::text;
 
 /// An identifier, quoted where it must be.
@@ -18,12 +17,7 @@ pub fn literal(value: &str) -> String {
 
 /// `schema.relation`, quoted. The relation must exist.
 pub fn qualified(relation: Oid) -> String {
-    // SAFETY: lookups in the system caches; null for an object that does not exist.
-    let (schema, name) = unsafe {
-        let schema = pg_sys::get_namespace_name(relation_schema(relation));
-        (text::from_cstring(schema), text::from_cstring(pg_sys::get_rel_name(relation)))
-    };
-    format!("{}.{}", quoted(&schema), quoted(&name))
+    String::from_utf8_lossy(Sql::default().relation(relation).as_ref()).into_owned()
 }
 
 /// A relation's name as `regclass` prints it: qualified where the search path does not find it.
@@ -38,19 +32,13 @@ pub fn regclass_literal(relation: Oid) -> String {
 
 /// The bare name of a relation, as messages show it.
 pub fn relation_name(relation: Oid) -> String {
-    // SAFETY: a lookup in the system caches; null for a relation that does not exist.
-    unsafe { text::from_cstring(pg_sys::get_rel_name(relation)) }
+    sql::relation_name(relation).to_string_lossy().into_owned()
 }
 
 /// The name of a type as messages show it.
 pub fn type_label(type_oid: Oid) -> String {
     // SAFETY: format_type_be returns a palloc'd string for any oid.
     unsafe { text::from_cstring(pg_sys::format_type_be(type_oid)) }
-}
-
-/// A C string; PostgreSQL's names and texts hold no NUL.
-pub fn cstring(value: &str) -> CString {
-    CString::new(value.replace('\0', "")).unwrap_or_default()
 }
 
 /// The schemas on the search path.

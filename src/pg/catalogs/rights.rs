@@ -36,7 +36,7 @@ pub fn restricted_to(role: Oid) -> Restricted {
         pg_sys::SetUserIdAndSecContext(role, context);
     }
     let settings = LocalSettings::open();
-    settings.set("search_path", "pg_catalog, pg_temp");
+    settings.set(c"search_path", c"pg_catalog, pg_temp");
     Restricted { role: previous, context, settings: Some(settings) }
 }
 

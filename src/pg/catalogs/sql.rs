@@ -8,7 +8,7 @@ use sketch::memory;
 
 use crate::error::{Result, granted};
 use crate::pg::catalog::{AttributeRow, CatalogRow, relation_schema};
-use crate::pg::text;
+use crate::pg::text::{self, owned};
 
 #[derive(Default)]
 pub struct Sql(Vec<u8>);
@@ -177,14 +177,4 @@ pub fn free_relation_name(
         let (first, label) = (first.as_ptr(), label.as_ptr());
         owned(pg_sys::ChooseRelationName(first, second, label, schema, false))
     }
-}
-
-/// # Safety
-/// `string` must be null or a NUL-terminated string.
-unsafe fn owned(string: *const std::ffi::c_char) -> CString {
-    if string.is_null() {
-        return CString::default();
-    }
-    // SAFETY: the caller promises a NUL-terminated string, unless it is null, which it is not.
-    unsafe { CStr::from_ptr(string) }.to_owned()
 }

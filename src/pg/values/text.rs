@@ -2,7 +2,7 @@
 //! signatures must be the same in every database.
 
 use std::borrow::Cow;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_char};
 
 use pgrx::pg_sys::{self, Datum};
 use sketch::memory;
@@ -28,16 +28,25 @@ pub unsafe fn read<'a>(datum: Datum) -> Result<&'a str> {
     })
 }
 
-/// Reads a palloc'd C string.
+/// Copies a palloc'd C string; an empty one stands for null.
 ///
 /// # Safety
-/// `pointer` must be null or a NUL-terminated string.
-pub unsafe fn from_cstring(pointer: *const std::ffi::c_char) -> String {
-    if pointer.is_null() {
-        return String::new();
+/// `string` must be null or a NUL-terminated string.
+pub unsafe fn owned(string: *const c_char) -> CString {
+    if string.is_null() {
+        return CString::default();
     }
-    // SAFETY: the caller promises a NUL-terminated string.
-    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+    // SAFETY: the caller promises a NUL-terminated string, unless it is null, which it is not.
+    unsafe { CStr::from_ptr(string) }.to_owned()
+}
+
+/// The same as messages show it.
+///
+/// # Safety
+/// `string` must be null or a NUL-terminated string.
+pub unsafe fn from_cstring(string: *const c_char) -> String {
+    // SAFETY: the caller's promise.
+    unsafe { owned(string) }.to_string_lossy().into_owned()
 }
 
 /// Bytes as a C string of its own; none of PostgreSQL's texts holds a NUL.
