@@ -109,34 +109,21 @@ impl<'a> Select<'a> {
             visit(row).unwrap_or_else(|report| raise(report));
             Ok(Continue::Yes)
         };
-        let _read_only = ReadOnly::enter();
-        self.session.each(&self.plan, parameters, self.gives.as_deref(), visit)
+        let gives = self.gives.as_deref();
+        reading_only(|| self.session.each(&self.plan, parameters, gives, visit))
     }
 }
 
-/// While it lives, nothing is written, not even by a volatile function that a SELECT calls. An ERROR
-/// ends the transaction, or the subtransaction, and that puts the state back by itself.
-struct ReadOnly {
-    before: bool,
-}
-
-impl ReadOnly {
-    fn enter() -> Self {
-        // SAFETY: a backend-local variable of the current transaction, as SET TRANSACTION sets it.
-        unsafe {
-            let before = pg_sys::XactReadOnly;
-            pg_sys::XactReadOnly = true;
-            Self { before }
-        }
-    }
-}
-
-impl Drop for ReadOnly {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: puts back what `enter` found.
-            unsafe { pg_sys::XactReadOnly = self.before };
-        }
+/// Does `work`, amid which nothing is written, not even by a volatile function that a SELECT calls. An ERROR ends the
+/// transaction, or the subtransaction, and that puts the state back by itself.
+fn reading_only<T>(work: impl FnOnce() -> T) -> T {
+    // SAFETY: a backend-local variable of the current transaction, as SET TRANSACTION sets it.
+    unsafe {
+        let before = pg_sys::XactReadOnly;
+        pg_sys::XactReadOnly = true;
+        let result = work();
+        pg_sys::XactReadOnly = before;
+        result
     }
 }
 
