@@ -9,14 +9,14 @@ use crate::error::Result;
 use crate::pg::{foreign_code, list, versions};
 
 thread_local! {
-    /// Kept plans whose owners were dropped by an ERROR, amid which PostgreSQL must not be called.
+    /// Kept plans whose owners were dropped, perhaps by an ERROR, amid which PostgreSQL must not be called.
     static LEFT: RefCell<Vec<pg_sys::SPIPlanPtr>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Frees these.
 pub(super) fn free_left() {
     for plan in LEFT.take() {
-        // SAFETY: a kept plan, freed once. The abort after the ERROR has ended what ran it.
+        // SAFETY: a kept plan, freed once. What ran it has ended, perhaps by the abort after an ERROR.
         unsafe { pg_sys::SPI_freeplan(plan) };
     }
 }
@@ -27,15 +27,11 @@ pub struct PreparedPlan {
     pub(super) pointer: pg_sys::SPIPlanPtr,
     /// The types of its parameters.
     pub(super) types: Vec<Oid>,
-    kept: bool,
+    /// False if it ends with its session.
+    pub(super) kept: bool,
 }
 
 impl PreparedPlan {
-    /// A plan of the open session, with the types of its parameters; `None` if it failed.
-    pub(super) fn new(pointer: pg_sys::SPIPlanPtr, types: Vec<Oid>) -> Option<Self> {
-        (!pointer.is_null()).then(|| Self { pointer, types, kept: false })
-    }
-
     /// Moves the plan out of its session.
     pub fn keep(mut self) -> Self {
         // SAFETY: a plan of the open session.
@@ -76,7 +72,8 @@ impl PreparedPlan {
         const TRIES: usize = 1000;
         for _ in 0..TRIES {
             let Some(statement) = self.statement() else { return Ok(false) };
-            statement.bring_up_to_date();
+            // SAFETY: alive, as the plan is; no reference to its nodes is held.
+            unsafe { pg_sys::CachedPlanGetTargetList(statement.raw, std::ptr::null_mut()) };
             look(statement)?;
             if statement.is_valid() {
                 return Ok(true);
@@ -88,17 +85,10 @@ impl PreparedPlan {
 
 impl Drop for PreparedPlan {
     fn drop(&mut self) {
-        if !self.kept {
-            return;
-        }
-        if !std::thread::panicking() {
-            // SAFETY: a kept plan, freed once.
-            unsafe { pg_sys::SPI_freeplan(self.pointer) };
-            return;
-        }
-        LEFT.with_borrow_mut(|left| {
-            // Without memory for it the plan stays.
-            if left.try_reserve(1).is_ok() {
+        // Without memory for it the plan stays, and at the end of the process.
+        let _ = LEFT.try_with(|left| {
+            let mut left = left.borrow_mut();
+            if self.kept && left.try_reserve(1).is_ok() {
                 left.push(self.pointer);
             }
         });
@@ -123,12 +113,6 @@ impl Statement<'_> {
     pub fn is_valid(self) -> bool {
         // SAFETY: alive, as `of` asks.
         unsafe { (*self.raw).is_valid }
-    }
-
-    /// Has it analysed again if it is not valid. What it locks stays locked.
-    pub(super) fn bring_up_to_date(self) {
-        // SAFETY: alive, as `of` asks; no reference to its nodes is held.
-        unsafe { pg_sys::CachedPlanGetTargetList(self.raw, std::ptr::null_mut()) };
     }
 
     /// The relations that it names.

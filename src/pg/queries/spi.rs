@@ -43,15 +43,17 @@ impl Session {
         options: u32,
     ) -> Result<PreparedPlan> {
         let command = text::c_string(sql.as_ref())?;
-        let mut list = types.to_vec();
+        let mut types = types.to_vec();
         // SAFETY: SPI is connected; a NUL-terminated command, and as many types as it says.
         let pointer = unmoved(|| unsafe {
-            let (count, options) = (list.len() as i32, options as i32);
-            pg_sys::SPI_prepare_cursor(command.as_ptr(), count, list.as_mut_ptr(), options)
+            let (count, options) = (types.len() as i32, options as i32);
+            pg_sys::SPI_prepare_cursor(command.as_ptr(), count, types.as_mut_ptr(), options)
         });
-        // SAFETY: set by the call before.
-        PreparedPlan::new(pointer, types.to_vec())
-            .ok_or_else(|| failed(unsafe { pg_sys::SPI_result }))
+        if pointer.is_null() {
+            // SAFETY: set by the call before.
+            return Err(failed(unsafe { pg_sys::SPI_result }));
+        }
+        Ok(PreparedPlan { pointer, types, kept: false })
     }
 
     /// Runs a plan, up to its first row, of which this is a copy.
