@@ -224,17 +224,6 @@ pub fn may_use_schema(schema: Oid, role: Oid) -> bool {
     result == pg_sys::AclResult::ACLCHECK_OK
 }
 
-/// True if a role has the rights of the owner of a relation.
-pub fn is_owned_by(relation: Oid, role: Oid) -> bool {
-    // SAFETY: a lookup in the system caches.
-    unsafe {
-        #[cfg(feature = "pg15")]
-        return pg_sys::pg_class_ownercheck(relation, role);
-        #[cfg(not(feature = "pg15"))]
-        return pg_sys::object_ownercheck(pg_sys::RelationRelationId, relation, role);
-    }
-}
-
 /// Calls `visit` with the status of each backend, as this transaction first saw it.
 pub fn each_backend(mut visit: impl FnMut(&pg_sys::PgBackendStatus)) {
     // SAFETY: PostgreSQL makes a copy of all slots, and gives null for a place that has none.

@@ -85,6 +85,8 @@ look_ups! {
         pg_sys::get_opfamily_proc(family, type_oid, type_oid, number);
     /// The schema of that name, which the caller may use. An error if there is none.
     schema_to_use(name: &CStr) -> Oid = pg_sys::LookupExplicitNamespace(name.as_ptr(), false);
+    /// True if a role has all rights of another, or is a superuser.
+    has_rights_of(role: Oid, other: Oid) -> bool = pg_sys::has_privs_of_role(role, other);
     /// The function that an operator calls.
     function_of_operator(operator: Oid) -> Oid = pg_sys::get_opcode(operator);
 }

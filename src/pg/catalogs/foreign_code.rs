@@ -10,7 +10,7 @@ use pgrx::pg_sys::{self, Node, NodeTag, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, SqlError, not_allowed};
-use crate::pg::catalog::{self, CatalogRow};
+use crate::pg::catalog::{self, CatalogRow, has_rights_of};
 use crate::pg::names::type_label;
 use crate::pg::relation::owner_of;
 use crate::pg::rights::current_role;
@@ -132,10 +132,4 @@ fn foreign_type(type_oid: Oid, caller: Oid) -> Option<Foreign> {
 
 fn is_built_in(oid: Oid) -> bool {
     oid.to_u32() < pg_sys::FirstNormalObjectId
-}
-
-/// True if a role has all rights of another, or is a superuser.
-fn has_rights_of(owner: Oid, role: Oid) -> bool {
-    // SAFETY: lookups in the system caches.
-    owner != Oid::INVALID && unsafe { pg_sys::has_privs_of_role(owner, role) }
 }

@@ -4,11 +4,10 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::pg::catalog::{AttributeRow, CatalogRow};
+use crate::pg::catalog::{AttributeRow, CatalogRow, has_rights_of};
 pub use crate::pg::open::Lock;
 use crate::pg::open::Open;
 use crate::pg::type_storage::TypeStorage;
-pub use crate::pg::versions::is_owned_by;
 use crate::pg::{array, list, text};
 
 /// A relation as it is while we hold a lock on it, until the end of the transaction.
@@ -135,6 +134,11 @@ impl Open {
 pub fn owner_of(relation: Oid) -> Oid {
     let row = CatalogRow::<pg_sys::FormData_pg_class>::find(relation);
     row.map_or(Oid::INVALID, |row| row.relowner)
+}
+
+/// True if a role has the rights of the owner of a relation.
+pub fn is_owned_by(relation: Oid, role: Oid) -> bool {
+    has_rights_of(role, owner_of(relation))
 }
 
 /// True if policies decide which rows of a relation a role sees.
