@@ -8,7 +8,7 @@ use crate::error::{Result, internal};
 use crate::pg::memory::{in_transaction, with_files};
 use crate::pg::parameter::Parameter;
 use crate::pg::row::{Continue, Row};
-use crate::pg::value_type::less_than;
+use crate::pg::value_type::Order;
 use crate::pg::versions;
 
 /// The type and collation of numbers.
@@ -34,8 +34,8 @@ impl SortedRows {
     pub fn new(columns: &[(Oid, Oid)], keys: usize, memory: usize) -> Result<Self> {
         let types: Vec<Oid> = columns.iter().map(|column| column.0).collect();
         let keys = &columns[..keys];
-        let less = keys.iter().map(|column| less_than(column.0));
-        let mut less = less.collect::<Result<Vec<Oid>>>()?;
+        let less = |column: &(Oid, Oid)| Ok(Order::of(column.0, column.1)?.less_than);
+        let mut less = keys.iter().map(less).collect::<Result<Vec<Oid>>>()?;
         let mut numbers: Vec<i16> = (1..=keys.len() as i16).collect();
         let mut collations: Vec<Oid> = keys.iter().map(|column| column.1).collect();
         let mut nulls_first = vec![false; keys.len()];

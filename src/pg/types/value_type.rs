@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{LONGEST_VALUE, Result, SqlError, error};
+use crate::error::{LONGEST_VALUE, Result, error};
 use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
 use crate::pg::{catalog, lossless, text};
@@ -16,6 +16,8 @@ use crate::pg::{catalog, lossless, text};
 /// Compares values of one type under one collation.
 pub struct Order {
     compare: *mut pg_sys::FmgrInfo,
+    /// The operator by which a sort orders values alike.
+    pub(in crate::pg) less_than: Oid,
     collation: Oid,
     quick: Option<Quick>,
 }
@@ -30,22 +32,27 @@ enum Quick {
 impl Order {
     /// The order of `type_oid`, which must have a default btree operator class.
     pub fn of(type_oid: Oid, collation: Oid) -> Result<Self> {
+        let flags = pg_sys::TYPECACHE_CMP_PROC_FINFO | pg_sys::TYPECACHE_LT_OPR;
         // SAFETY: the type cache keeps its entry, and the FmgrInfo in it, for the session.
-        let compare = unsafe {
-            let flags = pg_sys::TYPECACHE_CMP_PROC_FINFO as i32;
-            &raw mut (*pg_sys::lookup_type_cache(type_oid, flags)).cmp_proc_finfo
+        let (compare, function, less_than) = unsafe {
+            let entry = pg_sys::lookup_type_cache(type_oid, flags as i32);
+            let compare = &raw mut (*entry).cmp_proc_finfo;
+            (compare, (*compare).fn_oid, (*entry).lt_opr)
         };
-        // SAFETY: the entry is kept for the session.
-        if unsafe { (*compare).fn_oid } == Oid::INVALID {
-            return Err(without_order(type_oid));
+        if [function, less_than].contains(&Oid::INVALID) {
+            let type_oid = type_label(type_oid);
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
+                format!("could not identify a comparison function for type {type_oid}"),
+            )
+            .set_hint("Use a type with a default btree operator class."));
         }
-        // SAFETY: the entry is kept for the session.
-        let quick = match unsafe { (*compare).fn_oid.to_u32() } {
+        let quick = match function.to_u32() {
             pg_sys::F_BTINT4CMP => Some(Quick::Int4),
             pg_sys::F_BTINT8CMP => Some(Quick::Int8),
             _ => None,
         };
-        Ok(Self { compare, collation, quick })
+        Ok(Self { compare, less_than, collation, quick })
     }
 
     /// Compares two values.
@@ -64,23 +71,6 @@ impl Order {
             }
         }
     }
-}
-
-/// The operator by which a sort orders values of a type as [`Order`] does.
-pub(in crate::pg) fn less_than(type_oid: Oid) -> Result<Oid> {
-    // SAFETY: the type cache keeps its entry for the session.
-    let less =
-        unsafe { (*pg_sys::lookup_type_cache(type_oid, pg_sys::TYPECACHE_LT_OPR as i32)).lt_opr };
-    if less == Oid::INVALID { Err(without_order(type_oid)) } else { Ok(less) }
-}
-
-fn without_order(type_oid: Oid) -> SqlError {
-    let type_oid = type_label(type_oid);
-    error(
-        PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
-        format!("could not identify a comparison function for type {type_oid}"),
-    )
-    .set_hint("Use a type with a default btree operator class.")
 }
 
 /// The output function of a type. A `char(n)` comes without its padding, as a cast to text has it.
