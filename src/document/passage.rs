@@ -77,18 +77,6 @@ impl<'a> Passage<'a> {
         passage.steps().is_ok().then_some(passage)
     }
 
-    /// The passage as a datum, in the current memory context.
-    pub fn write(&self) -> Datum {
-        bytes::concatenate(&[
-            &[VERSION],
-            &self.coverage.to_le_bytes(),
-            &(self.min_match as u16).to_le_bytes(),
-            self.normalization.as_bytes(),
-            b"\0",
-            self.text,
-        ])
-    }
-
     /// The steps of its normalization.
     pub fn steps(&self) -> Result<Normalization> {
         Ok(valid_normalization(self.normalization)?)
@@ -97,18 +85,21 @@ impl<'a> Passage<'a> {
 
 /// `minlsh_passage(text, coverage, min_match, normalization) → minlsh_passage`
 fn of_text(call: &Call) -> Result<Option<Datum>> {
-    let (Some(text), Some(coverage), Some(min_match), Some(steps)) =
-        (call.bytes(0), call.float8(1), call.int4(2), call.text(3)?)
-    else {
-        return Ok(None);
-    };
-    let passage = Passage {
-        coverage: valid_coverage(coverage)?,
-        min_match: valid_min_match(min_match.into())?,
-        normalization: &valid_normalization(steps)?.to_string(),
+    let (text, coverage) = (call.bytes(0).given()?, call.float8(1).given()?);
+    let (min_match, steps) = (call.int4(2).given()?, call.text(3).given()?);
+    write(text, coverage, min_match.into(), steps).map(Some)
+}
+
+/// A passage in the database's encoding with these options, as a datum in the current memory context.
+fn write(text: &[u8], coverage: f64, min_match: i64, steps: &str) -> Result<Datum> {
+    Ok(bytes::concatenate(&[
+        &[VERSION],
+        &valid_coverage(coverage)?.to_le_bytes(),
+        &(valid_min_match(min_match)? as u16).to_le_bytes(),
+        valid_normalization(steps)?.to_string().as_bytes(),
+        b"\0",
         text,
-    };
-    Ok(Some(passage.write()))
+    ]))
 }
 
 static FORM: TypeForm = TypeForm {
@@ -150,13 +141,7 @@ fn read_literal(literal: &[u8]) -> Read<Datum> {
         passage = Some(literal.into());
     }
     let Some(text) = &passage else { return syntax("It has no \"passage\".") };
-    let passage = Passage {
-        coverage: valid_coverage(coverage)?,
-        min_match: valid_min_match(min_match)?,
-        normalization: &valid_normalization(&steps)?.to_string(),
-        text,
-    };
-    Ok(passage.write())
+    Ok(write(text, coverage, min_match, &steps)?)
 }
 
 /// A passage made ready, which most calls of a query share.
@@ -219,14 +204,11 @@ pub fn append(text: &str, config: &Config, min_match: usize, entries: &mut Vec<i
 
 /// `passage_hashes(text, min_match, normalization) → bigint[]`: the distinct ones, in ascending order.
 fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
-    let (Some(text), Some(min_match), Some(steps)) = (call.text(0)?, call.int4(1), call.text(2)?)
-    else {
-        return Ok(None);
-    };
-    let min_match = valid_min_match(min_match.into())?;
-    let config = Config::default().with_normalization(valid_normalization(steps)?)?;
+    let min_match = valid_min_match(call.int4(1).given()?.into())?;
+    let steps = valid_normalization(call.text(2).given()?)?;
     let mut hashes = Vec::new();
-    append(text, &config, min_match, &mut hashes)?;
+    let config = Config::default().with_normalization(steps)?;
+    append(call.text(0).given()?, &config, min_match, &mut hashes)?;
     sort_by(&mut hashes, Ord::cmp, &mut check_interrupts);
     hashes.dedup();
     Ok(Some(array::write(&hashes)))
