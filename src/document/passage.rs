@@ -184,8 +184,8 @@ thread_local! {
     static SCRATCH: RefCell<Option<(Fingerprints, Vec<u64>)>> = const { RefCell::new(None) };
 }
 
-/// Appends the fingerprints of a row's text to `entries`: none if it is shorter than a passage.
-pub fn append(text: &str, config: &Config, min_match: usize, entries: &mut Vec<i64>) -> Result<()> {
+/// The fingerprints of a row's text: none if it is shorter than a passage.
+pub fn entries(text: &str, config: &Config, min_match: usize) -> Result<Vec<i64>> {
     // It is put back when the work is done: a cancelled call leaves none.
     let (mut fingerprints, mut found) = match SCRATCH.take() {
         Some(kept) => kept,
@@ -194,21 +194,19 @@ pub fn append(text: &str, config: &Config, min_match: usize, entries: &mut Vec<i
     let text = Characters::of(config.normalization(), text, &mut check_interrupts);
     let text = text?;
     fingerprints.append(&text, min_match, &mut found, &mut check_interrupts)?;
-    memory::reserve(entries, found.len())?;
-    entries.extend(found.iter().map(|entry| *entry as i64));
+    let entries = memory::collect(found.iter().map(|entry| *entry as i64))?;
     found.clear();
     found.shrink_to(1 << 16);
     SCRATCH.set(Some((fingerprints, found)));
-    Ok(())
+    Ok(entries)
 }
 
 /// `passage_hashes(text, min_match, normalization) → bigint[]`: the distinct ones, in ascending order.
 fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
     let min_match = valid_min_match(call.int4(1).given()?.into())?;
     let steps = valid_normalization(call.text(2).given()?)?;
-    let mut hashes = Vec::new();
     let config = Config::default().with_normalization(steps)?;
-    append(call.text(0).given()?, &config, min_match, &mut hashes)?;
+    let mut hashes = entries(call.text(0).given()?, &config, min_match)?;
     sort_by(&mut hashes, Ord::cmp, &mut check_interrupts);
     hashes.dedup();
     Ok(Some(array::write(&hashes)))

@@ -34,28 +34,24 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Fills `bands`, which is empty, with the first `count` band hashes: none if it has no shingles.
-    pub fn first_bands(
-        &self,
-        index: &IndexOptions,
-        count: usize,
-        bands: &mut Vec<i64>,
-    ) -> Result<()> {
-        if let Self::Text(text) = self {
-            let text = lossless::decode(text)?;
-            if let Some(min_match) = index.min_match {
-                return passage::append(&text, &index.config, min_match, bands);
-            }
-            // Fewer bands are the first ones of all, and a text without shingles has none.
-            let append = |hashes: &[i64]| memory::extend(bands, &hashes[..count.min(hashes.len())]);
-            return Ok(with_signed(&text, index, append)??);
+    /// The first `count` band hashes, or all entries in an index of passages: none if it has no shingles.
+    pub fn first_bands(&self, index: &IndexOptions, count: usize) -> Result<Vec<i64>> {
+        let Self::Text(text) = self else { return self.hashes(index, count) };
+        if let Some(min_match) = index.min_match {
+            return passage::entries(&lossless::decode(text)?, &index.config, min_match);
         }
+        // Fewer bands are the first ones of all, and a text without shingles has none.
+        let first = |hashes: &[i64]| memory::copied(&hashes[..count.min(hashes.len())]);
+        Ok(with_signed(text, index, first)??)
+    }
+
+    fn hashes(&self, index: &IndexOptions, count: usize) -> Result<Vec<i64>> {
         with_sketcher(&index.config, |sketcher| {
-            let signature = self.signature(sketcher)?;
-            let banding = index.banding.first(count);
-            signature
-                .map_or(Ok(()), |signature| banding.hashes(signature, bands))
-                .map_err(Into::into)
+            let mut hashes = Vec::new();
+            if let Some(signature) = self.signature(sketcher)? {
+                index.banding.first(count).hashes(signature, &mut hashes)?;
+            }
+            Ok(hashes)
         })
     }
 }
@@ -70,13 +66,12 @@ impl Kind {
             Ok(threshold) => threshold,
             Err(search) => return Ok(search),
         };
-        let mut bands = Vec::new();
-        if let Some((value, _)) = sought.read()?
-            && wrong_length(&value, index).is_none()
-        {
-            let probes = index.banding.probes(threshold.get(), index.recall);
-            value.first_bands(index, probes, &mut bands)?;
+        let Some((value, _)) = sought.read()? else { return Ok(BandSearch::Nothing) };
+        if wrong_length(&value, index).is_some() {
+            return Ok(BandSearch::Nothing);
         }
+        let probes = index.banding.probes(threshold.get(), index.recall);
+        let bands = value.first_bands(index, probes)?;
         Ok(if bands.is_empty() { BandSearch::Nothing } else { BandSearch::Bands(bands) })
     }
 
@@ -180,28 +175,22 @@ thread_local! {
 struct Signed {
     config: Config,
     banding: Banding,
-    text: String,
+    /// In the database's encoding.
+    text: Vec<u8>,
     hashes: Vec<i64>,
 }
 
 /// Calls `look` with the band hashes of a text, and keeps them for the next time, unless the text is too long.
-fn with_signed<T>(text: &str, index: &IndexOptions, look: impl FnOnce(&[i64]) -> T) -> Result<T> {
+fn with_signed<T>(text: &[u8], index: &IndexOptions, look: impl FnOnce(&[i64]) -> T) -> Result<T> {
     let (config, banding) = (&index.config, index.banding);
-    let sign = || -> Result<_> {
-        let mut hashes = Vec::new();
-        with_sketcher(config, |sketcher| {
-            let signature = sketcher.sketch(text, &mut check_interrupts)?;
-            signature.map_or(Ok(()), |signature| banding.hashes(signature, &mut hashes))
-        })?;
-        Ok(hashes)
-    };
+    let sign = || Value::Text(text).hashes(index, banding.bands());
     if text.len() > MAX_KEPT {
         return Ok(look(&sign()?));
     }
     let is_same =
         |kept: &Signed| (kept.banding, &kept.config) == (banding, config) && kept.text == text;
     let new = || {
-        let (hashes, text) = (sign()?, memory::owned(text)?);
+        let (hashes, text) = (sign()?, memory::copied(text)?);
         Ok(Signed { config: config.clone(), banding, text, hashes })
     };
     SIGNED.with(|kept| kept.with(is_same, new, |signed| look(&signed.hashes)))

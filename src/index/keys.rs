@@ -49,10 +49,10 @@ impl IndexRow<'_> {
 
     /// Its keys, ascending, each once.
     pub fn keys(&self, options: &IndexOptions) -> Result<Vec<u64>> {
-        let mut bands = Vec::new();
-        if let Some(value) = self.read(options)? {
-            value.first_bands(options, options.banding.bands(), &mut bands)?;
-        }
+        let bands = match self.read(options)? {
+            Some(value) => value.first_bands(options, options.banding.bands())?,
+            None => Vec::new(),
+        };
         self.index.keys_of(&bands, self.scope())
     }
 
