@@ -2,6 +2,8 @@
 //! belongs to the group. PostgreSQL counts that memory (a HashAggregate spills by it) and frees
 //! it, also after an ERROR; so a state must have no destructor.
 
+use std::ptr::NonNull;
+
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 
@@ -63,7 +65,7 @@ pub unsafe fn state<'a, S>(datum: Datum) -> &'a mut S {
 
 /// A growing array in the memory of an aggregate: a `Vec` that needs not be dropped.
 pub struct Buffer<T: Copy> {
-    data: *mut T,
+    data: NonNull<T>,
     len: usize,
     capacity: usize,
 }
@@ -72,23 +74,17 @@ impl<T: Copy> Buffer<T> {
     /// An empty one, which takes no memory.
     pub const fn new() -> Self {
         const { assert!(align_of::<T>() <= 8, "palloc's alignment") }
-        Self { data: std::ptr::null_mut(), len: 0, capacity: 0 }
+        Self { data: NonNull::dangling(), len: 0, capacity: 0 }
     }
 
     pub fn as_slice(&self) -> &[T] {
-        if self.data.is_null() {
-            return &[];
-        }
-        // SAFETY: the chunk holds `capacity >= len` elements, of which `len` were written.
-        unsafe { std::slice::from_raw_parts(self.data, self.len) }
+        // SAFETY: the chunk holds `capacity >= len` elements, of which `len` were written; without one `len` is 0.
+        unsafe { NonNull::slice_from_raw_parts(self.data, self.len).as_ref() }
     }
 
     pub fn as_mut_slice(&mut self) -> &mut [T] {
-        if self.data.is_null() {
-            return &mut [];
-        }
-        // SAFETY: the chunk holds `len` written elements, and is borrowed mutably.
-        unsafe { std::slice::from_raw_parts_mut(self.data, self.len) }
+        // SAFETY: the chunk holds `len` written elements, and is borrowed mutably; without one `len` is 0.
+        unsafe { NonNull::slice_from_raw_parts(self.data, self.len).as_mut() }
     }
 
     /// Adds values, in memory of `aggregate`.
@@ -100,7 +96,8 @@ impl<T: Copy> Buffer<T> {
         // SAFETY: room for `len` elements; `values` is no part of this chunk, which is borrowed
         // mutably.
         unsafe {
-            std::ptr::copy_nonoverlapping(values.as_ptr(), self.data.add(self.len), values.len());
+            let end = self.data.as_ptr().add(self.len);
+            std::ptr::copy_nonoverlapping(values.as_ptr(), end, values.len());
         }
         self.len = len;
     }
@@ -114,14 +111,13 @@ impl<T: Copy> Buffer<T> {
         let bytes = allocatable(capacity * size_of::<T>());
         // SAFETY: a new chunk, or the old one grown where it was made; both raise an error
         // instead of returning null, and leave the buffer as it was.
-        unsafe {
-            self.data = if self.data.is_null() {
-                pg_sys::MemoryContextAlloc(aggregate.0, bytes)
-            } else {
-                pg_sys::repalloc(self.data.cast(), bytes)
-            }
-            .cast();
-        }
+        self.data = unsafe {
+            let chunk = match self.capacity {
+                0 => pg_sys::MemoryContextAlloc(aggregate.0, bytes),
+                _ => pg_sys::repalloc(self.data.as_ptr().cast(), bytes),
+            };
+            NonNull::new_unchecked(chunk.cast())
+        };
         self.capacity = capacity;
     }
 }

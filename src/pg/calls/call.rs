@@ -6,8 +6,7 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::fcinfo::{pg_arg_is_null, pg_getarg_datum};
-use pgrx::memcxt::PgMemoryContexts;
+use pgrx::fcinfo::{pg_func_extra, pg_getarg_datum};
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory;
 
@@ -100,13 +99,7 @@ impl Call {
     /// Argument `index` (from 0), `None` when it is NULL.
     pub fn datum(&self, index: usize) -> Option<Datum> {
         // SAFETY: `new` promises a valid call; the SQL declaration fixes the number of arguments.
-        unsafe {
-            if pg_arg_is_null(self.fcinfo, index) {
-                None
-            } else {
-                pg_getarg_datum(self.fcinfo, index)
-            }
-        }
+        unsafe { pg_getarg_datum(self.fcinfo, index) }
     }
 
     pub fn int4(&self, index: usize) -> Option<i32> {
@@ -211,14 +204,7 @@ impl Call {
     pub unsafe fn kept<T: Default + 'static>(&self) -> &mut T {
         // SAFETY: a valid call has a valid flinfo; the value lives until the memory context in
         // which PostgreSQL says that `fn_extra` shall be is reset, and `fn_extra` is ours.
-        unsafe {
-            let function = (*self.fcinfo).flinfo;
-            if (*function).fn_extra.is_null() {
-                let mut context = PgMemoryContexts::For((*function).fn_mcxt);
-                (*function).fn_extra = context.leak_and_drop_on_delete(T::default()).cast();
-            }
-            &mut *(*function).fn_extra.cast::<T>()
-        }
+        unsafe { &mut *pg_func_extra(self.fcinfo, T::default).as_ptr() }
     }
 
     /// The names of the arguments, in order. Those of results are declared behind them.
