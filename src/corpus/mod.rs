@@ -100,14 +100,14 @@ impl Progress {
 /// compared, spilled_bytes)`: those that the caller may see, as in `pg_stat_progress_*`.
 fn running_jobs(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
-    running(&mut |job| {
-        let [phase, read, estimated, candidates, compared, spilled] = job.counters;
+    running(&mut |slot| {
+        let [phase, read, estimated, candidates, compared, spilled, ..] = slot.st_progress_param;
         let phase = usize::try_from(phase - 1).ok().and_then(|phase| PHASES.get(phase));
         let oid = |oid: Oid| (oid != Oid::INVALID).then(|| Datum::from(oid));
         result.push(&[
-            Some(Datum::from(job.pid)),
-            oid(job.database),
-            oid(job.table),
+            Some(Datum::from(slot.st_procpid)),
+            oid(slot.st_databaseid),
+            oid(slot.st_progress_command_target),
             phase.map(|phase| text::write(phase)),
             Some(Datum::from(read)),
             (estimated > 0).then(|| Datum::from(estimated)),

@@ -104,8 +104,6 @@ pub enum Counter {
     Spilled,
 }
 
-const COUNTERS: usize = 6;
-
 /// Bytes between two reports of what is written.
 const BYTES_AT_A_TIME: u64 = 1 << 20;
 
@@ -172,19 +170,10 @@ pub fn spilled(bytes: u64) {
     }
 }
 
-/// A job of some session.
-pub struct Running {
-    pub pid: i32,
-    pub database: Oid,
-    /// Invalid if it is not of one table.
-    pub table: Oid,
-    /// In the order of [`Counter`].
-    pub counters: [i64; COUNTERS],
-}
-
-/// Calls `visit` with each running job that the caller may see: with rights to the user's role, or to
-/// `pg_read_all_stats`, as in PostgreSQL's own views.
-pub fn running(visit: &mut dyn FnMut(&Running)) {
+/// Calls `visit` with the slot of each running job that the caller may see: with rights to the user's role, or to
+/// `pg_read_all_stats`, as in PostgreSQL's own views. Its target is the table, invalid if it is not of one, and its
+/// parameters begin with the counters, in the order of [`Counter`].
+pub fn running(visit: &mut dyn FnMut(&pg_sys::PgBackendStatus)) {
     versions::each_backend(|slot| {
         if slot.st_progress_command != COMMAND {
             return;
@@ -196,12 +185,7 @@ pub fn running(visit: &mut dyn FnMut(&Running)) {
                 || pg_sys::has_privs_of_role(user, slot.st_userid)
         };
         if may_see {
-            visit(&Running {
-                pid: slot.st_procpid,
-                database: slot.st_databaseid,
-                table: slot.st_progress_command_target,
-                counters: std::array::from_fn(|place| slot.st_progress_param[place]),
-            });
+            visit(slot);
         }
     });
 }
