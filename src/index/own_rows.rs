@@ -25,7 +25,7 @@ use crate::options::same_shingling;
 use crate::prelude::*;
 
 /// An index, its file, and a row by its address.
-type Key = (Oid, u32, u64);
+type Key = (Oid, Oid, u64);
 
 /// Words of an outline, at most: 4 kB for a row.
 const MOST_WORDS: usize = 512;
@@ -164,7 +164,7 @@ pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u
 
 fn key_of(index: &MinlshIndex, row: u64) -> Key {
     let index = index.open();
-    (index.oid(), versions::file_number(index.entry()), row)
+    (index.oid(), index.class().relfilenode, row)
 }
 
 /// The hashes of the elements of a document; `None` if it is not a set, or too long: they would take more memory than

@@ -90,7 +90,7 @@ impl Built {
 
 thread_local! {
     /// By index and file: a rebuilt index has another file.
-    static READ: RefCell<AHashMap<(Oid, u32), Rc<IndexOptions>>> = RefCell::default();
+    static READ: RefCell<AHashMap<(Oid, Oid), Rc<IndexOptions>>> = RefCell::default();
 }
 
 /// Block 1 of an index that is built with these options. What is remembered of others is forgotten: a file may be
@@ -120,7 +120,7 @@ impl MinlshIndex<'_> {
     /// The options with which it was built.
     pub fn options(&self) -> Result<Rc<IndexOptions>> {
         let index = self.open();
-        let key = (index.oid(), versions::file_number(index.entry()));
+        let key = (index.oid(), index.class().relfilenode);
         if let Some(options) = READ.with_borrow(|read| read.get(&key).cloned()) {
             return Ok(options);
         }

@@ -163,15 +163,6 @@ pub fn locator(relation: &pg_sys::RelationData) -> Locator {
     return relation.rd_locator;
 }
 
-/// The number of the file that a relation has.
-pub fn file_number(relation: &pg_sys::RelationData) -> u32 {
-    let locator = locator(relation);
-    #[cfg(feature = "pg15")]
-    return locator.relNode.to_u32();
-    #[cfg(not(feature = "pg15"))]
-    return u32::from(locator.relNumber);
-}
-
 /// The subtransaction that gave a relation the file it has; 0 if none of this transaction did.
 pub fn new_file_by(relation: &pg_sys::RelationData) -> pg_sys::SubTransactionId {
     #[cfg(feature = "pg15")]
@@ -310,13 +301,8 @@ pub unsafe fn refuse_old(index: Relation, snapshot: pg_sys::Snapshot, lsn: impl 
     let _ = (index, snapshot, lsn);
 }
 
-/// True of nodes that came after PostgreSQL 15 and make values of their type by functions of it.
-pub fn makes_values(tag: NodeTag) -> bool {
-    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
-    return tag == NodeTag::T_JsonExpr;
-    #[cfg(any(feature = "pg15", feature = "pg16"))]
-    {
-        let _ = tag;
-        false
-    }
-}
+/// The node of JSON_VALUE and its sisters, which came with PostgreSQL 17.
+#[cfg(not(any(feature = "pg15", feature = "pg16")))]
+pub const JSON_EXPRESSION: Option<NodeTag> = Some(NodeTag::T_JsonExpr);
+#[cfg(any(feature = "pg15", feature = "pg16"))]
+pub const JSON_EXPRESSION: Option<NodeTag> = None;
