@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::memory;
 
-use crate::error::{Result, error, granted, null_not_allowed};
+use crate::error::{Result, error, null_not_allowed};
 use crate::pg::bytes::allocatable;
 use crate::pg::reserve::check_interrupts;
 use crate::pg::text;
@@ -176,26 +176,14 @@ impl TextArray {
 /// # Safety
 /// Each datum must be a non-null value of type `element`.
 pub unsafe fn from_elements(elements: impl Iterator<Item = Option<Datum>>, element: Oid) -> Datum {
-    let (mut length, mut by_value, mut align) = (0i16, false, 0);
-    let (mut datums, mut nulls) = (Vec::new(), Vec::new());
-    for datum in elements {
-        granted(memory::push(&mut datums, datum.unwrap_or(Datum::from(0))));
-        granted(memory::push(&mut nulls, datum.is_none()));
-    }
-    let (mut count, mut first) = (datums.len() as i32, 1);
-    // SAFETY: the caller promises values of that type, which are copied, and there is a flag for each.
+    // SAFETY: the caller promises values of that type, which are copied.
     unsafe {
-        pg_sys::get_typlenbyvalalign(element, &mut length, &mut by_value, &mut align);
-        Datum::from(pg_sys::construct_md_array(
-            datums.as_mut_ptr(),
-            nulls.as_mut_ptr(),
-            1,
-            &mut count,
-            &mut first,
-            element,
-            length.into(),
-            by_value,
-            align,
-        ))
+        let context = pg_sys::CurrentMemoryContext;
+        let array = pg_sys::initArrayResult(element, context, true);
+        for datum in elements {
+            let (value, is_null) = (datum.unwrap_or(Datum::from(0)), datum.is_none());
+            pg_sys::accumArrayResult(array, value, is_null, element, context);
+        }
+        pg_sys::makeArrayResult(array, context)
     }
 }
