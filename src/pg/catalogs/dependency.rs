@@ -156,29 +156,26 @@ fn scan(catalog: Oid, index: Oid, keys: &[(i16, Oid)], mut visit: impl FnMut(pg_
 
 /// The table of a trigger; `None` if there is no such trigger, or if it is a partition's copy.
 fn table_of_trigger(trigger: Oid) -> Option<Oid> {
-    let table = |form: &pg_sys::FormData_pg_trigger, _: &pg_sys::HeapTupleHeaderData| {
-        (form.tgparentid == Oid::INVALID).then_some(form.tgrelid)
-    };
-    with_trigger(trigger, table).flatten()
+    let (table, copy_of, _) = row_of_trigger(trigger)?;
+    (copy_of == Oid::INVALID).then_some(table)
 }
 
 /// The transaction that has written the row of a trigger.
 pub fn writer_of_trigger(trigger: Oid) -> Option<u32> {
-    // SAFETY: of a row that is stored the header tells its writer.
-    with_trigger(trigger, |_, header| unsafe { header.t_choice.t_heap.t_xmin.into_inner() })
+    row_of_trigger(trigger).map(|(_, _, writer)| writer)
 }
 
-/// Calls `look` with the row of a trigger, if there is one.
-fn with_trigger<T>(
-    trigger: Oid,
-    look: impl Fn(&pg_sys::FormData_pg_trigger, &pg_sys::HeapTupleHeaderData) -> T,
-) -> Option<T> {
+/// The table of a trigger, the trigger that it is a partition's copy of, and the transaction that has written its row.
+fn row_of_trigger(trigger: Oid) -> Option<(Oid, Oid, u32)> {
     let (index, mut found) = (Oid::from(pg_sys::TriggerOidIndexId), None);
     let key = (pg_sys::Anum_pg_trigger_oid as i16, trigger);
     scan(pg_sys::TriggerRelationId, index, &[key], |tuple| {
-        // SAFETY: a row of `pg_trigger`, and its header.
-        let (form, header) = unsafe { (&*pg_sys::GETSTRUCT(tuple).cast(), &*(*tuple).t_data) };
-        found = Some(look(form, header));
+        // SAFETY: a row of `pg_trigger`; of one that is stored the header tells its writer.
+        found = Some(unsafe {
+            let form = &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_trigger>();
+            let writer = (*(*tuple).t_data).t_choice.t_heap.t_xmin.into_inner();
+            (form.tgrelid, form.tgparentid, writer)
+        });
     });
     found
 }

@@ -154,10 +154,8 @@ pub fn create_triggers(
     (documents, columns): (Oid, &[&CStr]),
     (beside, label): (Oid, &CStr),
 ) -> Result<()> {
-    let mut written = Sql::new("AFTER INSERT OR UPDATE OF ");
-    for (number, column) in columns.iter().enumerate() {
-        written = written.text(if number > 0 { ", " } else { "" }).name(column);
-    }
+    let columns: Vec<Sql> = columns.iter().map(|column| Sql::default().name(column)).collect();
+    let written = Sql::new("AFTER INSERT OR UPDATE OF ").list(&columns, ", ");
     let triggers = [
         (label, written.text(" OR DELETE"), "ROW"),
         (c"update", Sql::new("AFTER UPDATE"), "ROW"),
@@ -175,14 +173,15 @@ pub fn create_triggers(
 /// partitions.
 fn free_trigger_name(table: Oid, first: &CStr, label: &CStr) -> CString {
     let tables = inheritors(table, Lock::Held);
-    let is_taken = |table: Oid, name: &CStr| {
-        catalog::trigger_called(table, name) != Oid::INVALID
-            || catalog::has_constraint_called(table, name)
+    let is_taken = |name: &CStr| {
+        tables.iter().any(|table| {
+            catalog::trigger_called(*table, name) != Oid::INVALID
+                || catalog::has_constraint_called(*table, name)
+        })
     };
-    let taken = |name: &CStr| tables.iter().any(|table| is_taken(*table, name));
     let mut name = object_name(first, label);
     let mut number = 0;
-    while taken(&name) {
+    while is_taken(&name) {
         number += 1;
         let numbered = [label.to_bytes(), number.to_string().as_bytes()].concat();
         name = object_name(first, &CString::new(numbered).unwrap_or_default());

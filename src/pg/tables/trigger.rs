@@ -202,12 +202,9 @@ unsafe fn tied_to(raw: &pg_sys::Trigger) -> Option<Oid> {
 pub fn triggers(table: &Open) -> Vec<Trigger> {
     // SAFETY: an open relation's list of triggers, null if it has none, has `numtriggers` entries.
     unsafe {
-        let list = (*table.raw()).trigdesc;
-        if list.is_null() {
-            return Vec::new();
-        }
-        let count = usize::try_from((*list).numtriggers).unwrap_or(0);
-        (0..count).map(|index| Trigger::of(&*(*list).triggers.add(index))).collect()
+        let Some(list) = table.entry().trigdesc.as_ref() else { return Vec::new() };
+        let all = std::slice::from_raw_parts(list.triggers, list.numtriggers as usize);
+        all.iter().map(|trigger| Trigger::of(trigger)).collect()
     }
 }
 
