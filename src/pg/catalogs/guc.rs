@@ -1,7 +1,7 @@
 //! Settings changed for a while, as CREATE INDEX does.
 
-use std::cell::OnceCell;
 use std::ffi::CStr;
+use std::sync::OnceLock;
 
 use pgrx::pg_sys;
 
@@ -58,20 +58,13 @@ pub fn cache_pages() -> u64 {
     u64::try_from(unsafe { pg_sys::effective_cache_size }).unwrap_or(0)
 }
 
-thread_local! {
-    static ASSERTIONS: OnceCell<bool> = const { OnceCell::new() };
-}
-
 /// Reads `debug_assertions`: true on a server that was compiled with `--enable-cassert`.
 pub fn has_assertions() -> bool {
-    ASSERTIONS.with(|known| {
-        *known.get_or_init(|| {
-            // SAFETY: NUL-terminated strings; a setting of every server, whose value is shown as text.
-            unsafe {
-                let shown = pg_sys::GetConfigOption(c"debug_assertions".as_ptr(), true, false);
-                !shown.is_null() && CStr::from_ptr(shown) == c"on"
-            }
-        })
+    static ASSERTIONS: OnceLock<bool> = OnceLock::new();
+    // SAFETY: NUL-terminated strings; a setting of every server, whose value is shown as text.
+    *ASSERTIONS.get_or_init(|| unsafe {
+        let shown = pg_sys::GetConfigOption(c"debug_assertions".as_ptr(), true, false);
+        !shown.is_null() && CStr::from_ptr(shown) == c"on"
     })
 }
 

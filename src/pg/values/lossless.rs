@@ -5,8 +5,8 @@
 //! the way back they become those bytes.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::ffi::CStr;
+use std::sync::OnceLock;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory::{self, push_str};
@@ -77,17 +77,20 @@ pub fn encode(text: &str) -> &[u8] {
     }
     let mut parts = Vec::new();
     let mut rest = text;
-    while let Some(at) = rest.find(is_of_byte) {
-        let (before, after) = rest.split_at(at);
-        granted(memory::push(&mut parts, encode_characters(before, encoding)));
-        let length = after.find(|character| !is_of_byte(character)).unwrap_or(after.len());
-        let (private, after) = after.split_at(length);
-        let bytes = granted(memory::collect(private.chars().map(byte_of)));
-        // SAFETY: used below, in the same context.
-        granted(memory::push(&mut parts, unsafe { bytes::in_memory(&[&bytes]) }));
+    while !rest.is_empty() {
+        let private = rest.starts_with(is_of_byte);
+        let length = rest.find(|character| is_of_byte(character) != private).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(length);
+        let part = if private {
+            let bytes = granted(memory::collect(part.chars().map(byte_of)));
+            // SAFETY: used below, in the same context.
+            unsafe { bytes::in_memory(&[&bytes]) }
+        } else {
+            encode_characters(part, encoding)
+        };
+        granted(memory::push(&mut parts, part));
         rest = after;
     }
-    granted(memory::push(&mut parts, encode_characters(rest, encoding)));
     // SAFETY: as valid as what PostgreSQL converts, which lies in the same context.
     unsafe { bytes::in_memory(&parts) }
 }
@@ -109,25 +112,20 @@ fn encode_characters(text: &str, encoding: Encoding) -> &[u8] {
 
 impl Encoding {
     fn of_database() -> Self {
-        thread_local! {
-            static ENCODING: Cell<Option<Encoding>> = const { Cell::new(None) };
-        }
-        ENCODING.get().unwrap_or_else(|| {
+        static ENCODING: OnceLock<Encoding> = OnceLock::new();
+        *ENCODING.get_or_init(|| {
             // SAFETY: the encoding is fixed for the life of the backend.
             let encoding = unsafe { pg_sys::GetDatabaseEncoding() };
             let utf8 = pg_sys::pg_enc::PG_UTF8 as i32;
-            let found = if encoding == utf8 {
-                Self::Utf8
-            } else {
-                let catalog = Oid::from(pg_sys::PG_CATALOG_NAMESPACE);
-                // SAFETY: a lookup in the system caches. It is PostgreSQL's own, whatever the search path finds.
-                match unsafe { pg_sys::FindDefaultConversion(catalog, encoding, utf8) } {
-                    Oid::INVALID => Self::Unknown,
-                    function => Self::Converted { encoding, function },
-                }
-            };
-            ENCODING.set(Some(found));
-            found
+            if encoding == utf8 {
+                return Self::Utf8;
+            }
+            let catalog = Oid::from(pg_sys::PG_CATALOG_NAMESPACE);
+            // SAFETY: a lookup in the system caches. It is PostgreSQL's own, whatever the search path finds.
+            match unsafe { pg_sys::FindDefaultConversion(catalog, encoding, utf8) } {
+                Oid::INVALID => Self::Unknown,
+                function => Self::Converted { encoding, function },
+            }
         })
     }
 }
