@@ -1,8 +1,7 @@
 //! The kinds of documents, decided once from the type of a value or from an operator class.
 
-use std::cell::Cell;
 use std::fmt;
-use std::thread::LocalKey;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::prelude::*;
 
@@ -39,25 +38,22 @@ impl Kind {
     }
 }
 
-thread_local! {
-    /// The types that were found to be `minlsh_document` and `minlsh_passage`.
-    static DOCUMENT: Cell<Oid> = const { Cell::new(Oid::INVALID) };
-    static PASSAGE: Cell<Oid> = const { Cell::new(Oid::INVALID) };
-}
-
 /// True if values of a type are stored as `minlsh_document` is.
 pub fn is_document(type_oid: Oid) -> bool {
-    is_written_by(type_oid, b"minlsh_document_out", &DOCUMENT)
+    static KNOWN: AtomicU32 = AtomicU32::new(0);
+    is_written_by(type_oid, b"minlsh_document_out", &KNOWN)
 }
 
 /// True if values of a type are stored as `minlsh_passage` is.
 pub fn is_passage(type_oid: Oid) -> bool {
-    is_written_by(type_oid, b"minlsh_passage_out", &PASSAGE)
+    static KNOWN: AtomicU32 = AtomicU32::new(0);
+    is_written_by(type_oid, b"minlsh_passage_out", &KNOWN)
 }
 
-/// True if a type, or what it is a domain over, has that function of ours as its output function.
-fn is_written_by(type_oid: Oid, output: &[u8], known: &'static LocalKey<Cell<Oid>>) -> bool {
-    if type_oid == Oid::INVALID || known.get() == type_oid {
+/// True if a type, or what it is a domain over, has that function of ours as its output function. `known` is the type
+/// of which that was found last.
+fn is_written_by(type_oid: Oid, output: &[u8], known: &AtomicU32) -> bool {
+    if type_oid == Oid::INVALID || known.load(Ordering::Relaxed) == type_oid.to_u32() {
         return type_oid != Oid::INVALID;
     }
     let (mut function, mut is_varlena) = (Oid::INVALID, false);
@@ -65,7 +61,7 @@ fn is_written_by(type_oid: Oid, output: &[u8], known: &'static LocalKey<Cell<Oid
     unsafe { pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena) };
     let is_ours = is_varlena && catalog::c_function(function).as_deref() == Some(output);
     if is_ours {
-        known.set(type_oid);
+        known.store(type_oid.to_u32(), Ordering::Relaxed);
     }
     is_ours
 }
