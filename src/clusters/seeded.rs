@@ -18,9 +18,9 @@
 use std::collections::{HashMap, HashSet};
 
 use ahash::RandomState;
-use sketch::Sketcher;
 use sketch::clusters::{Block, ClusterId};
 use sketch::corpus::Components;
+use sketch::{Sketcher, sort_by};
 
 use crate::clusters::corpus::{Fingerprint, TrackedCorpus, components, fingerprint};
 use crate::clusters::places::{
@@ -387,7 +387,7 @@ impl SeededJob<'_> {
             unsafe { keys.push(self.keys.datum(*at))? };
         }
         let work = self.question.of_keys(key, &keys)?;
-        self.keys.sort(&mut compared);
+        sort_by(&mut compared, |a, b| self.keys.compare(*a, *b), &mut check_interrupts);
         let count = self.seeds.len() as u32;
         let mut joined = Components::new(count + self.blocks.len() as u32)?;
         let mut prints = memory::filled(None, self.seeds.len())?;

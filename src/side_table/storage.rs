@@ -96,7 +96,7 @@ fn operator_of_signatures(index: &OpenIndex) -> Option<SearchOperator> {
         && index.is_plain()
         && index.class().relam == access_method();
     // Signatures have one operator, arrays as sets have several.
-    is_one.then(|| SearchOperator::only_of(index.family())).flatten()
+    is_one.then(|| SearchOperator::only_of(index)).flatten()
 }
 
 /// The signature and bands that a side table has of a document.

@@ -92,14 +92,10 @@ impl<T: PlainNumbers + Default> Spool<T> {
         Self { held: Vec::new(), limit: bytes / size_of::<T>(), file: None }
     }
 
-    fn len(&self) -> u64 {
-        let filed = self.file.as_ref().map_or(0, TempFile::len);
-        self.held.len() as u64 + filed / size_of::<T>() as u64
-    }
-
     /// Appends a piece. Returns its place.
     pub fn append(&mut self, piece: &[T]) -> Result<u64> {
-        let place = self.len();
+        let filed = self.file.as_ref().map_or(0, TempFile::len);
+        let place = self.held.len() as u64 + filed / size_of::<T>() as u64;
         if self.file.is_none() && self.held.len() + piece.len() <= self.limit {
             memory::extend(&mut self.held, piece)?;
         } else {

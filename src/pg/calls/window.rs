@@ -53,18 +53,15 @@ impl Window {
                 !context.is_null() && (*context).type_ == pg_sys::NodeTag::T_WindowObjectData;
             is_window.then_some(context)
         };
-        match object {
-            Some(object) => {
-                // SAFETY: the window of this call.
-                unsafe {
-                    pg_guard_ffi_boundary(|| {
-                        versions::refuse_null_treatment(object.cast(), call.raw());
-                    });
-                }
-                Ok(Self { object: object.cast() })
-            }
-            None => Err(not_supported("a window function must be called with OVER")),
+        let Some(object) = object else {
+            return Err(not_supported("a window function must be called with OVER"));
+        };
+        let object = object.cast();
+        // SAFETY: the window of this call.
+        unsafe {
+            pg_guard_ffi_boundary(|| versions::refuse_null_treatment(object, call.raw()));
         }
+        Ok(Self { object })
     }
 
     /// The number of rows of the partition. They are all put aside by the executor.

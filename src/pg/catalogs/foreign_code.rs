@@ -16,12 +16,9 @@ use crate::pg::relation::owner_of;
 use crate::pg::rights::current_role;
 use crate::pg::{text, versions};
 
-/// A function, or a type with functions of its own, that belongs to somebody without the caller's rights.
-struct Foreign {
-    /// The kind and the name, for a message.
-    label: String,
-    owner: Oid,
-}
+/// A function, or a type with functions of its own, that belongs to somebody without the caller's rights: its kind and
+/// name, for a message, and its owner.
+type Foreign = (String, Oid);
 
 /// The search for one.
 struct ForeignSearch {
@@ -38,13 +35,13 @@ pub unsafe fn check(nodes: impl IntoIterator<Item = *mut Node>, of: &str) -> Res
     let context = (&raw mut search).cast();
     // SAFETY: null or a valid tree, as # Safety asks; the context is the `ForeignSearch` that `visit` takes it for.
     nodes.into_iter().any(|node| unsafe { visit(node, context) });
-    search.found.map_or(Ok(()), |found| Err(found.refused(of)))
+    search.found.map_or(Ok(()), |found| Err(refused(found, of)))
 }
 
 /// Refuses to read values of a type, of what `of` says, if that runs somebody else's code with the caller's rights.
 pub fn check_type(type_oid: Oid, of: &str) -> Result<()> {
     let found = foreign_type(type_oid, current_role());
-    found.map_or(Ok(()), |found| Err(found.refused(of)))
+    found.map_or(Ok(()), |found| Err(refused(found, of)))
 }
 
 /// True if what belongs to the owner of a table runs with that role's rights, and can change nothing of the session.
@@ -53,17 +50,14 @@ pub fn runs_restricted(table: Oid) -> bool {
     unsafe { pg_sys::InSecurityRestrictedOperation() && owner_of(table) == current_role() }
 }
 
-impl Foreign {
-    fn refused(self, of: &str) -> SqlError {
-        // SAFETY: a lookup in the system caches; null for a role that does not exist.
-        let role = unsafe { text::from_cstring(pg_sys::GetUserNameFromId(self.owner, true)) };
-        let label = self.label;
-        not_allowed(format!("{of} would run code of role \"{role}\" with your rights"))
-            .set_detail(format!("It uses {label}, whose owner does not have your rights."))
-            .set_hint(
-                "Use SET ROLE to ask as that role, or ALTER ... OWNER TO to give what is used to a superuser.",
-            )
-    }
+fn refused((label, owner): Foreign, of: &str) -> SqlError {
+    // SAFETY: a lookup in the system caches; null for a role that does not exist.
+    let role = unsafe { text::from_cstring(pg_sys::GetUserNameFromId(owner, true)) };
+    not_allowed(format!("{of} would run code of role \"{role}\" with your rights"))
+        .set_detail(format!("It uses {label}, whose owner does not have your rights."))
+        .set_hint(
+            "Use SET ROLE to ask as that role, or ALTER ... OWNER TO to give what is used to a superuser.",
+        )
 }
 
 #[pg_guard]
@@ -102,7 +96,7 @@ unsafe extern "C-unwind" fn is_foreign(function: Oid, context: *mut c_void) -> b
     if !has_rights_of(owner, search.caller) {
         // SAFETY: a lookup in the system caches, of whatever OID.
         let name = unsafe { text::from_cstring(pg_sys::format_procedure(function)) };
-        search.found = Some(Foreign { label: format!("function {name}"), owner });
+        search.found = Some((format!("function {name}"), owner));
     }
     search.found.is_some()
 }
@@ -121,8 +115,7 @@ fn foreign_type(type_oid: Oid, caller: Oid) -> Option<Foreign> {
             // Functions of base types are a superuser's.
             b'b' | b'e' | b'p' => return None,
             _ if !has_rights_of(row.typowner, caller) => {
-                let label = format!("type {}", type_label(next));
-                return Some(Foreign { label, owner: row.typowner });
+                return Some((format!("type {}", type_label(next)), row.typowner));
             }
             b'd' => next = row.typbasetype,
             _ => return None,

@@ -59,8 +59,9 @@ pub struct SearchOperator {
 }
 
 impl SearchOperator {
-    /// The operator of a family that has just one.
-    pub fn only_of(family: Oid) -> Option<Self> {
+    /// The operator by which an open index is searched, if its first column has just one.
+    pub fn only_of(index: &Open) -> Option<Self> {
+        let family = IndexColumn::of(index, 0).family;
         let cache = pg_sys::SysCacheIdentifier::AMOPSTRATEGY;
         let operator = |form: &pg_sys::FormData_pg_amop| Self {
             strategy: form.amopstrategy as u16,

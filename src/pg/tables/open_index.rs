@@ -102,10 +102,4 @@ impl OpenIndex {
         unsafe { pg_sys::index_endscan(scan) };
         result
     }
-
-    /// The operator family of its first column.
-    pub fn family(&self) -> Oid {
-        // SAFETY: an open index has its operator families.
-        unsafe { *(*self.raw()).rd_opfamily }
-    }
 }

@@ -112,12 +112,7 @@ impl DocumentKeys {
     /// All documents in the order of their keys.
     pub fn sorted(&self) -> Result<Vec<u32>> {
         let mut documents = memory::collect(0..self.len() as u32)?;
-        self.sort(&mut documents);
+        sort_by(&mut documents, |a, b| self.compare(*a, *b), &mut check_interrupts);
         Ok(documents)
-    }
-
-    /// Puts documents in the order of their keys.
-    pub fn sort(&self, documents: &mut [u32]) {
-        sort_by(documents, |a, b| self.compare(*a, *b), &mut check_interrupts);
     }
 }
