@@ -11,7 +11,7 @@ use crate::index::layout::SCOPE_HASH;
 use crate::index::stored_options;
 use crate::options::{IndexOptions, Threshold};
 use crate::pg::dependency;
-use crate::pg::index::{Index, IndexColumn, OperatorClass};
+use crate::pg::index::{Index, IndexColumn};
 use crate::pg::names::{quoted, visible_name};
 use crate::pg::relation::Column;
 use crate::pg::rights;
@@ -75,10 +75,11 @@ impl Info {
     /// All indexes of this database in the order of their OIDs, whatever state they are in; without the partitions of
     /// others, and what is temporary in other sessions.
     pub fn oids_of_all() -> Vec<Oid> {
-        let classes = OperatorClass::of_method(catalog::access_method()).into_iter();
-        let mut indexes: Vec<Oid> = classes
-            .filter(|class| !is_scope(class.family, class.input_type))
-            .flat_map(|class| dependency::indexes_of_class(class.oid))
+        let classes = catalog::classes_of_method(catalog::access_method(), |class| {
+            (!is_scope(class.opcfamily, class.opcintype)).then_some(class.oid)
+        });
+        let mut indexes: Vec<Oid> = (classes.into_iter().flatten())
+            .flat_map(dependency::indexes_of_class)
             .filter(|index| {
                 let table = catalog::table_of_index(*index);
                 let is_gone = table == Oid::INVALID || catalog::is_partition(*index);

@@ -221,6 +221,15 @@ pub unsafe fn listed<F, T>(
     }
 }
 
+/// Calls `read` with the operator classes of an access method.
+pub fn classes_of_method<T>(
+    method: Oid,
+    read: impl Fn(&pg_sys::FormData_pg_opclass) -> T,
+) -> Vec<T> {
+    // SAFETY: `pg_opclass` by access method, name and schema.
+    unsafe { listed(pg_sys::SysCacheIdentifier::CLAAMNAMENSP, Datum::from(method), read) }
+}
+
 /// The relations of that name in all schemas.
 pub fn relations_called(name: &CStr) -> Vec<Oid> {
     let cache = pg_sys::SysCacheIdentifier::RELNAMENSP;

@@ -27,27 +27,6 @@ pub struct Index {
     pub columns: Vec<IndexColumn>,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub struct OperatorClass {
-    pub oid: Oid,
-    pub family: Oid,
-    pub input_type: Oid,
-}
-
-impl OperatorClass {
-    /// The operator classes of an access method.
-    pub fn of_method(method: Oid) -> Vec<Self> {
-        let cache = pg_sys::SysCacheIdentifier::CLAAMNAMENSP;
-        let class = |form: &pg_sys::FormData_pg_opclass| Self {
-            oid: form.oid,
-            family: form.opcfamily,
-            input_type: form.opcintype,
-        };
-        // SAFETY: `pg_opclass` by access method, name and schema.
-        unsafe { catalog::listed(cache, Datum::from(method), class) }
-    }
-}
-
 /// An operator of a family that an index is searched by.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchOperator {
