@@ -19,6 +19,7 @@ use crate::lookup::search::Wanted;
 use crate::options::{Threshold, Verify, same_shingling, shingling};
 use crate::pg::names::{regclass_literal, relation_name, type_label};
 use crate::pg::rights;
+use crate::pg::type_storage::TypeStorage;
 use crate::pg::value_type::Order;
 use crate::prelude::*;
 use crate::row_key::{self, Key, KeyValue};
@@ -421,7 +422,8 @@ impl<'a> Side<'a> {
             Verify::Signature => threshold.get(),
             Verify::Exact => estimate_gate(threshold.get(), self.index.options.config.num_perm()),
         };
-        let (storage, key_type) = (self.table.key.storage, self.key.base_type);
+        let key_type = self.key.base_type;
+        let storage = TypeStorage::of(key_type);
         let mut found = Vec::new();
         self.table.candidates(&probe.signature, threshold, &mut |key, signature| {
             let estimate = estimate_jaccard(&probe.signature, signature);

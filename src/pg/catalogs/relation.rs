@@ -7,7 +7,6 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::pg::catalog::{AttributeRow, CatalogRow, has_rights_of};
 pub use crate::pg::open::Lock;
 use crate::pg::open::Open;
-use crate::pg::type_storage::TypeStorage;
 use crate::pg::{array, list, text};
 
 /// A relation as it is while we hold a lock on it, until the end of the transaction.
@@ -97,8 +96,6 @@ pub struct Column {
     /// `attnum`, from 1.
     pub number: i16,
     pub type_oid: Oid,
-    /// The way its values are passed.
-    pub storage: TypeStorage,
     pub collation: Oid,
     pub not_null: bool,
     /// `attgenerated`: 0, `s` (stored) or `v` (virtual).
@@ -114,7 +111,6 @@ impl Column {
             name: name.to_string_lossy().into_owned(),
             number: attribute.attnum,
             type_oid: attribute.atttypid,
-            storage: TypeStorage::of_attribute(attribute),
             collation: attribute.attcollation,
             not_null: attribute.attnotnull,
             generated: attribute.attgenerated as u8,
