@@ -339,9 +339,7 @@ fn partition(
     mut holds: impl FnMut(u16) -> Option<bool>,
 ) -> Option<u16> {
     let (mut low, mut high) = (items.start, items.end.max(items.start));
-    let mut at = place;
-    let mut step = NEAR;
-    let mut direction = None;
+    let (mut at, mut step) = (place, NEAR);
     while low < high {
         let middle = at.clamp(low, high - 1);
         let is_before = holds(middle)?;
@@ -350,15 +348,10 @@ fn partition(
         } else {
             high = middle;
         }
-        at = if *direction.get_or_insert(is_before) == is_before && step < items.len() as u16 {
-            let next =
-                if is_before { middle.saturating_add(step) } else { middle.saturating_sub(step) };
-            step *= 2;
-            next
-        } else {
-            step = u16::MAX;
-            low + (high - low) / 2
-        };
+        // Twice as far each time. Once it is between two that were looked at, half of what is left is less.
+        let reach = step.min((high - low) / 2);
+        at = if is_before { low + reach } else { high.saturating_sub(reach + 1) };
+        step = step.saturating_mul(2);
     }
     Some(low)
 }
