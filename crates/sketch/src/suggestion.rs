@@ -120,7 +120,7 @@ impl WithinOrigin {
     /// documents of one origin, or if an origin has too few for [boilerplate](crate::boilerplate).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
+    /// [`LengthMismatch`](crate::Error::LengthMismatch); [`EmptySignature`](crate::Error::EmptySignature).
     pub fn of(mut sample: Vec<(u32, &[i32])>, documents: u64) -> Result<Option<Self>> {
         // A sort that keeps the order of equals takes as much again.
         memory::spare(size_of_val(&*sample))?;

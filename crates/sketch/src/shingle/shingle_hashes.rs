@@ -20,7 +20,7 @@ use crate::{Check, Config, Result};
 /// `h`: `h`, then `mix64(h + i * G)` for the `i`-th repeat.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`]; `out` then has the hashes of a part of the text.
+/// [`OutOfMemory`](crate::Error::OutOfMemory); `out` then has the hashes of a part of the text.
 pub fn shingle_hashes(config: &Config, text: &str, out: &mut Vec<u64>, check: Check) -> Result<()> {
     let text = normalize_text(config, text, check)?;
     let append = if config.bag() { append_elements } else { append_hashes };
