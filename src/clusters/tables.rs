@@ -133,7 +133,15 @@ impl ChangeQueue {
         // The type of the keys is for `to_write` to look at.
         let key = open.attributes().next().map_or(Oid::INVALID, |key| key.atttypid);
         let columns = [key, pg_sys::TEXTOID, pg_sys::TIMESTAMPTZOID];
-        checked(open, lock, &columns).map(|table| Some(Self(table)))
+        checked(open, lock, &columns).and_then(Self::of).map(Some)
+    }
+
+    /// Takes a table for a queue. An entry has a key or the state, so neither can be demanded.
+    fn of(queue: Companion) -> Result<Self> {
+        if queue.table.attributes().any(|column| column.attnotnull) {
+            return Err(altered(&queue.table.name(), "It has a column that is NOT NULL."));
+        }
+        Ok(Self(queue))
     }
 
     /// The time of an entry: the beginning of the transaction that has written it.
@@ -253,7 +261,7 @@ impl Tables {
         let columns = [seq, refresh, at, event, cluster_id, other, doc_id, size];
         let log = open(log, write, &columns, owner)?;
         let columns = [doc_id, (c"state", pg_sys::TEXTOID), since];
-        let queue = ChangeQueue(open(queue, write, &columns, owner)?);
+        let queue = ChangeQueue::of(open(queue, write, &columns, owner)?)?;
         let apart =
             open(apart, Lock::Read, &[(c"a", key.base_type), (c"b", key.base_type)], owner)?;
         let others = [list, members, log, apart];

@@ -80,3 +80,19 @@ INSERT INTO evil.docs_clusters_log VALUES (3, 1, now(), 'join', 1, NULL, 5, 2), 
 -- as superuser:
 -- tried
 SELECT minlsh_check('evil.docs_clusters');
+
+-- A queue that is not given what it demands, with an index.
+-- as attacker:
+CREATE INDEX ON evil.docs_clusters_queue (doc_id);
+INSERT INTO evil.docs VALUES (1000, 'a text of its own');
+DELETE FROM evil.docs_clusters_queue WHERE state IS NULL;
+ALTER TABLE evil.docs_clusters_queue ALTER state SET NOT NULL;
+-- refused: 55000
+INSERT INTO evil.docs VALUES (1001, 'another text');
+-- refused: 55000
+SELECT minlsh_refresh_clusters('evil.docs_clusters');
+ALTER TABLE evil.docs_clusters_queue ALTER state DROP NOT NULL;
+DELETE FROM evil.docs_clusters_queue;
+ALTER TABLE evil.docs_clusters_queue ALTER doc_id SET NOT NULL;
+-- refused: 55000
+SELECT minlsh_refresh_clusters('evil.docs_clusters');
