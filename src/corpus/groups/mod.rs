@@ -6,7 +6,6 @@
 
 mod batch;
 pub mod group;
-mod sets;
 
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,8 +16,7 @@ use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Sketcher};
 
 use crate::corpus::groups::batch::{Batch, Bytes, Held, Until};
-use crate::corpus::groups::group::{Comparing, Group, Measure};
-use crate::corpus::groups::sets::{Cache, Distinct, exceed};
+use crate::corpus::groups::group::{Cache, Comparing, Distinct, Group, Measure, exceed};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
 use crate::corpus::reading::keys::NamedRows;
