@@ -6,7 +6,7 @@ use sketch::pipeline::Crew;
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Level};
 
-use crate::corpus::reading::scopes::Scope;
+use crate::corpus::reading::columns::Scope;
 use crate::corpus::source::reader::TakeStored;
 use crate::pg::temp_file::TempFile;
 use crate::prelude::*;

@@ -19,7 +19,7 @@ use crate::corpus::groups::batch::{Batch, Bytes, Held, Until};
 use crate::corpus::groups::group::{Cache, Comparing, Distinct, Group, Measure, exceed};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
-use crate::corpus::reading::keys::NamedRows;
+use crate::corpus::reading::columns::NamedRows;
 use crate::corpus::source::reader::{Criteria, Reader, TakeStored};
 use crate::corpus::source::rows::Again;
 use crate::corpus::{Counter, JobPhase, Progress, crew};

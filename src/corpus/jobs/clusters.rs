@@ -10,7 +10,7 @@ use sketch::corpus::{
 use crate::corpus::groups::Emit;
 use crate::corpus::groups::group::Group;
 use crate::corpus::jobs::Work;
-use crate::corpus::reading::keys::Members;
+use crate::corpus::reading::columns::Members;
 use crate::corpus::source::arguments::{Arguments, raw_text};
 use crate::error::shortened;
 use crate::prelude::*;

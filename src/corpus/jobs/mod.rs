@@ -11,8 +11,7 @@ use crate::corpus::Progress;
 use crate::corpus::groups::Batches;
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::Collecting;
-use crate::corpus::reading::keys::{KeyCheck, Members, NamedRows};
-use crate::corpus::reading::scopes::Scopes;
+use crate::corpus::reading::columns::{KeyCheck, Members, NamedRows, Scopes};
 use crate::corpus::source::arguments::{
     Arguments, is_query, parenthesized, raw_text, relation_named, select_all,
 };

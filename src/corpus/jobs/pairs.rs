@@ -8,7 +8,7 @@ use sketch::{Error, sort_by};
 use crate::corpus::groups::group::Group;
 use crate::corpus::groups::{Emit, Taker};
 use crate::corpus::jobs::Work;
-use crate::corpus::reading::keys::Members;
+use crate::corpus::reading::columns::Members;
 use crate::corpus::source::arguments::Arguments;
 use crate::error::out_of_memory;
 use crate::prelude::*;

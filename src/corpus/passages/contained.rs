@@ -14,7 +14,7 @@ use sketch::pipeline::{Containers, GivenText, Lookups, TextBatch, asking, contai
 use crate::corpus::JobPhase;
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{TextPairs, Texts, each_key};
-use crate::corpus::reading::keys::Members;
+use crate::corpus::reading::columns::Members;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::prelude::*;

@@ -13,8 +13,7 @@ use sketch::pipeline::{
 };
 
 use crate::corpus::passages::PassageQuestion;
-use crate::corpus::reading::keys::{KeyCheck, Members};
-use crate::corpus::reading::scopes::{Scope, Scopes};
+use crate::corpus::reading::columns::{KeyCheck, Members, Scope, Scopes};
 use crate::corpus::source::rows::RowFilter;
 use crate::corpus::source::{Source, common};
 use crate::corpus::{Counter, JobPhase, Progress};

@@ -7,7 +7,7 @@ use sketch::pipeline::{GivenText, Test, TextWindow, Windowing};
 
 use crate::corpus::JobPhase;
 use crate::corpus::passages::texts::{Texts, TextsInOrder};
-use crate::corpus::reading::keys::Members;
+use crate::corpus::reading::columns::Members;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::prelude::*;

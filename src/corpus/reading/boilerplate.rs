@@ -12,7 +12,7 @@ use sketch::pipeline::Crew;
 use sketch::stored::{self, Packing, StoredBytes};
 use sketch::{Config, Error, Scheme};
 
-use crate::corpus::reading::scopes::{Scope, Scopes};
+use crate::corpus::reading::columns::{Scope, Scopes};
 use crate::corpus::source::reader::{
     Criteria, Reader, TakeStored, Unread, append_bytes, append_hashes,
 };

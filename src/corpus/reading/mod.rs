@@ -8,9 +8,8 @@
 //! boilerplate, which depends on all of them, is known.
 
 pub mod boilerplate;
+pub mod columns;
 pub mod keyed_rows;
-pub mod keys;
-pub mod scopes;
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -22,8 +21,7 @@ use sketch::pipeline::{Hands, Making, Signer, SignerBatch, hands};
 use sketch::{Config, Sketcher};
 
 use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
-use crate::corpus::reading::keys::KeyCheck;
-use crate::corpus::reading::scopes::{Scope, Scopes};
+use crate::corpus::reading::columns::{KeyCheck, Scope, Scopes};
 use crate::corpus::source::reader::{Criteria, Unread};
 use crate::corpus::source::rows::{RowSpool, RowSpools, SourceRow, SourceRows};
 use crate::corpus::{Counter, Progress, crew};

@@ -15,8 +15,8 @@ mod sample;
 use sketch::Scheme;
 
 use crate::corpus::jobs::criteria;
+use crate::corpus::reading::columns::Scopes;
 use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling};
-use crate::corpus::reading::scopes::Scopes;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::{JobPhase, Progress};

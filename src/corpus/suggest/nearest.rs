@@ -11,8 +11,8 @@ use sketch::{
 };
 
 use super::sample::{NEAREST, Sample, Taken};
+use crate::corpus::reading::columns::{Scope, Scopes};
 use crate::corpus::reading::keyed_rows::{KeyedRows, SampleBuckets};
-use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::Reader;
 use crate::corpus::{Counter, Progress};
 use crate::document::kind::Kind;

@@ -2,9 +2,8 @@
 
 use sketch::{Config, DEFAULT_THRESHOLD, ShingleSet, Unit, robust_from, saturated};
 
+use crate::corpus::reading::columns::{Scope, Scopes, twice_there};
 use crate::corpus::reading::keyed_rows::{KeyedRows, LeastHashes, Sampling};
-use crate::corpus::reading::keys::twice_there;
-use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::reader::Reader;
 use crate::corpus::{Counter, Progress};
 use crate::document::kind::Kind;

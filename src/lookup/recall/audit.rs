@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use sketch::{Config, ElementHash, ShingleSet, estimate_jaccard};
 
+use crate::corpus::reading::columns::{Scope, Scopes};
 use crate::corpus::reading::keyed_rows::{KeyedRows, LeastHashes, Sampling};
-use crate::corpus::reading::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::document::value::Value;
 use crate::memory::of_sample;

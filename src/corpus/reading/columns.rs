@@ -1,12 +1,200 @@
-//! Scopes: values of a column within which alone documents are compared, numbered.
+//! The columns of keys and scopes, which are read beside that of the documents.
+//!
+//! Keys are checked as they are read: none is missing, and none comes twice where no index sees to that. Those of
+//! documents that share a bucket are kept. Scopes are values within which alone documents are compared, numbered.
+
+use std::cmp::Ordering;
 
 use ahash::AHashMap;
 use sketch::{ElementHash, hash128};
 
+use crate::corpus::source::Source;
+use crate::corpus::source::rows::{RowSpools, SpooledRow};
+use crate::error::shortened;
 use crate::memory::of_scopes;
+use crate::pg::document_keys::DocumentKeys;
 use crate::pg::names::type_label;
 use crate::pg::type_storage::TypeStorage;
+use crate::pg::value_type::Output;
 use crate::prelude::*;
+
+/// The check of the keys of a source: none is missing, and where nothing but the user's word says that they are unique,
+/// none comes twice.
+pub struct KeyCheck<'a> {
+    source: &'a Source,
+    storage: TypeStorage,
+}
+
+impl<'a> KeyCheck<'a> {
+    pub fn of(source: &'a Source) -> Self {
+        Self { source, storage: TypeStorage::of(source.key_column().0) }
+    }
+
+    /// The error of a document whose key is NULL.
+    pub fn missing(&self) -> SqlError {
+        let message = format!("{} has a document with a NULL key", self.source.argument);
+        null_not_allowed(message).set_hint("Leave out rows without a key, or set their keys.")
+    }
+
+    /// The hash of a key, where it must be checked.
+    pub fn hash(&self, key: Datum) -> Option<u64> {
+        (!self.source.key_is_unique).then(|| self.hash_of(key))
+    }
+
+    /// A key's own value, or a hash of its bytes, equal for two keys with probability 2^-64.
+    fn hash_of(&self, key: Datum) -> u64 {
+        if self.storage.by_value {
+            return key.value() as u64;
+        }
+        // SAFETY: a value of the key column, whose type `of` has asked how it is passed; it is hashed at once.
+        ElementHash::Xxh3.hash(unsafe { self.storage.bytes(key) })
+    }
+
+    /// Fails if two of some hashes are the same. `each` calls its argument with all keys, to find one to be named.
+    pub fn finish(
+        &self,
+        mut hashes: Vec<u64>,
+        each: impl FnOnce(&mut dyn FnMut(Datum) -> Result<()>) -> Result<()>,
+    ) -> Result<()> {
+        hashes.sort_unstable();
+        let twice = hashes.windows(2).find(|pair| pair[0] == pair[1]);
+        let Some(&[twice, _]) = twice else { return Ok(()) };
+        each(&mut |key| {
+            if self.hash_of(key) != twice {
+                return Ok(());
+            }
+            // SAFETY: a value of the key column, whose type this is.
+            let shown = unsafe { Output::of(self.source.key_column().0).shown(key) };
+            Err(twice_there(self.source.argument, &shown))
+        })
+    }
+}
+
+/// The error of a key that several documents of a source have.
+pub fn twice_there(argument: &str, key: &str) -> SqlError {
+    invalid_parameter(format!("{argument} has several documents with the key \"{key}\""))
+        .set_hint("Use the primary key, or a combination of columns that is unique.")
+}
+
+/// Documents numbered in the order in which they were read, of one source or of two.
+pub struct Members {
+    parts: Vec<SourceKeys>,
+}
+
+struct SourceKeys {
+    /// The number of its first one.
+    first: u32,
+    base_type: Oid,
+    keys: DocumentKeys,
+}
+
+impl Members {
+    /// None yet. For each source the type of its keys and their collation.
+    pub fn new(keys: &[(Oid, Oid)]) -> Result<Self> {
+        let parts = keys.iter().map(|&(type_oid, collation)| {
+            let (keys, base_type) =
+                (DocumentKeys::new(type_oid, collation)?, catalog::base_type(type_oid));
+            Ok(SourceKeys { first: u32::MAX, base_type, keys })
+        });
+        Ok(Self { parts: parts.collect::<Result<_>>()? })
+    }
+
+    pub fn len(&self) -> u32 {
+        self.parts.iter().map(|part| part.keys.len() as u32).sum()
+    }
+
+    /// Adds the key of the next document, of source `part`.
+    ///
+    /// # Safety
+    /// `key` must be a non-null value of the type of that source's keys.
+    pub unsafe fn push(&mut self, part: usize, key: Datum) -> Result<()> {
+        let number = self.len();
+        let part = &mut self.parts[part];
+        part.first = part.first.min(number);
+        // SAFETY: the caller promises a value of the type that `new` made this source's keys for.
+        unsafe { part.keys.push(key) }
+    }
+
+    /// The number of the first document of the second source.
+    pub fn second(&self) -> u32 {
+        self.parts.get(1).map_or(u32::MAX, |part| part.first)
+    }
+
+    fn part(&self, document: u32) -> &SourceKeys {
+        let place = self.parts.iter().rposition(|part| part.first <= document);
+        &self.parts[place.unwrap_or(0)]
+    }
+
+    /// The key of a document as a `minlsh_key`, whose bytes are those of a text.
+    pub fn key(&self, document: u32) -> Datum {
+        let part = self.part(document);
+        part.keys.text(document - part.first)
+    }
+
+    /// The key of a document as messages show it.
+    pub fn shown(&self, document: u32) -> String {
+        // SAFETY: a text that was just made; it is copied here.
+        let key = unsafe { text::read(self.key(document)) };
+        shortened(key.unwrap_or_default()).into_owned()
+    }
+
+    /// The key of a document as it was read.
+    pub fn stored(&self, document: u32) -> Datum {
+        let part = self.part(document);
+        part.keys.datum(document - part.first)
+    }
+
+    /// Orders two documents of one source by their keys.
+    pub fn compare(&self, a: u32, b: u32) -> Ordering {
+        let part = self.part(a);
+        part.keys.compare(a - part.first, b - part.first)
+    }
+
+    /// For each source the base type of its keys, and its documents in their order, to [find](Self::find) some.
+    pub fn each_sorted(&self) -> Result<Vec<(Oid, Vec<u32>)>> {
+        self.parts.iter().map(|part| Ok((part.base_type, part.keys.sorted()?))).collect()
+    }
+
+    /// The document of source `part` that has a key, if there is one. `sorted` is that source's order.
+    ///
+    /// # Safety
+    /// `key` must be a non-null value of the base type of that source's keys.
+    pub unsafe fn find(&self, part: usize, sorted: &[u32], key: Datum) -> Option<u32> {
+        let SourceKeys { first, keys, .. } = &self.parts[part];
+        // SAFETY: the caller promises a value of the base type of the type that `new` made these keys for.
+        unsafe { keys.find(sorted, key) }.map(|number| first + number)
+    }
+
+    /// All documents of the first source in the order of their keys.
+    pub fn sorted(&self) -> Result<Vec<u32>> {
+        self.parts[0].keys.sorted()
+    }
+}
+
+/// The rows of a job that were put aside, and the names of those that are read once more.
+pub struct NamedRows<'a> {
+    pub spools: RowSpools<'a>,
+    pub members: Members,
+}
+
+impl NamedRows<'_> {
+    /// Calls `visit` with the name that each document of some numbers has from then on, and with its row. The numbers
+    /// ascend.
+    pub fn each(
+        &mut self,
+        wanted: &mut dyn Iterator<Item = u32>,
+        visit: &mut dyn FnMut(u32, &SpooledRow) -> Result<()>,
+    ) -> Result<()> {
+        let Self { spools, members } = self;
+        spools.each(wanted, &mut |source, row| {
+            let name = members.len();
+            // SAFETY: the key column of the rows that this source gave, of whose type its members were made; the key of
+            // a row of a partition is its place, an integer.
+            unsafe { members.push(source, row.key)? };
+            visit(name, row)
+        })
+    }
+}
 
 /// The values met so far, of one or several columns.
 pub struct Scopes {
