@@ -17,7 +17,6 @@ mod options;
 mod pg;
 mod prelude;
 mod row_key;
-mod settings;
 mod side_table;
 
 use pgrx::prelude::*;
@@ -28,7 +27,7 @@ pgrx::extension_sql_file!("../sql/minlsh.sql", name = "minlsh", finalize);
 #[pg_guard]
 extern "C-unwind" fn _PG_init() {
     without_backtraces();
-    settings::define();
+    options::define_settings();
 }
 
 /// pgrx adds a backtrace to the DETAIL of an error if the server's environment asks Rust for some:

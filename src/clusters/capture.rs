@@ -4,11 +4,11 @@
 
 use crate::clusters::tables::{CAPTURE, ChangeQueue};
 use crate::clusters::tracked::members_beside;
+use crate::options::queue_warning;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::relation::Column;
 use crate::pg::trigger::{self, Event, Fired, Record, Trigger};
 use crate::prelude::*;
-use crate::settings;
 
 sql_function!(minlsh_capture, capture);
 
@@ -83,7 +83,7 @@ impl CapturedStatement {
 
 /// Warns, once for a statement, of a queue that nobody empties.
 fn warn_of_length(queue: Oid) {
-    let Some(limit) = settings::queue_warning() else { return };
+    let Some(limit) = queue_warning() else { return };
     let Some(open) = Open::relation(queue, Lock::Write) else { return };
     if open.class().relkind as u8 != b'r' {
         return;

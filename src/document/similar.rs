@@ -13,10 +13,9 @@ use super::kind::Kind;
 use super::value::{ReadValue, Value};
 use crate::functions::overlap;
 use crate::memory::of_comparison;
-use crate::options::{Options, Threshold, same_shingling, shingling};
+use crate::options::{Options, Threshold, same_shingling, shingling, threshold_setting};
 use crate::pg::catalog::base_type;
 use crate::prelude::*;
-use crate::settings;
 
 // `~=` of a document and a text or an array, which keeps the document; of two values of one type.
 sql_function!(minlsh_text_similar_document, |call| similar(call, 1, [Kind::Document, Kind::Text]));
@@ -67,7 +66,7 @@ fn compare(
     let work = |place: &mut KeptSide| {
         let (own, prepared) = place.get(image, || prepare(value, kept_kind))?;
         // The setting may be changed between two rows.
-        let least = by_threshold.then(|| own.unwrap_or_else(settings::threshold).get());
+        let least = by_threshold.then(|| own.unwrap_or_else(threshold_setting).get());
         match prepared.measure(image, prepared.other(call, 1 - kept, other_kind)?, least)? {
             None if !by_threshold => Err(incomparable(prepared)),
             found => Ok(Some(found.flatten())),

@@ -7,10 +7,10 @@ use super::kind::Kind;
 use super::passage;
 use super::value::{BandSearch, ReadValue, TypedValue, Value};
 use crate::options::{
-    IndexOptions, Options, Recent, Threshold, same_shingling, shingling, with_sketcher,
+    IndexOptions, Options, Recent, Threshold, same_shingling, shingling, threshold_setting,
+    with_sketcher,
 };
 use crate::prelude::*;
-use crate::settings;
 
 /// The way in which an index serves a search for a document: from what similarity on it finds rows by bands; or
 /// otherwise, with or without an answer.
@@ -135,7 +135,7 @@ impl Kind {
                 document.map_or(index.threshold, |own| own.threshold.max(index.threshold))
             }
             (_, Some(own)) => own.threshold,
-            (_, None) => settings::threshold(),
+            (_, None) => threshold_setting(),
         };
         let config = match document {
             Some(own) => own.config()?,

@@ -16,10 +16,9 @@ use crate::index::descent;
 use crate::index::layout::u64_to_tid;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::{nbtree, own_rows};
-use crate::options::IndexOptions;
+use crate::options::{IndexOptions, threshold_setting};
 use crate::pg::index::IndexColumn;
 use crate::prelude::*;
-use crate::settings;
 
 /// Rows from which on repeats among them are removed before there is room for more.
 const BATCH: usize = 1 << 16;
@@ -356,7 +355,7 @@ impl<'a> IndexScan<'a> {
 /// the setting was lowered by the query itself. To give all rows for recheck would be right, but would let the
 /// caller count rows that it must not see by how similar they are.
 fn refuse_lowered(options: &IndexOptions) -> Result<()> {
-    let threshold = settings::threshold();
+    let threshold = threshold_setting();
     if threshold >= options.threshold {
         return Ok(());
     }

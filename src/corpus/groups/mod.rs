@@ -25,9 +25,8 @@ use crate::corpus::source::rows::Again;
 use crate::corpus::{Counter, JobPhase, Progress, crew};
 use crate::document::kind::Kind;
 use crate::memory::JobShares;
-use crate::options::Verify;
+use crate::options::{Verify, bucket_limit};
 use crate::prelude::*;
-use crate::settings::bucket_limit;
 
 /// A group of so many bytes is worth threads, and a look at what of it can be similar at all.
 const LARGE: usize = 1 << 20;

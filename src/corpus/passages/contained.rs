@@ -17,8 +17,8 @@ use crate::corpus::passages::texts::{TextPairs, Texts, each_key};
 use crate::corpus::reading::columns::Members;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
+use crate::options::bucket_limit;
 use crate::prelude::*;
-use crate::settings::bucket_limit;
 
 sql_function!(minlsh_contained_documents, contained_documents);
 
