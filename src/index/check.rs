@@ -8,10 +8,9 @@
 //! the caller has made its own.
 
 use crate::index::descent;
-use crate::index::layout::{Entry, u64_to_tid};
+use crate::index::layout::{Entry, LockedPage, Pivot, u64_to_tid};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::NO_BLOCK;
-use crate::index::pages::{LockedPage, Pivot};
 use crate::index::sort::Sorter;
 use crate::index::stored_options::{self, OPTIONS_BLOCK};
 use crate::index::table_scan::{IndexedRows, Share};

@@ -15,10 +15,9 @@ use std::ops::Range;
 
 use pgrx::pg_sys::{BTPageOpaqueData, BlockNumber};
 
-use crate::index::layout::Entry;
+use crate::index::layout::{Entry, LockedPage, Page, Pivot, downlink, entries, first_item};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, NO_BLOCK};
-use crate::index::pages::{LockedPage, Page, Pivot, downlink, entries, first_item};
 use crate::pg::rights::no_such_relation;
 use crate::prelude::*;
 

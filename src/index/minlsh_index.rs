@@ -6,9 +6,8 @@
 
 use crate::document::kind::{Kind, is_document};
 use crate::error::JOINED;
-use crate::index::layout::{Layout, SCOPE_HASH};
+use crate::index::layout::{Layout, LockedPage, Meta, SCOPE_HASH};
 use crate::index::nbtree::META_BLOCK;
-use crate::index::pages::{LockedPage, Meta};
 use crate::pg::catalog::{CatalogRow, access_method, function_of_family};
 use crate::pg::index::IndexColumn;
 use crate::pg::names::type_label;

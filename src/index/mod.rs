@@ -18,7 +18,6 @@ pub mod minlsh_index;
 pub mod nbtree;
 mod own_rows;
 mod page_file;
-pub mod pages;
 mod reloptions;
 mod scan;
 pub mod sort;

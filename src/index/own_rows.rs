@@ -18,8 +18,8 @@ use sketch::corpus::SetOutline;
 
 use crate::document::image::Document;
 use crate::document::kind::Kind;
+use crate::index::layout::LockedPage;
 use crate::index::minlsh_index::MinlshIndex;
-use crate::index::pages::LockedPage;
 use crate::memory::of_own_rows;
 use crate::options::same_shingling;
 use crate::prelude::*;

@@ -7,8 +7,8 @@
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{BTPageOpaqueData, BlockNumber, XLogRecPtr};
 
+use crate::index::layout::{LINE_POINTER, OPAQUE, PAGE, PAGE_HEADER, TUPLE_HEADER};
 use crate::index::nbtree::{LEAF, META_BLOCK, NO_BLOCK, ROOT};
-use crate::index::pages::{LINE_POINTER, OPAQUE, PAGE, PAGE_HEADER, TUPLE_HEADER};
 use crate::pg::versions::{self, locator, new_file_by};
 use crate::prelude::*;
 

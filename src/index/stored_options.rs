@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use sketch::Banding;
 
 use crate::error::internal;
+use crate::index::layout::TUPLE_HEADER;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::HIGH_KEY;
 use crate::index::page_file::{MAX_ITEM, NewPage};
-use crate::index::pages::TUPLE_HEADER;
 use crate::options::{IndexOptions, Options, Threshold, Versions};
 use crate::pg::rights::no_such_relation;
 use crate::prelude::*;

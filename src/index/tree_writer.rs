@@ -9,11 +9,10 @@ use std::sync::Arc;
 use pgrx::pg_sys::BlockNumber;
 use sketch::Error;
 
-use crate::index::layout::{self, Entry, Layout};
+use crate::index::layout::{self, Entry, LINE_POINTER, Layout, TUPLE_HEADER};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, HIGH_KEY, NO_BLOCK};
 use crate::index::page_file::{BATCH, NewPage, PageFile, ROOM};
-use crate::index::pages::{LINE_POINTER, TUPLE_HEADER};
 use crate::index::sort::EntryTaker;
 use crate::index::stored_options::OPTIONS_BLOCK;
 use crate::pg::progress::{self, Phase, Tuples};
