@@ -56,7 +56,8 @@ pub unsafe extern "C-unwind" fn ambuildempty(index: pg_sys::Relation) {
         let open = unsafe { Open::lent(&index) };
         let options = MinlshIndex::of(open)?.wanted()?;
         let mut file = PageFile::of(open, pg_sys::ForkNumber::INIT_FORKNUM);
-        file.append(&mut [NewPage::meta(), stored_options::page(&options)?]);
+        file.append_one(NewPage::make_meta);
+        stored_options::append(&mut file, &options)?;
         file.finish();
         Ok(())
     })
@@ -96,7 +97,8 @@ fn build(
     let (rows, saturated) = rows.each_entry(&options, &mut |entries| sorter.extend(entries))?;
     saturated.warn(&options.config, &open.name());
     let mut file = PageFile::of(open, pg_sys::ForkNumber::MAIN_FORKNUM);
-    file.append(&mut [NewPage::meta(), stored_options::page(&options)?]);
+    file.append_one(NewPage::make_meta);
+    stored_options::append(&mut file, &options)?;
     let mut tree = TreeWriter::new(index, file, memory / 32, sorter.len());
     progress::enter(Phase::Sorting);
     sorter.finish_by(&mut tree)?;

@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 /// Bytes for line pointers and items.
 pub const ROOM: usize = PAGE - PAGE_HEADER - OPAQUE;
-/// The longest item [`NewPage::of_item`] takes.
+/// The longest item [`NewPage::hold`] takes.
 pub const MAX_ITEM: usize = ROOM - LINE_POINTER - TUPLE_HEADER - 8;
 
 /// The bytes of a page that is being made, at a place from which direct I/O could write it.
@@ -38,23 +38,19 @@ impl NewPage {
         unsafe { &mut *self.0.as_mut_ptr().cast() }
     }
 
-    /// The metapage of an empty tree, in which equal keys have equal bytes.
-    pub fn meta() -> Self {
-        let mut page = Self::empty();
+    /// Makes it the metapage of an empty tree, in which equal keys have equal bytes.
+    pub fn make_meta(&mut self) {
         // SAFETY: the bytes of a page, aligned, which are ours to write.
-        unsafe { pg_sys::_bt_initmetapage(page.0.as_mut_ptr().cast(), NO_BLOCK, 0, true) };
-        page
+        unsafe { pg_sys::_bt_initmetapage(self.0.as_mut_ptr().cast(), NO_BLOCK, 0, true) };
     }
 
-    /// A page that holds one item of our own: an inner page that no downlink leads to.
-    pub fn of_item(item: &[u8]) -> Self {
-        let mut page = Self::empty();
+    /// Has an empty page hold one item of our own: an inner page that no downlink leads to.
+    pub fn hold(&mut self, item: &[u8]) {
         let size = (TUPLE_HEADER + item.len()).next_multiple_of(8);
-        page.add(size, |bytes| {
+        self.add(size, |bytes| {
             bytes[6..8].copy_from_slice(&(size as u16).to_ne_bytes());
             bytes[TUPLE_HEADER..TUPLE_HEADER + item.len()].copy_from_slice(item);
         });
-        page
     }
 
     /// A page of a tree between those to its left and right, with its high key if it is not the rightmost.
@@ -133,6 +129,15 @@ impl<'a> PageFile<'a> {
     /// The block of the next page.
     pub fn next_block(&self) -> BlockNumber {
         self.count
+    }
+
+    /// Appends a page that `make` makes of an empty one. It is gone when this returns: where memory is refused, the
+    /// stack cannot grow for pages of callers.
+    #[inline(never)]
+    pub fn append_one(&mut self, make: impl FnOnce(&mut NewPage)) {
+        let mut page = NewPage::empty();
+        make(&mut page);
+        self.append(std::slice::from_mut(&mut page));
     }
 
     /// Appends complete pages, a batch at most: into the WAL first, which gives them their place.

@@ -12,7 +12,7 @@ use crate::error::internal;
 use crate::index::layout::TUPLE_HEADER;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::HIGH_KEY;
-use crate::index::page_file::{MAX_ITEM, NewPage};
+use crate::index::page_file::{MAX_ITEM, PageFile};
 use crate::options::{IndexOptions, Options, Threshold, Versions};
 use crate::pg::rights::no_such_relation;
 use crate::prelude::*;
@@ -93,9 +93,10 @@ thread_local! {
     static READ: RefCell<AHashMap<(Oid, Oid), Rc<IndexOptions>>> = RefCell::default();
 }
 
-/// Block 1 of an index that is built with these options. What is remembered of others is forgotten: a file may be
-/// filled again.
-pub fn page(options: &IndexOptions) -> Result<NewPage> {
+/// Writes block 1 of an index that is built with these options. What is remembered of others is forgotten: a file may
+/// be filled again.
+pub fn append(file: &mut PageFile, options: &IndexOptions) -> Result<()> {
+    assert_eq!(file.next_block(), OPTIONS_BLOCK, "the options come right behind the metapage");
     let json = to_json(options)?;
     if json.len() > MAX_ITEM {
         return Err(limit_exceeded(format!(
@@ -106,7 +107,8 @@ pub fn page(options: &IndexOptions) -> Result<NewPage> {
         .set_hint("Use fewer stop words."));
     }
     READ.with_borrow_mut(|read| read.clear());
-    Ok(NewPage::of_item(json.as_bytes()))
+    file.append_one(|page| page.hold(json.as_bytes()));
+    Ok(())
 }
 
 impl MinlshIndex<'_> {
