@@ -15,8 +15,8 @@
 //! Jobs of [`passages`] and [`suggest`] read the same sources. Each folder knows only those above it. Files are read
 //! and written from one end to the other, and memory beyond maintenance_work_mem is a few bytes for each document.
 //!
-//! Here is what all of them show of their progress, and who may help them. The view `minlsh_progress` has that of all
-//! sessions that the caller may see: a job counts what it has done in the slot that [`Job`] gives it.
+//! The view `minlsh_progress` has the progress of the jobs of all sessions that the caller may see: each counts what it
+//! has done in a slot of PostgreSQL's ([`Progress`](crate::pg::job::Progress)).
 
 pub mod groups;
 pub mod jobs;
@@ -25,76 +25,11 @@ pub mod reading;
 pub mod source;
 mod suggest;
 
-use sketch::pipeline::Crew;
-
-use crate::pg::catalog::CatalogRow;
-pub use crate::pg::progress::Counter;
-use crate::pg::progress::{Job, running};
-use crate::pg::worker_threads::{for_job, setting};
+use crate::pg::job::PHASES;
+use crate::pg::progress::running;
 use crate::prelude::*;
 
-/// Those who do some work: so many threads, which `memory` bytes may be out for, or the backend, which calls `check`.
-pub fn crew<'a>(memory: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {
-    match threads {
-        0 => Crew::Alone(check),
-        _ => Crew::With(setting(memory), threads),
-    }
-}
-
 sql_function!(minlsh_running_jobs, running_jobs);
-
-#[derive(Clone, Copy)]
-pub enum JobPhase {
-    Reading = 1,
-    Grouping = 2,
-    Fetching = 3,
-    Comparing = 4,
-    Counting = 5,
-    Finding = 6,
-    Neighbors = 7,
-}
-
-const PHASES: [&str; 7] = [
-    "reading documents",
-    "joining buckets",
-    "fetching candidates",
-    "comparing candidates",
-    "counting passages",
-    "finding passages",
-    "finding neighbors",
-];
-
-/// A running job, shown until it is dropped.
-pub struct Progress {
-    job: Job,
-    /// The table that it reads, which may say how many threads help.
-    table: Option<Oid>,
-}
-
-impl Progress {
-    /// A job begins to read; of that table, if it is one.
-    pub fn start(table: Option<Oid>) -> Self {
-        let row = table.and_then(CatalogRow::<pg_sys::FormData_pg_class>::find);
-        let job = Job::start(table);
-        job.set(Counter::Estimated, row.map_or(0, |row| row.reltuples.max(0.0) as u64));
-        let progress = Self { job, table };
-        progress.enter(JobPhase::Reading);
-        progress
-    }
-
-    pub fn threads(&self) -> usize {
-        let table = self.table.and_then(|table| Open::relation(table, Lock::Held));
-        for_job(table.as_ref())
-    }
-
-    pub fn enter(&self, phase: JobPhase) {
-        self.job.set(Counter::Phase, phase as u64);
-    }
-
-    pub fn set(&self, counter: Counter, documents: u64) {
-        self.job.set(counter, documents);
-    }
-}
 
 /// `minlsh_running_jobs() → (pid, datid, relid, phase, documents_read, documents_estimated, candidates,
 /// compared, spilled_bytes)`: those that the caller may see, as in `pg_stat_progress_*`.

@@ -18,6 +18,6 @@ pub use catalogs::{
     catalog, dependency, foreign_code, guc, index, names, open, relation, rights, sql,
 };
 pub use queries::{plan, planner, select, spi, table_query};
-pub use tables::{companion, open_index, row, sorted_rows, table, trigger, worker_threads};
+pub use tables::{companion, job, open_index, row, sorted_rows, table, trigger, worker_threads};
 pub use types::{document_keys, element, parameter, value_type};
 pub use values::{array, bytes, lossless, text, type_storage};

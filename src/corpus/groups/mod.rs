@@ -22,10 +22,10 @@ use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
 use crate::corpus::reading::columns::NamedRows;
 use crate::corpus::source::reader::{Criteria, Reader, TakeStored};
 use crate::corpus::source::rows::Again;
-use crate::corpus::{Counter, JobPhase, Progress, crew};
 use crate::document::kind::Kind;
 use crate::memory::JobShares;
 use crate::options::{Verify, bucket_limit};
+use crate::pg::job::{Counter, JobPhase, Progress, crew};
 use crate::prelude::*;
 
 /// A group of so many bytes is worth threads, and a look at what of it can be similar at all.

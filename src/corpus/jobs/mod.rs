@@ -7,7 +7,6 @@ mod window;
 
 use std::ffi::CStr;
 
-use crate::corpus::Progress;
 use crate::corpus::groups::Batches;
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::Collecting;
@@ -23,6 +22,7 @@ use crate::indexed::Indexed;
 use crate::memory::{JobShares, of_apart};
 use crate::options::IndexOptions;
 use crate::pg::document_keys::DocumentKeys;
+use crate::pg::job::Progress;
 use crate::pg::names::{regclass_literal, visible_name};
 use crate::pg::select::{Select, one_statement};
 use crate::prelude::*;

@@ -6,7 +6,6 @@ use std::cell::Cell;
 use sketch::Error;
 use sketch::corpus::{Connected, Identical, LeftOut, connect};
 
-use crate::corpus::Progress;
 use crate::corpus::groups::group::Group;
 use crate::corpus::groups::{Batches, Emit};
 use crate::corpus::reading::Documents;
@@ -17,6 +16,7 @@ use crate::corpus::source::rows::{RowSpool, RowSpools};
 use crate::document::kind::Kind;
 use crate::memory::JobShares;
 use crate::pg::bytes::MAX_ALLOC_SIZE;
+use crate::pg::job::Progress;
 use crate::pg::type_storage::TypeStorage;
 use crate::pg::window::Window;
 use crate::prelude::*;

@@ -7,10 +7,10 @@ use sketch::counted;
 use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
 use sketch::pipeline::{CountOf, Test, stripping};
 
-use crate::corpus::JobPhase;
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Texts, TextsInOrder, frequent};
 use crate::corpus::passages::windows::{WindowCounts, look};
+use crate::pg::job::JobPhase;
 use crate::prelude::*;
 
 sql_function!(minlsh_common_passages, common_passages);

@@ -11,13 +11,13 @@
 
 use sketch::pipeline::{Containers, GivenText, Lookups, TextBatch, asking, containing};
 
-use crate::corpus::JobPhase;
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{TextPairs, Texts, each_key};
 use crate::corpus::reading::columns::Members;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::options::bucket_limit;
+use crate::pg::job::JobPhase;
 use crate::prelude::*;
 
 sql_function!(minlsh_contained_documents, contained_documents);

@@ -3,9 +3,9 @@
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Texts, frequent};
 use crate::corpus::passages::windows::{self, WindowPlace};
-use crate::corpus::{Counter, JobPhase};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
+use crate::pg::job::{Counter, JobPhase};
 use crate::prelude::*;
 
 sql_function!(minlsh_repeated_passages, repeated_passages);

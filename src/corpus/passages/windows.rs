@@ -5,11 +5,11 @@ use std::sync::Arc;
 use ahash::AHashMap;
 use sketch::pipeline::{GivenText, Test, TextWindow, Windowing};
 
-use crate::corpus::JobPhase;
 use crate::corpus::passages::texts::{Texts, TextsInOrder};
 use crate::corpus::reading::columns::Members;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
+use crate::pg::job::JobPhase;
 use crate::prelude::*;
 
 /// Bytes that a window takes for each byte of a text: all may be wanted.

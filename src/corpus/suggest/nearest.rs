@@ -14,8 +14,8 @@ use super::sample::{NEAREST, Sample, Taken};
 use crate::corpus::reading::columns::{Scope, Scopes};
 use crate::corpus::reading::keyed_rows::{KeyedRows, SampleBuckets};
 use crate::corpus::source::reader::Reader;
-use crate::corpus::{Counter, Progress};
 use crate::document::kind::Kind;
+use crate::pg::job::{Counter, Progress};
 use crate::prelude::*;
 
 /// Pairs that are estimated lower are not looked at: 128 slots are three standard errors off at most.

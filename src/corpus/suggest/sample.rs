@@ -5,11 +5,11 @@ use sketch::{Config, DEFAULT_THRESHOLD, ShingleSet, Unit, robust_from, saturated
 use crate::corpus::reading::columns::{Scope, Scopes, twice_there};
 use crate::corpus::reading::keyed_rows::{KeyedRows, LeastHashes, Sampling};
 use crate::corpus::source::reader::Reader;
-use crate::corpus::{Counter, Progress};
 use crate::document::kind::Kind;
 use crate::error::shortened;
 use crate::memory::of_suggestion;
 use crate::options::Options;
+use crate::pg::job::{Counter, Progress};
 use crate::prelude::*;
 
 /// The bytes that the nearest document of a member may take, as a multiple of its own.

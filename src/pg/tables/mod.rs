@@ -1,6 +1,7 @@
 //! Open tables and indexes: their rows, triggers and threads, and the tables that stand beside them.
 
 pub mod companion;
+pub mod job;
 pub mod open_index;
 pub mod row;
 pub mod sorted_rows;
