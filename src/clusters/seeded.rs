@@ -71,12 +71,12 @@ fn leaves_of(index: Oid) -> Vec<Open> {
 /// A document that is looked at: what the last refresh has stored of it, and why it is looked at.
 struct Seed {
     old: Option<StoredMembership>,
-    part: Part,
+    part: SeedPart,
 }
 
 /// The part that a document has in a refresh.
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+enum SeedPart {
     /// It was written, and is not there.
     Gone,
     /// It was written, and has no text, or no scope.
@@ -143,7 +143,7 @@ pub fn find(
     }
     let mut sizes = ClusterSizes::default();
     let stored = members_of(corpus.tables, &changed, state.next_id, &mut sizes)?;
-    let seeds = stored.into_iter().map(|old| Seed { old, part: Part::Gone });
+    let seeds = stored.into_iter().map(|old| Seed { old, part: SeedPart::Gone });
     let apart = apart(corpus.tables)?;
     let mut job = SeededJob {
         corpus,
@@ -198,7 +198,7 @@ impl SeededJob<'_> {
             // SAFETY: `question.each` gives the tracked key in the first column, and `keys` was made for its base type.
             let Some(at) = (unsafe { keys.find(changed, key) }) else { return Ok(()) };
             let Seed { old, part } = &mut seeds[at as usize];
-            if std::mem::replace(part, Part::Empty) != Part::Gone {
+            if std::mem::replace(part, SeedPart::Empty) != SeedPart::Gone {
                 return Err(seen_twice());
             }
             let Some(document) = row.value(2) else { return Ok(()) };
@@ -212,10 +212,10 @@ impl SeededJob<'_> {
                 let print = fingerprint(criteria, &bytes, &mut check_interrupts)?;
                 // The fingerprint does not tell in which scope the document is.
                 if scopes == 0 && old.is_some_and(|(_, old)| old == Some(print)) {
-                    *part = Part::Same;
+                    *part = SeedPart::Same;
                     return Ok(());
                 }
-                *part = Part::Written(print);
+                *part = SeedPart::Written(print);
                 criteria.banding.hashes(signature, &mut bands)?;
                 let own = own.iter().map(|value| (Oid::INVALID, *value));
                 // SAFETY: behind it `question.each` gives the scopes of the question: the columns of this index.
@@ -232,7 +232,7 @@ impl SeededJob<'_> {
     /// Finds the rest of the clusters that lost a document: as blocks, or one by one. False if it is too much,
     /// or is not what the list says.
     fn rests(&mut self) -> Result<bool> {
-        let lost = self.seeds.iter().filter(|seed| seed.part != Part::Same);
+        let lost = self.seeds.iter().filter(|seed| seed.part != SeedPart::Same);
         let mut lost = memory::collect(lost.filter_map(|seed| seed.old))?;
         lost.sort_unstable();
         for of_one in lost.chunk_by(|a, b| a.0 == b.0) {
@@ -253,7 +253,7 @@ impl SeededJob<'_> {
             each_of(self.corpus.tables, cluster, &mut |key, print| {
                 if !self.is_written(key) {
                     let itself = self.seeds.len() as u32;
-                    self.push(key, Some((cluster, print)), Part::Rest(itself))?;
+                    self.push(key, Some((cluster, print)), SeedPart::Rest(itself))?;
                 }
                 Ok(Continue::Yes)
             })?;
@@ -269,7 +269,7 @@ impl SeededJob<'_> {
                 let print = self.seeds[at].old.and_then(|(_, print)| print);
                 let print = print.filter(|_| !self.is_apart(self.keys.datum(at as u32)));
                 match before.filter(|(before, _)| Some(*before) == print) {
-                    Some((_, copy)) => self.seeds[at].part = Part::Rest(copy),
+                    Some((_, copy)) => self.seeds[at].part = SeedPart::Rest(copy),
                     None => before = print.map(|print| (print, at as u32)).or(before),
                 }
             }
@@ -356,7 +356,7 @@ impl SeededJob<'_> {
     /// Adds a document that shares a bucket with one that was written, unless another one stands for it; false if that
     /// is too much, or its cluster is not in the list.
     fn mate(&mut self, key: Datum, stored: Option<StoredMembership>) -> Result<bool> {
-        let mut part = Part::Alone;
+        let mut part = SeedPart::Alone;
         if let Some((cluster, print)) = stored {
             let number = match self.numbers.get(&cluster) {
                 Some(Some(number)) => *number,
@@ -371,7 +371,7 @@ impl SeededJob<'_> {
             {
                 return Ok(true);
             }
-            part = Part::Block(number);
+            part = SeedPart::Block(number);
         }
         self.push(key, stored, part)?;
         Ok(self.spend(1.0))
@@ -403,17 +403,19 @@ impl SeededJob<'_> {
             Ok(())
         })?;
         for (at, seed) in (0..).zip(&self.seeds) {
-            if let Part::Block(number) = seed.part {
+            if let SeedPart::Block(number) = seed.part {
                 joined.union(at, count + number as u32);
             }
         }
         for (at, &Seed { old, part }) in (0..).zip(&self.seeds) {
             check_interrupts();
             let now = match (part, prints[at as usize]) {
-                (Part::Same | Part::Block(_), _) | (Part::Alone, None) => continue,
-                (Part::Gone | Part::Empty, _) => None,
-                (Part::Written(print), _) | (Part::Alone, Some(print)) => Some((at, Some(print))),
-                (Part::Rest(copy), _) => {
+                (SeedPart::Same | SeedPart::Block(_), _) | (SeedPart::Alone, None) => continue,
+                (SeedPart::Gone | SeedPart::Empty, _) => None,
+                (SeedPart::Written(print), _) | (SeedPart::Alone, Some(print)) => {
+                    Some((at, Some(print)))
+                }
+                (SeedPart::Rest(copy), _) => {
                     Some((copy, old.and_then(|(_, print)| print).or(prints[copy as usize])))
                 }
             };
@@ -428,7 +430,7 @@ impl SeededJob<'_> {
     }
 
     /// Adds a document beside those that were written.
-    fn push(&mut self, key: Datum, old: Option<StoredMembership>, part: Part) -> Result<()> {
+    fn push(&mut self, key: Datum, old: Option<StoredMembership>, part: SeedPart) -> Result<()> {
         // SAFETY: called with keys of members and mates, which are of the type of the tracked key, as `keys` is.
         unsafe { self.keys.push(key)? };
         memory::push(&mut self.seeds, Seed { old, part }).map_err(Into::into)
@@ -444,9 +446,9 @@ impl SeededJob<'_> {
     /// The documents that are compared.
     fn compared(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.seeds).filter_map(|(at, seed)| match seed.part {
-            Part::Gone | Part::Empty | Part::Same => None,
-            Part::Rest(copy) => (copy == at).then_some(at),
-            Part::Written(_) | Part::Block(_) | Part::Alone => Some(at),
+            SeedPart::Gone | SeedPart::Empty | SeedPart::Same => None,
+            SeedPart::Rest(copy) => (copy == at).then_some(at),
+            SeedPart::Written(_) | SeedPart::Block(_) | SeedPart::Alone => Some(at),
         })
     }
 
@@ -454,7 +456,7 @@ impl SeededJob<'_> {
     fn is_written(&self, key: Datum) -> bool {
         // SAFETY: called with keys of members and mates, which are of the type of the tracked key, as `keys` is.
         let found = unsafe { self.keys.find(&self.changed, key) };
-        found.is_some_and(|at| self.seeds[at as usize].part != Part::Same)
+        found.is_some_and(|at| self.seeds[at as usize].part != SeedPart::Same)
     }
 
     /// True if the document of a key is in a pair that somebody decided are not copies.

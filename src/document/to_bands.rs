@@ -40,7 +40,7 @@ impl<'a> Value<'a> {
         if let Some(min_match) = index.min_match {
             return passage::entries(&lossless::decode(text)?, &index.config, min_match);
         }
-        // Fewer bands are the first ones of all, and a text without shingles has none.
+        // A text that is signed has all its bands, of which the first `count` are wanted, or no shingles and no bands.
         let first = |hashes: &[i64]| memory::copied(&hashes[..count.min(hashes.len())]);
         Ok(with_signed(text, index, first)??)
     }

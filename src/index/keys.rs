@@ -115,8 +115,8 @@ impl MinlshIndex<'_> {
         })
     }
 
-    /// The keys under which rows with these band hashes and that scope are, ascending, each once; [`NO_BAND`] if there
-    /// are none.
+    /// The keys under which rows with these band hashes and that scope are, ascending, each once. Rows without band
+    /// hashes are under [`NO_BAND`].
     pub fn keys_of(&self, bands: &[i64], scope: ScopeHash) -> Result<Vec<u64>> {
         let mut keys = Vec::new();
         buckets(scope, bands, self.layout.mask, &mut keys, &mut check_interrupts)?;

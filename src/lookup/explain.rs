@@ -159,7 +159,7 @@ fn show(
     let probed = settings.banding.first(settings.banding.probes(threshold.get(), settings.recall));
     let (mut estimate, mut shared) = (None, Vec::new());
     if let (Some(a), Some(b)) = (&signed_a, &signed_b) {
-        // Signatures of other lengths have none.
+        // Signatures of different lengths give no estimate.
         estimate = estimate_jaccard(&a.signature, &b.signature).ok();
         let bands = a.bands.iter().zip(&b.bands).take(probed.bands());
         shared.extend((1..).zip(bands).filter(|(_, (a, b))| a == b).map(|(band, _)| band));
@@ -221,9 +221,9 @@ fn check_memory(bytes: usize) -> Result<()> {
     )))
 }
 
-/// The sizes of the sets of two documents, of which signatures and documents of two kinds have none. Then some passages
-/// or elements that both have, that only the first has, that only the second has; none where nothing but hashes is
-/// known.
+/// The sizes of the sets of two documents; `None` for signatures, and for documents of different kinds. Then some
+/// passages or elements that both have, that only the first has, and that only the second has; `None` where nothing but
+/// hashes is known.
 type PairFacts = (Option<Overlap>, Option<[Vec<String>; 3]>);
 
 /// Compares two documents without their signatures.

@@ -172,7 +172,8 @@ impl Exact {
         }
     }
 
-    /// The similarity of two documents, if it is at least `threshold`. Signatures of other lengths have none.
+    /// The similarity of two documents, if it is at least `threshold`. `None` for signatures of different
+    /// lengths.
     fn similarity(&self, other: &Self, threshold: f64) -> Option<f64> {
         match (self, other) {
             (Self::Set(a), Self::Set(b)) => a.jaccard_at_least(b, threshold),

@@ -170,7 +170,7 @@ fn row_of_trigger(trigger: Oid) -> Option<(Oid, Oid, u32)> {
     let (index, mut found) = (Oid::from(pg_sys::TriggerOidIndexId), None);
     let key = (pg_sys::Anum_pg_trigger_oid as i16, trigger);
     scan(pg_sys::TriggerRelationId, index, &[key], |tuple| {
-        // SAFETY: a row of `pg_trigger`; of one that is stored the header tells its writer.
+        // SAFETY: `scan` gives rows of `pg_trigger` as they are stored, and the header of a stored row has its writer.
         found = Some(unsafe {
             let form = &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_trigger>();
             let writer = (*(*tuple).t_data).t_choice.t_heap.t_xmin.into_inner();

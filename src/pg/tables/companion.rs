@@ -113,8 +113,8 @@ pub fn is_of_owner(owner: Oid, documents: &Open) -> bool {
 /// one, or that a former owner has granted, also to those who have granted them to others.
 pub fn revoke_all(table: Oid) {
     for grantee in grantees(table) {
-        // SAFETY: PostgreSQL looks up what has that OID, as REVOKE ALL ... CASCADE does, and raises an error if there
-        // is none.
+        // SAFETY: takes OIDs alone. PostgreSQL looks the table up, as REVOKE ALL ... CASCADE does, and raises an error
+        // if it is gone.
         unsafe { pg_sys::RemoveRoleFromObjectACL(grantee, pg_sys::RelationRelationId, table) };
         next_command();
     }

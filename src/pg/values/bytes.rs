@@ -72,7 +72,8 @@ pub unsafe fn stored<'a>(datum: Datum) -> StoredBytes<'a> {
 /// # Safety
 /// `'a` must end before that context is reset.
 pub unsafe fn in_memory<'a>(parts: &[&[u8]]) -> &'a [u8] {
-    // SAFETY: a varlena that was just made, in plain form; the caller's promise.
+    // SAFETY: `concatenate` has just made a varlena in plain form in the current context, which lasts for `'a`, as
+    // # Safety asks.
     unsafe { read(concatenate(parts)) }
 }
 

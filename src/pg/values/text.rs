@@ -45,7 +45,7 @@ pub unsafe fn owned(string: *const c_char) -> CString {
 /// # Safety
 /// `string` must be null or a NUL-terminated string.
 pub unsafe fn from_cstring(string: *const c_char) -> String {
-    // SAFETY: the caller's promise.
+    // SAFETY: null, or NUL-terminated, as # Safety asks; `owned` looks which it is.
     unsafe { owned(string) }.to_string_lossy().into_owned()
 }
 

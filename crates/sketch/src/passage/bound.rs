@@ -24,7 +24,7 @@ pub struct Bound {
     entries: Vec<u64>,
     length: usize,
     t: usize,
-    /// The number of characters that a text must have; every window if there is none.
+    /// The number of characters that a text must have. `None` asks for every window.
     need: Option<usize>,
 }
 

@@ -27,7 +27,7 @@ pub fn shingle_hashes(config: &Config, text: &str, out: &mut Vec<u64>, check: Ch
     append(config, Level::best(), &text, out, check)
 }
 
-/// True if a text has any shingle, which is seen at the first few of them.
+/// True if a text has any shingle. It is read as far as its first shingle, or a little further.
 pub fn has_shingles(config: &Config, text: &str, check: Check) -> Result<bool> {
     let text = normalize_text(config, text, check)?;
     Ok(has_any(config, &text, check))
