@@ -1193,8 +1193,8 @@ CREATE VIEW minlsh_indexes AS
 		CASE WHEN d.kind OPERATOR(pg_catalog.=) 'index' THEN pg_catalog.pg_get_indexdef(x.indexrelid, d.body, true)
 			ELSE b.attname::pg_catalog.text END AS body,
 		s.columns AS scope, pg_catalog.pg_get_expr(x.indpred, x.indrelid, true) AS predicate,
-		o.threshold, o.recall, o.bands, o.rows,
-		lsh_probability(o.threshold, o.bands, o.rows) AS recall_at_threshold,
+		o.threshold, o.recall, o.bands, o.rows_per_band,
+		lsh_probability(o.threshold, o.bands, o.rows_per_band) AS recall_at_threshold,
 		d.options, d.valid, d.reindex_reason IS NOT NULL AS needs_reindex, d.reindex_reason,
 		CASE WHEN c.relkind OPERATOR(pg_catalog.=) 'I' THEN
 				(SELECT pg_catalog.sum(pg_catalog.pg_relation_size(t.relid))::pg_catalog.int8
@@ -1208,7 +1208,7 @@ CREATE VIEW minlsh_indexes AS
 		CROSS JOIN LATERAL (SELECT (d.options OPERATOR(pg_catalog.->>) 'threshold')::pg_catalog.float8,
 			(d.options OPERATOR(pg_catalog.->>) 'recall')::pg_catalog.float8,
 			(d.options OPERATOR(pg_catalog.->>) 'bands')::pg_catalog.int4,
-			(d.options OPERATOR(pg_catalog.->>) 'rows')::pg_catalog.int4) AS o(threshold, recall, bands, rows)
+			(d.options OPERATOR(pg_catalog.->>) 'rows')::pg_catalog.int4) AS o(threshold, recall, bands, rows_per_band)
 		LEFT JOIN LATERAL (SELECT pg_catalog.array_agg(pg_catalog.pg_get_indexdef(x.indexrelid, n, true) ORDER BY n)
 			FROM pg_catalog.generate_series(1, x.indnkeyatts) AS n
 			WHERE d.kind OPERATOR(pg_catalog.=) 'index' AND n OPERATOR(pg_catalog.<>) d.body) AS s(columns) ON true
@@ -1309,6 +1309,34 @@ CREATE FUNCTION near_duplicate_plan(source regclass, threshold double precision 
 COMMENT ON FUNCTION near_duplicate_plan(regclass, double precision) IS
 	'refuses a regclass as source, and shows how to pass its name';
 
+-- Calls in another order, which PostgreSQL would only report as unknown functions.
+CREATE FUNCTION near_duplicate_pairs(threshold numeric, source regclass,
+		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_threshold_first' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
+COMMENT ON FUNCTION near_duplicate_pairs(numeric, regclass) IS
+	'refuses a call in the wrong order, and shows the right one';
+
+CREATE FUNCTION near_duplicate_clusters(threshold numeric, source regclass,
+		OUT doc_id minlsh_key, OUT cluster_id minlsh_key, OUT similarity double precision, OUT size bigint,
+		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean)
+		RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_threshold_first' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
+COMMENT ON FUNCTION near_duplicate_clusters(numeric, regclass) IS
+	'refuses a call in the wrong order, and shows the right one';
+
+CREATE FUNCTION near_duplicate_bridges(threshold numeric, source regclass,
+		OUT cluster_id minlsh_key, OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision,
+		OUT size_a bigint, OUT size_b bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_threshold_first' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
+COMMENT ON FUNCTION near_duplicate_bridges(numeric, regclass) IS
+	'refuses a call in the wrong order, and shows the right one';
+
+CREATE FUNCTION near_duplicate_plan(threshold numeric, source regclass,
+		OUT doc_id minlsh_key, OUT kept_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_threshold_first' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
+COMMENT ON FUNCTION near_duplicate_plan(numeric, regclass) IS
+	'refuses a call in the wrong order, and shows the right one';
+
 CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision DEFAULT NULL,
 		verify text DEFAULT 'exact',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
@@ -1321,6 +1349,12 @@ CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precisi
 COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
 	'all pairs of documents of two sources at least as similar as the threshold';
+
+CREATE FUNCTION near_duplicates_between(a regclass, threshold numeric, b regclass,
+		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_threshold_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
+COMMENT ON FUNCTION near_duplicates_between(regclass, numeric, regclass) IS
+	'refuses a call in the wrong order, and shows the right one';
 
 CREATE FUNCTION minlsh_suggest(source text, body text DEFAULT NULL, sample integer DEFAULT 1000,
 		sample_seed bigint DEFAULT 0, key_column text DEFAULT NULL, scope text DEFAULT NULL,
@@ -1450,3 +1484,11 @@ CREATE FUNCTION passages_between(a text, b text, min_match integer DEFAULT 50,
 COMMENT ON FUNCTION passages_between(text, text, integer, double precision, integer,
 	text, text, text, text) IS
 	'passages that documents of two sources have in common, with their places in both';
+
+-- A share in the place of `min_match`, for which PostgreSQL would find no function.
+CREATE FUNCTION passages_between(a regclass, b regclass, coverage numeric,
+		OUT a_id minlsh_key, OUT b_id minlsh_key, OUT a_from integer, OUT a_length integer,
+		OUT b_from integer, OUT b_length integer, OUT passage text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_share_of_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
+COMMENT ON FUNCTION passages_between(regclass, regclass, numeric) IS
+	'refuses a coverage in the place of min_match, and shows the right call';

@@ -25,6 +25,9 @@ sql_function!(minlsh_self_test, self_test);
 sql_function!(minlsh_wrong_order, wrong_order);
 sql_function!(minlsh_explain_without_index, explain_without_index);
 sql_function!(minlsh_source_as_regclass, source_as_regclass);
+sql_function!(minlsh_threshold_first, threshold_first);
+sql_function!(minlsh_threshold_between, threshold_between);
+sql_function!(minlsh_share_of_passages, share_of_passages);
 
 /// `minlsh_version() → text`: of the library that is loaded.
 fn version(_call: &Call) -> Result<Option<Datum>> {
@@ -62,20 +65,24 @@ fn self_test(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
+/// An argument as it is written in a call.
+fn shown(call: &Call, argument: usize) -> String {
+    let type_oid = call.argument_type(argument);
+    // SAFETY: the call says of what type its argument is.
+    let value = call.datum(argument).map(|value| unsafe { Output::of(type_oid).shown(value) });
+    match value {
+        Some(value) if [pg_sys::TEXTOID, pg_sys::REGCLASSOID].contains(&type_oid) => {
+            literal(&value)
+        }
+        Some(value) => value,
+        None => "NULL".to_owned(),
+    }
+}
+
 /// `near_duplicates(index text, key bigint, threshold numeric)`,
 /// `near_duplicates(key bigint, index regclass, threshold numeric)`
 fn wrong_order(call: &Call) -> Result<Option<Datum>> {
-    let shown = |argument: usize| {
-        let type_oid = call.argument_type(argument);
-        // SAFETY: the call says of what type its argument is.
-        let value = call.datum(argument).map(|value| unsafe { Output::of(type_oid).shown(value) });
-        let value = value.unwrap_or_else(|| "NULL".to_owned());
-        if [pg_sys::TEXTOID, pg_sys::REGCLASSOID].contains(&type_oid) {
-            literal(&value)
-        } else {
-            value
-        }
-    };
+    let shown = |argument: usize| shown(call, argument);
     let [index, key] = if call.argument_type(0) == pg_sys::TEXTOID { [0, 1] } else { [1, 0] };
     Err(invalid_parameter("the arguments of near_duplicates() are in the wrong order").set_hint(
         format!(
@@ -101,4 +108,28 @@ fn source_as_regclass(call: &Call) -> Result<Option<Datum>> {
     let name = named.map_or_else(|| literal("docs"), regclass_literal);
     Err(invalid_parameter("source must be a text, not a regclass")
         .set_hint(format!("Pass {name} without a cast to regclass.")))
+}
+
+/// `near_duplicate_pairs(threshold numeric, source regclass)` and its sisters
+fn threshold_first(call: &Call) -> Result<Option<Datum>> {
+    let (threshold, source) = (shown(call, 0), shown(call, 1));
+    Err(invalid_parameter("the source comes first, the threshold second")
+        .set_hint(format!("Pass the source before the threshold: ({source}, {threshold}).")))
+}
+
+/// `near_duplicates_between(a regclass, threshold numeric, b regclass)`
+fn threshold_between(call: &Call) -> Result<Option<Datum>> {
+    let [a, threshold, b] = [0, 1, 2].map(|argument| shown(call, argument));
+    Err(invalid_parameter("the threshold comes after both sources").set_hint(format!(
+        "Pass the two sources before the threshold: near_duplicates_between({a}, {b}, {threshold})."
+    )))
+}
+
+/// `passages_between(a regclass, b regclass, coverage numeric)`
+fn share_of_passages(call: &Call) -> Result<Option<Datum>> {
+    let [a, b, coverage] = [0, 1, 2].map(|argument| shown(call, argument));
+    Err(invalid_parameter("the third argument of passages_between() is a number of characters")
+        .set_hint(format!(
+            "Pass a share by its name: passages_between({a}, {b}, coverage => {coverage})."
+        )))
 }

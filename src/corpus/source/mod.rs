@@ -522,12 +522,28 @@ impl Source {
                 "column \"{name}\" of {} is of type {type_label}, not text, an array or a document",
                 self.argument
             ))
-            .set_hint("Cast it to text in a query.")
+            .set_hint(&self.hint_on_body(arguments))
         })?;
         if kind == Kind::Set {
             element::check(catalog::base_element_type(*type_oid))?;
         }
         Ok(kind)
+    }
+
+    /// The HINT for a column of documents whose type holds none. The commonest cause is a query that selects the text
+    /// before the key.
+    fn hint_on_body(&self, arguments: &Arguments) -> String {
+        let [key, body] = [self.key, self.body].map(|place| &self.columns[place]);
+        let is_swapped = self.relation.is_none()
+            && (self.key, self.body) == (0, 1)
+            && Kind::of_type(key.type_oid, arguments.extension.document).is_some();
+        if is_swapped {
+            let [key, body] = [key, body].map(|column| quoted(&label(&column.name)));
+            return format!(
+                "Select the key first and the text second, as in SELECT {body}, {key} ..."
+            );
+        }
+        "Cast it to text in a query.".to_owned()
     }
 
     pub fn key_column(&self) -> (Oid, Oid) {

@@ -15,11 +15,35 @@ SELECT near_duplicates('notes', 1);
 SELECT minlsh_explain(2, 3);
 SELECT shared > 0 AS shared FROM minlsh_explain('notes', 2, 3);
 
+-- The source comes first, and a share of passages has a name.
+SELECT near_duplicate_pairs(0.9, 'notes');
+SELECT near_duplicate_clusters(0.9, 'notes');
+SELECT near_duplicate_bridges(0.9, 'notes');
+SELECT near_duplicate_plan(0.9, 'notes');
+SELECT near_duplicates_between('notes', 0.9, 'notes');
+SELECT passages_between('notes', 'notes', 0.8);
+
+-- The key comes first, the text second.
+SELECT near_duplicate_pairs('SELECT body, id FROM notes', 0.9);
+SELECT near_duplicate_pairs('SELECT id, id FROM notes', 0.9);
+SELECT near_duplicate_pairs('notes', 0.9, body => 'id');
+
 -- Behind the threshold, arguments have names.
 SELECT near_duplicate_pairs('notes', 0.9, 'id');
 SELECT near_duplicates(2, 0.9, 'notes', 'id');
 SELECT doc_a, doc_b FROM near_duplicate_pairs('notes', 0.9, key_column => 'id');
 SELECT near_duplicate_clusters('notes', 0.9, scope => 'tenant, lang');
+
+-- PostgreSQL refuses these itself. The page on error messages lists what it reports.
+\set VERBOSITY terse
+SELECT near_duplicate_pairs('notes', 'body', 0.9);
+SELECT near_duplicates_of('notes', 'text', 0.8);
+SELECT near_duplicate_pairs('notes', 0.9, key => 'id');
+SELECT near_duplicate_pairs('notes', 0.9, partition => 'id');
+SELECT near_duplicate_pairs('notes', 0.9, shingles => 3);
+SELECT near_duplicate_pairs('notes', 0.9, column => 'body');
+SELECT near_duplicate_pairs('notes', 0.9, where => 'id > 1');
+\set VERBOSITY default
 
 -- A key that is not there.
 SELECT minlsh_explain('notes', 2, 99999);
@@ -92,6 +116,13 @@ PREPARE j AS SELECT near_duplicate_pairs($1);
 PREPARE k AS SELECT near_duplicate_pairs($1, $2);
 PREPARE l AS SELECT near_duplicate_pairs($1::varchar, $2);
 PREPARE m AS SELECT FROM near_duplicate_clusters($1, $2) WHERE doc_id = $3;
+PREPARE n AS SELECT near_duplicate_pairs($1, $2, $3);
+PREPARE o AS SELECT near_duplicates_between($1, $2);
+PREPARE p AS SELECT near_duplicates_between($1, $2, $3);
+PREPARE q AS SELECT near_duplicates_between($1, $2, $3, $4);
+PREPARE r AS SELECT passages_between($1, $2);
+PREPARE s AS SELECT passages_between($1, $2, $3);
+PREPARE t AS SELECT passages_between($1, $2, 50, $3);
 SELECT name, parameter_types FROM pg_prepared_statements ORDER BY name;
 SELECT near_duplicate_pairs(format('%I', 'plain')), near_duplicate_pairs('plain'::name);
 DEALLOCATE ALL;
