@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails on what makes a house hard to live in: imports that run in a circle, between the files of a Rust crate or
 between its folders; files over 700 lines, unless their first lines say "700 lines" and why; lines over 120
-characters, but for tables and the output in Markdown; more lines of the extension and the engine together than
+characters, but for tables and the output in Markdown; more lines of code in the extension and the engine together than
 HOUSE_LINES; names of public types that two files define, but for Result. Arguments are the folders to look at; all
 unless given."""
 
@@ -14,8 +14,10 @@ LINES = 700
 CHARACTERS = 120
 # The extension and the engine, which are held to one size, and where a public type's name stands for one thing.
 HOUSE = ("src/", "crates/sketch/src/")
-# Lower it where less holds, and give a reason in the commit that raises it.
-HOUSE_LINES = 43_713
+# Lines of code: blank lines and lines of comments do not count, so that an explanation costs nothing. A ceiling with
+# room to work below it; a commit that raises it gives a reason.
+HOUSE_LINES = 36_500
+COMMENT_OR_BLANK = re.compile(r"\s*(//.*)?")
 PUBLIC_TYPE = re.compile(r"(?m)^\s*pub(?:\([^)]*\))? (?:unsafe )?(?:struct|enum|trait|type|union) (\w+)")
 CODE = (".rs", ".sql", ".sh", ".py")
 # Blocks of Markdown that somebody wrote, other than output.
@@ -153,9 +155,10 @@ def circles(arrows):
 def house(paths):
     """What is wrong with the extension and the engine together."""
     files = [path for path in paths if path.suffix == ".rs" and str(path).startswith(HOUSE)]
-    lines = sum(len(path.read_text().splitlines()) for path in files)
-    if lines > HOUSE_LINES:
-        yield f"{' and '.join(HOUSE)}: {lines} lines, more than {HOUSE_LINES}"
+    lines = [line for path in files for line in path.read_text().splitlines()]
+    code = sum(not COMMENT_OR_BLANK.fullmatch(line) for line in lines)
+    if code > HOUSE_LINES:
+        yield f"{' and '.join(HOUSE)}: {code} lines of code, more than {HOUSE_LINES}"
     defined = {}
     for path in files:
         # A crate's own Result is what everybody expects under that name.
