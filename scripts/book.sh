@@ -11,13 +11,13 @@ command -v mdbook >/dev/null ||
 # Links of the pages outside docs/ lead to where those in docs/ are, and the other way round.
 source=build/book/src
 rm -rf build/book
-mkdir -p "$source/bench"
+mkdir -p "$source/bench" "$source/tests"
 cp -r docs/. "$source"
-for page in README CONTRIBUTING CHANGELOG bench/README; do
+for page in README CONTRIBUTING CHANGELOG bench/README tests/README; do
 	sed -E 's#\]\((\.\./)?docs/#](\1#g' "$page.md" >"$source/$page.md"
 done
 cp LICENSE "$source"
-sed -i -E 's#\]\(\.\./((bench/)?[A-Z]+\.md)#](\1#g' "$source"/*.md
+sed -i -E 's#\]\(\.\./((bench/|tests/)?[A-Z]+\.md)#](\1#g' "$source"/*.md
 scripts/links.py "$source"
 mdbook build
 site=build/book/html
