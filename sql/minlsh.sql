@@ -17,6 +17,11 @@ CREATE FUNCTION tokens(body text, unit text DEFAULT 'word', normalization text D
 COMMENT ON FUNCTION tokens(text, text, text, text) IS
 	'words or characters of a text after normalization, which shingles are made of';
 
+CREATE FUNCTION codes(body text, min_length integer DEFAULT 4) RETURNS text[]
+	AS 'MODULE_PATHNAME', 'minlsh_codes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION codes(text, integer) IS
+	'distinct words of a text with a digit in them, such as model numbers, folded and without punctuation';
+
 CREATE FUNCTION shingles(body text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
 		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false) RETURNS text[]
 	AS 'MODULE_PATHNAME', 'minlsh_shingles' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;

@@ -1,5 +1,6 @@
-//! Functions of texts: their parts (`normalize_text()`, `tokens()`, `shingles()`, `shingle_hashes()`), the signature
-//! of their frequent words after Apache Nutch, what differs between two word by word, and the passages that they share.
+//! Functions of texts: their parts (`normalize_text()`, `tokens()`, `codes()`, `shingles()`, `shingle_hashes()`), the
+//! signature of their frequent words after Apache Nutch, what differs between two word by word, and the passages that
+//! they share.
 
 use std::ops::Range;
 
@@ -14,6 +15,7 @@ use crate::prelude::*;
 
 sql_function!(minlsh_normalize_text, normalize_text);
 sql_function!(minlsh_tokens, tokens);
+sql_function!(minlsh_codes, codes);
 sql_function!(minlsh_shingles, shingles);
 sql_function!(minlsh_shingle_hashes, shingle_hashes);
 sql_function!(minlsh_text_profile, text_profile);
@@ -46,6 +48,14 @@ fn tokens(call: &Call) -> Result<Option<Datum>> {
     let (config, body) = (options.config()?, call.text(0).given()?);
     let mut found = array::TextArray::default();
     sketch::tokens(&config, body, &mut check_interrupts, &mut |token| found.push(token))?;
+    Ok(Some(found.write()))
+}
+
+/// `codes(text, min_length) → text[]`: the distinct codes, in order of first occurrence.
+fn codes(call: &Call) -> Result<Option<Datum>> {
+    let (body, min_length) = (call.text(0).given()?, call.int4(1).given()?.into());
+    let mut found = array::TextArray::default();
+    sketch::codes(body, min_length, &mut check_interrupts, &mut |code| found.push(code))?;
     Ok(Some(found.write()))
 }
 

@@ -109,6 +109,9 @@ pub enum Error {
     /// A `min_length` outside `1..=MAX_MIN_LENGTH`.
     #[error("min_length must be between 1 and {MAX_MIN_LENGTH}, not \"{0}\"")]
     MinLength(String),
+    /// A `min_length` of codes below 1.
+    #[error("min_length must be at least 1, not {0}")]
+    CodeLength(i64),
     /// Shingles that start with stop words, of a text without stop words.
     #[error("normalization step \"stop_words\" contradicts the shingle unit \"anchored\"")]
     AnchorsDropped,
@@ -256,6 +259,7 @@ impl Error {
             Self::RepeatedStep(_) => "Specify each step once. Steps are applied in a fixed order.",
             Self::ContradictorySteps(..) => "Keep one of the two.",
             Self::MinLength(_) => "Use min_length=3 to drop tokens of one and two characters.",
+            Self::CodeLength(_) => "Use 4 to leave out codes of up to 3 characters.",
             Self::AnchorsDropped => {
                 "Leave out the step, because anchored shingles start with stop words."
             }

@@ -76,4 +76,4 @@ pub use signature::{
 #[doc(hidden)]
 pub use simd::Level;
 pub use suggestion::{Histogram, Suggested, WithinOrigin, robust_from};
-pub use text::{Normalization, StopWords, UNICODE_VERSIONS, Unit, utf8};
+pub use text::{Normalization, StopWords, UNICODE_VERSIONS, Unit, codes, utf8};

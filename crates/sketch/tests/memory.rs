@@ -18,8 +18,8 @@ use sketch::corpus::{
 };
 use sketch::{
     Banding, Comparison, Config, Error, Normalization, Overlap, PreparedSet, ShingleSet, Sketcher,
-    StopWords, WeightedSet, for_each_shingle, memory, normalize_text, shingle_hashes, text_profile,
-    text_profile_signature, tokens,
+    StopWords, WeightedSet, codes, for_each_shingle, memory, normalize_text, shingle_hashes,
+    text_profile, text_profile_signature, tokens,
 };
 
 /// The least size that is refused.
@@ -207,6 +207,11 @@ fn lists_profiles_and_weights() {
         text_profile(&profiled, 2, 0.01, &mut || (), &mut |token, _| {
             memory::push_str(&mut all, token)
         })?;
+        Ok(all)
+    });
+    survives("codes", || {
+        let mut all = String::new();
+        codes(&profiled, 1, &mut || (), &mut |code| memory::push_str(&mut all, code))?;
         Ok(all)
     });
     survives("signature", || text_profile_signature(&profiled, 2, 0.01, &mut || ()));

@@ -81,6 +81,10 @@ const LONG: &str = "
     tokens: SELECT cardinality(tokens(commas, normalization => 'none')) FROM one, generate_series(1, 20)
     tokens: SELECT cardinality(tokens(marks)) FROM one, generate_series(1, 4)
     tokens: SELECT cardinality(tokens(marks, normalization => 'none')) FROM one, generate_series(1, 20)
+    codes: SELECT cardinality(codes(words)) FROM one, generate_series(1, 20)
+    codes: SELECT cardinality(codes(letters)) FROM one, generate_series(1, 20)
+    codes: SELECT cardinality(codes(dots)) FROM one, generate_series(1, 20)
+    codes: SELECT cardinality(codes(marks)) FROM one, generate_series(1, 4)
     shingles: SELECT cardinality(shingles(words)) FROM one
     shingle_hashes: SELECT cardinality(shingle_hashes(words)) FROM one, generate_series(1, 20)
     shingle_hashes: SELECT cardinality(shingle_hashes(words, 5, 'word', bag => true)) FROM one, generate_series(1, 20)

@@ -209,6 +209,7 @@ fn want_of_memory_is_an_error_and_no_crash() {
         (30, "SELECT cardinality(minhash(body)) FROM big"),
         (20, "SELECT length(normalize_text(body, 'aggressive')) FROM big"),
         (40, "SELECT cardinality(tokens(body)) FROM big"),
+        (40, "SELECT cardinality(codes(body)) FROM big"),
         (40, "SELECT count(*) FROM big, text_profile(body)"),
         (40, "SELECT jaccard(body, body || 'x', 9) FROM big"),
         (40, "SELECT containment(body, body || 'x', 3, 'word') FROM big"),

@@ -6,6 +6,11 @@ SELECT normalize_text(E'  Straße\t Ｆｏｏ,  it''s ①: 42!');
 SELECT tokens(E'  Straße\t Ｆｏｏ,  it''s ①: 42!');
 SELECT shingles(E'  Straße\t Ｆｏｏ,  it''s ①: 42!', 2, 'word');
 
+-- Codes: what two names of different things often differ in.
+SELECT codes('Sony PS-LX350H, 42" (psLX350h)'), codes('GTK 3.0 or GTK 4', 1), codes('型号HF-10的产品'),
+	codes(''), codes(NULL);
+SELECT codes('a1', 0);
+
 -- Case, line breaks, runs of white space and Unicode form do not count unless told otherwise.
 SELECT jaccard('Hello World', 'hello  world') AS char,
 	jaccard('Hello World', 'hello  world', normalization => 'none') < 1 AS char_as_written,

@@ -3,12 +3,14 @@
 
 mod beyond_ascii;
 pub(crate) mod chars;
+mod codes;
 mod normalize;
 mod stop_words;
 mod word_rules;
 pub(crate) mod words;
 
 pub use chars::utf8;
+pub use codes::codes;
 pub(crate) use normalize::{Dropped, Origins};
 pub use normalize::{Normalization, UNICODE_VERSIONS};
 pub use stop_words::StopWords;

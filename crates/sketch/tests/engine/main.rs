@@ -5,6 +5,7 @@ mod accuracy;
 mod bands;
 mod boilerplate;
 mod clusters;
+mod codes;
 mod common;
 mod common_passages;
 mod comparison;

@@ -57,7 +57,7 @@ pub fn found_shingles(config: &Config, text: &str) -> Vec<String> {
     visited(|f| for_each_shingle(config, text, &mut || (), f))
 }
 
-fn visited(each: impl FnOnce(VisitShingle) -> sketch::Result<()>) -> Vec<String> {
+pub fn visited(each: impl FnOnce(VisitShingle) -> sketch::Result<()>) -> Vec<String> {
     let mut found = Vec::new();
     each(&mut |part| {
         found.push(part.to_owned());
