@@ -17,6 +17,7 @@
 //! | [`boilerplate`] | from the hashes of the documents of a source to what of each counts |
 //! | [`passage`] | from normalised texts to what they have in common, and the fingerprints that find it |
 //! | `suggestion` | from the similarities of a sample to a threshold |
+//! | [`labels`] | from the answers of people about some pairs to a threshold |
 //! | [`corpus`] | from the band hashes of a corpus to candidate pairs and clusters |
 //! | [`clusters`] | from an old state and new components to ids that stay, and a log |
 //! | [`stored`] | from bytes as a database stores them to a text |
@@ -36,6 +37,7 @@ pub mod corpus;
 mod error;
 mod exact;
 mod hash;
+pub mod labels;
 mod limits;
 pub mod memory;
 mod packed;

@@ -17,6 +17,7 @@ mod exact;
 mod golden;
 mod hashes;
 mod invariants;
+mod labels;
 mod links;
 mod normalization;
 mod options;

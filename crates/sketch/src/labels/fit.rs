@@ -1,0 +1,320 @@
+//! The curve of "same" over similarity, with all that the answers leave open about it.
+
+use super::pair_counts::{BINS, Label, PairCounts, bin_of, middle, start};
+use crate::{Result, memory};
+
+/// The centers of the curves: from -0.04 to 1.08 by 0.02.
+const CENTERS: usize = 57;
+/// The widths of the curves, in units of similarity.
+const WIDTHS: [f64; 9] = [0.005, 0.01, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.22];
+const CURVES: usize = CENTERS * WIDTHS.len();
+/// The share of answers that are slips, either way.
+const SLIPS: f64 = 0.02;
+/// The power of the likelihood for intervals: answers about one source are not as independent as the model has them.
+const CAUTION: f64 = 0.6;
+/// Parts of the posterior below and above an interval.
+const TAIL: f64 = 0.05;
+/// The probability with which a wanted precision must be reached.
+const SURE: f64 = 0.9;
+/// Points of the grid with less of the posterior do not count.
+const NEGLIGIBLE: f64 = 1e-10;
+/// The most further answers that are worth being asked for.
+const MOST_ANSWERS: u64 = 5000;
+
+/// The share of "same" that the curve approaches towards similarity 1, with the prior of each value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plateaus {
+    /// Very similar pairs are most likely all the same: for the best F1.
+    Usual,
+    /// Nothing is assumed about very similar pairs: for claims about precision.
+    Flat,
+}
+
+impl Plateaus {
+    /// Each value and its prior, which need not add up to 1.
+    fn values(self) -> &'static [(f64, f64)] {
+        match self {
+            Self::Usual => &[
+                (1.0, 6.0),
+                (0.97, 2.0),
+                (0.92, 1.5),
+                (0.85, 1.2),
+                (0.7, 1.0),
+                (0.5, 1.0),
+                (0.3, 1.0),
+                (0.1, 1.0),
+            ],
+            Self::Flat => &[
+                (1.0, 1.0),
+                (0.99, 1.0),
+                (0.98, 1.0),
+                (0.97, 1.0),
+                (0.96, 1.0),
+                (0.94, 1.0),
+                (0.92, 1.0),
+                (0.89, 1.0),
+                (0.85, 1.0),
+                (0.78, 1.0),
+                (0.7, 1.0),
+                (0.5, 1.0),
+                (0.3, 1.0),
+                (0.1, 1.0),
+            ],
+        }
+    }
+}
+
+/// The mean of the posterior, and the ends of its interval: 5 % lie below `low`, and 5 % above `high`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The posterior mean.
+    pub mean: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// A threshold, and what may be expected of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Advice {
+    /// Pairs that are at least as similar are found. A multiple of 0.005.
+    pub threshold: f64,
+    /// The number of pairs that it finds.
+    pub found: f64,
+    /// The posterior mean of F1, the harmonic mean of precision and recall.
+    pub f1: f64,
+    /// The share of the pairs found that are the same.
+    pub precision: Estimate,
+    /// The share found of all pairs that are the same and were counted.
+    pub recall: Estimate,
+}
+
+/// The curves that answers about some pairs allow, and what these say about all pairs.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    plateaus: Plateaus,
+    /// The numbers of answers "same" and "different" of each bin that has one.
+    answers: Vec<(usize, [f64; 2])>,
+    /// The number of pairs from each bin up.
+    pairs: [f64; BINS],
+    /// By curve with a plateau of 1: the number of pairs that are the same, from each bin up.
+    same: Vec<[f64; BINS]>,
+    /// By curve and plateau: the posterior, and the posterior with [`CAUTION`].
+    posterior: Vec<f64>,
+    cautious: Vec<f64>,
+}
+
+impl Fit {
+    /// Fits the curves to `labels`, for a source with so many `pairs`.
+    pub fn new(
+        labels: impl IntoIterator<Item = Label>,
+        pairs: &PairCounts,
+        plateaus: Plateaus,
+    ) -> Result<Self> {
+        let mut counts = [[0.0; 2]; BINS];
+        for Label { similarity, is_same } in labels {
+            counts[bin_of(similarity)][usize::from(!is_same)] += 1.0;
+        }
+        let given = (0..).zip(counts).filter(|(_, counts)| *counts != [0.0; 2]);
+        let answers = memory::collect(given)?;
+        let mut same = memory::with_capacity(CURVES)?;
+        for (center, width) in curves() {
+            let number = |bin: usize| pairs.bins()[bin] * logistic(middle(bin), center, width);
+            same.push(summed(number));
+        }
+        Ok(Self {
+            plateaus,
+            pairs: summed(|bin| pairs.bins()[bin]),
+            same,
+            posterior: posterior(&answers, plateaus, 1.0)?,
+            cautious: posterior(&answers, plateaus, CAUTION)?,
+            answers,
+        })
+    }
+
+    /// The threshold with the greatest posterior mean of F1; the middle one if a gap has several. `share` is the share
+    /// of pairs that are the same that were counted at all; 1 unless some are left out by another rule.
+    pub fn best(&self, share: f64) -> Advice {
+        let mean = self.mean_f1(share);
+        let most = mean.iter().copied().fold(0.0, f64::max);
+        let is_best = |bin: &usize| mean[*bin] >= most - 1e-9;
+        let first = (0..BINS).find(is_best).unwrap_or(BINS - 1);
+        let width = (first..BINS).take_while(is_best).count();
+        self.advice(first + width / 2, share)
+    }
+
+    /// The lowest threshold whose precision is `precision` or more with a probability of 0.9. `None` if the answers do
+    /// not show it of any threshold that finds pairs. A claim is careful with [`Plateaus::Flat`].
+    pub fn reaching(&self, precision: f64) -> Option<Advice> {
+        let bin = self.shown(&self.posterior, precision)?;
+        Some(self.advice(bin, 1.0))
+    }
+
+    /// The least number of further answers, all "same" and about the most similar pairs, after which
+    /// [`reaching`](Self::reaching) gives a threshold. `None` if 5,000 do not suffice.
+    pub fn answers_until(&self, precision: f64) -> Result<Option<u64>> {
+        let Some(top) = (0..BINS).rev().find(|bin| self.pairs[*bin] > 0.0) else {
+            return Ok(None);
+        };
+        let suffices = |count: u64| -> Result<bool> {
+            let mut answers = memory::copied(&self.answers)?;
+            memory::push(&mut answers, (top, [count as f64, 0.0]))?;
+            Ok(self.shown(&posterior(&answers, self.plateaus, 1.0)?, precision).is_some())
+        };
+        let mut high = 1;
+        while !suffices(high)? {
+            if high >= MOST_ANSWERS {
+                return Ok(None);
+            }
+            high *= 2;
+        }
+        let mut low = high / 2;
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if suffices(middle)? { high = middle } else { low = middle }
+        }
+        Ok(Some(high))
+    }
+
+    /// The first bin whose precision is `precision` or more with a probability of [`SURE`].
+    fn shown(&self, posterior: &[f64], precision: f64) -> Option<usize> {
+        let probability = |bin: usize| -> f64 {
+            let reached = self.points(posterior).filter(|(_, plateau, same)| {
+                plateau * same[bin] >= (precision - 1e-9) * self.pairs[bin]
+            });
+            reached.map(|(weight, ..)| weight).sum()
+        };
+        (0..BINS).take_while(|bin| self.pairs[*bin] > 0.0).find(|bin| probability(*bin) >= SURE)
+    }
+
+    /// The advice of the threshold at the start of a bin.
+    fn advice(&self, bin: usize, share: f64) -> Advice {
+        let pairs = self.pairs[bin];
+        let precision = self.estimate(
+            |plateau, same| {
+                if pairs > 0.0 { plateau * same[bin] / pairs } else { 0.0 }
+            },
+        );
+        let recall =
+            self.estimate(|_, same| if same[0] > 0.0 { share * same[bin] / same[0] } else { 0.0 });
+        Advice {
+            threshold: start(bin),
+            found: pairs,
+            f1: self.mean_f1(share)[bin],
+            precision,
+            recall,
+        }
+    }
+
+    fn estimate(&self, of: impl Fn(f64, &[f64; BINS]) -> f64) -> Estimate {
+        let mean =
+            self.points(&self.posterior).map(|(weight, plateau, same)| weight * of(plateau, same));
+        let cautious = self.points(&self.cautious);
+        let mut values: Vec<(f64, f64)> =
+            cautious.map(|(weight, plateau, same)| (of(plateau, same), weight)).collect();
+        values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let all: f64 = values.iter().map(|(_, weight)| weight).sum();
+        let quantile = |part: f64| {
+            let mut below = 0.0;
+            let found = values.iter().find(|(_, weight)| {
+                below += weight;
+                below >= part * all
+            });
+            found.or(values.last()).map_or(0.0, |(value, _)| *value)
+        };
+        // The mean is of the sharper posterior: it may lie outside of an interval that is cautious.
+        let (mean, low, high) = (mean.sum::<f64>(), quantile(TAIL), quantile(1.0 - TAIL));
+        Estimate { mean, low: low.min(mean), high: high.max(mean) }
+    }
+
+    /// The posterior mean of F1 by threshold.
+    fn mean_f1(&self, share: f64) -> [f64; BINS] {
+        let mut mean = [0.0; BINS];
+        for (weight, plateau, same) in self.points(&self.posterior) {
+            for (bin, mean) in mean.iter_mut().enumerate() {
+                *mean += weight * f1(plateau, same, self.pairs[bin], bin, share);
+            }
+        }
+        mean
+    }
+
+    /// The threshold with the best F1 of the point of the grid at which the posterior, added up in the order of the
+    /// grid, exceeds `part`, a number from 0 to 1.
+    pub(super) fn drawn(&self, part: f64) -> f64 {
+        let mut below = 0.0;
+        let mut points = self.points(&self.posterior);
+        let Some((_, plateau, same)) = points.find(|(weight, ..)| {
+            below += weight;
+            below > part
+        }) else {
+            return self.best(1.0).threshold;
+        };
+        let f1 = |bin: usize| f1(plateau, same, self.pairs[bin], bin, 1.0);
+        let best = (0..BINS).max_by(|a, b| f1(*a).total_cmp(&f1(*b))).unwrap_or(0);
+        start(best)
+    }
+
+    /// The points of the grid that count: the posterior, the plateau, and the numbers of pairs that are the same but
+    /// for the plateau.
+    fn points<'a>(
+        &'a self,
+        posterior: &'a [f64],
+    ) -> impl Iterator<Item = (f64, f64, &'a [f64; BINS])> + 'a {
+        let plateaus = self.plateaus.values();
+        let weights = posterior.iter().enumerate().filter(|(_, weight)| **weight > NEGLIGIBLE);
+        weights.map(|(point, weight)| {
+            (*weight, plateaus[point % plateaus.len()].0, &self.same[point / plateaus.len()])
+        })
+    }
+}
+
+/// F1 at a bin from which on there are `pairs` pairs.
+fn f1(plateau: f64, same: &[f64; BINS], pairs: f64, bin: usize, share: f64) -> f64 {
+    let (found, all) = (plateau * same[bin], plateau * same[0] / share);
+    if found > 0.0 { 2.0 * found / (pairs + all) } else { 0.0 }
+}
+
+/// The posterior of each curve and plateau, which add up to 1, with the likelihood of `answers` to a `power`.
+fn posterior(answers: &[(usize, [f64; 2])], plateaus: Plateaus, power: f64) -> Result<Vec<f64>> {
+    let plateaus = plateaus.values();
+    let mut logs = memory::with_capacity(CURVES * plateaus.len())?;
+    for (center, width) in curves() {
+        let mut rises = [0.0; BINS];
+        for (rise, (bin, _)) in rises.iter_mut().zip(answers) {
+            *rise = logistic(middle(*bin), center, width);
+        }
+        for (plateau, prior) in plateaus {
+            let each = rises.iter().zip(answers).map(|(rise, (_, [same, different]))| {
+                let chance = SLIPS + (1.0 - 2.0 * SLIPS) * plateau * rise;
+                same * chance.ln() + different * (1.0 - chance).ln()
+            });
+            logs.push(prior.ln() + power * each.sum::<f64>());
+        }
+    }
+    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    logs.iter_mut().for_each(|log| *log = (*log - most).exp());
+    let all: f64 = logs.iter().sum();
+    logs.iter_mut().for_each(|weight| *weight /= all);
+    Ok(logs)
+}
+
+/// Center and width of each curve.
+fn curves() -> impl Iterator<Item = (f64, f64)> {
+    let centers = (0..CENTERS).map(|place| place as f64 * 0.02 - 0.04);
+    centers.flat_map(|center| WIDTHS.map(|width| (center, width)))
+}
+
+fn logistic(similarity: f64, center: f64, width: f64) -> f64 {
+    1.0 / (1.0 + (-(similarity - center) / width).exp())
+}
+
+/// Sums over the bins from each one up.
+fn summed(of: impl Fn(usize) -> f64) -> [f64; BINS] {
+    let (mut sums, mut sum) = ([0.0; BINS], 0.0);
+    for bin in (0..BINS).rev() {
+        sum += of(bin);
+        sums[bin] = sum;
+    }
+    sums
+}
