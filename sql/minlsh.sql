@@ -1371,6 +1371,31 @@ CREATE FUNCTION minlsh_suggest(source text, body text DEFAULT NULL, sample integ
 COMMENT ON FUNCTION minlsh_suggest(text, text, integer, bigint, text, text, integer, text, text, text, boolean) IS
 	'which threshold and options suit a source: similarities of a sample, shares of copies';
 
+CREATE FUNCTION minlsh_label_pairs(source text, body text DEFAULT NULL, decided text DEFAULT NULL,
+		pairs integer DEFAULT 20, lowest double precision DEFAULT 0.1, other text DEFAULT NULL,
+		sample integer DEFAULT 1000, sample_seed bigint DEFAULT 0, key_column text DEFAULT NULL,
+		scope text DEFAULT NULL, shingle_size integer DEFAULT NULL, unit text DEFAULT NULL,
+		normalization text DEFAULT NULL, stop_words text DEFAULT NULL, bag boolean DEFAULT NULL,
+		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision,
+		OUT text_a text, OUT text_b text, OUT difference text)
+		RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_label_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 20;
+COMMENT ON FUNCTION minlsh_label_pairs(text, text, text, integer, double precision, text, integer, bigint, text, text,
+	integer, text, text, text, boolean) IS
+	'pairs of documents for a person to label as the same or different';
+
+CREATE FUNCTION minlsh_suggest_from_labels(source text, decided text, body text DEFAULT NULL,
+		wanted_precision double precision DEFAULT NULL, lowest double precision DEFAULT 0.1, other text DEFAULT NULL,
+		sample integer DEFAULT 1000, sample_seed bigint DEFAULT 0, key_column text DEFAULT NULL,
+		scope text DEFAULT NULL, shingle_size integer DEFAULT NULL, unit text DEFAULT NULL,
+		normalization text DEFAULT NULL, stop_words text DEFAULT NULL, bag boolean DEFAULT NULL,
+		OUT item text, OUT value text, OUT low double precision, OUT high double precision, OUT explanation text)
+		RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_suggest_from_labels' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10;
+COMMENT ON FUNCTION minlsh_suggest_from_labels(text, text, text, double precision, double precision, text, integer,
+	bigint, text, text, integer, text, text, text, boolean) IS
+	'the threshold that labelled pairs mean, with its precision and recall';
+
 CREATE FUNCTION near_duplicate_cluster(body text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,

@@ -12,14 +12,16 @@
 //! 4. [`jobs`] have groups judged: pairs verified, and clusters made. Threads help with small groups, and call nothing
 //!    of PostgreSQL. The backend gives out what was found, in the order of groups.
 //!
-//! Jobs of [`passages`] and [`suggest`] read the same sources. Each folder knows only those above it. Files are read
-//! and written from one end to the other, and memory beyond maintenance_work_mem is a few bytes for each document.
+//! Jobs of [`passages`], [`suggest`] and [`labels`] read the same sources. Each folder knows only those above it. Files
+//! are read and written from one end to the other, and memory beyond maintenance_work_mem is a few bytes for each
+//! document.
 //!
 //! The view `minlsh_progress` has the progress of the jobs of all sessions that the caller may see: each counts what it
 //! has done in a slot of PostgreSQL's ([`Progress`](crate::pg::job::Progress)).
 
 pub mod groups;
 pub mod jobs;
+mod labels;
 mod passages;
 pub mod reading;
 pub mod source;

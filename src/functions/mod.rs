@@ -9,7 +9,7 @@ mod aggregates;
 mod exact;
 mod key;
 mod signatures;
-mod texts;
+pub(crate) mod texts;
 
 use sketch::{Config, UNICODE_VERSIONS};
 

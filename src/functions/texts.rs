@@ -131,19 +131,33 @@ fn profiled(call: &Call) -> Result<(&str, i64, f64)> {
 /// `minlsh_diff(a, b, normalization) → SETOF (found_in, passage)`
 fn diff(call: &Call) -> Result<Option<Datum>> {
     let rows = ResultRows::start(call);
-    each_part(call, &mut |found_in, passage| {
+    let (a, b, config) = two_to_diff(call)?;
+    word_diff(config.normalization(), a, b, &mut check_interrupts, &mut |found_in, passage| {
         text::lent(found_in.as_str(), |found_in| {
             text::lent(passage, |passage| rows.push(&[Some(found_in), Some(passage)]));
         });
-        Ok(())
+        Ok::<_, SqlError>(())
     })?;
     Ok(None)
 }
 
 /// `minlsh_marked_diff(a, b, normalization) → text`: as wdiff marks it.
 fn marked_diff(call: &Call) -> Result<Option<Datum>> {
+    let (a, b, config) = two_to_diff(call)?;
+    Ok(Some(text::write(&marked(config.normalization(), a, b)?)))
+}
+
+/// The two texts that a call compares word by word, and how they are normalized.
+fn two_to_diff(call: &Call) -> Result<(&str, &str, Config)> {
+    let normalization = call.text(2).given()?.into();
+    let config = Options { normalization, ..Options::default() }.config()?;
+    Ok((call.text(0).given()?, call.text(1).given()?, config))
+}
+
+/// The words of two texts, with marks around those that only one of them has.
+pub fn marked(normalization: &Normalization, a: &str, b: &str) -> Result<String, sketch::Error> {
     let mut marked = String::new();
-    each_part(call, &mut |found_in, passage| {
+    word_diff(normalization, a, b, &mut check_interrupts, &mut |found_in, passage| {
         let (before, after) = match found_in {
             FoundIn::Both => ("", ""),
             FoundIn::A => ("[-", "-]"),
@@ -156,15 +170,7 @@ fn marked_diff(call: &Call) -> Result<Option<Datum>> {
         }
         Ok(())
     })?;
-    Ok(Some(text::write(&marked)))
-}
-
-/// Calls `visit` with each part.
-fn each_part(call: &Call, visit: &mut dyn FnMut(FoundIn, &str) -> Result<()>) -> Result<()> {
-    let (a, b) = (call.text(0).given()?, call.text(1).given()?);
-    let normalization = call.text(2).given()?.into();
-    let config = Options { normalization, ..Options::default() }.config()?;
-    word_diff(config.normalization(), a, b, &mut check_interrupts, visit)
+    Ok(marked)
 }
 
 /// `shared_passages(a text, b text, min_match, normalization)

@@ -11,9 +11,7 @@ use crate::corpus::groups::Batches;
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::Collecting;
 use crate::corpus::reading::columns::{KeyCheck, Members, NamedRows, Scopes};
-use crate::corpus::source::arguments::{
-    Arguments, is_query, parenthesized, raw_text, relation_named, select_all,
-};
+use crate::corpus::source::arguments::{Arguments, select_given};
 use crate::corpus::source::reader::{Criteria, Own, Reader};
 use crate::corpus::source::rows::{RowFilter, RowSpools};
 use crate::corpus::source::{Source, check_type, common};
@@ -24,7 +22,7 @@ use crate::options::IndexOptions;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::job::Progress;
 use crate::pg::names::{regclass_literal, visible_name};
-use crate::pg::select::{Select, one_statement};
+use crate::pg::select::Select;
 use crate::prelude::*;
 use crate::row_key::{Key, KeyValue, from_text};
 
@@ -201,15 +199,7 @@ struct Apart<'a> {
 impl<'a> Apart<'a> {
     fn given(session: &'a Session, arguments: &Arguments) -> Result<Option<Self>> {
         let Some(datum) = arguments.raw("apart") else { return Ok(None) };
-        let text = raw_text(datum)?;
-        let from = if is_query(text.to_bytes()) {
-            let (statement, _) =
-                one_statement(&text).map_err(|wrong| wrong.about("apart", APART))?;
-            parenthesized(&statement)
-        } else {
-            Sql::default().relation(relation_named(datum, "apart")?)
-        };
-        let select = select_all(session, &from).map_err(|wrong| wrong.about("apart", APART))?;
+        let select = select_given(session, datum, "apart", APART)?;
         let types: Vec<Oid> = select.columns().iter().map(|column| column.type_oid).collect();
         let [a, b] = types[..] else {
             let count = types.len();

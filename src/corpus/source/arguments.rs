@@ -11,7 +11,7 @@ use crate::pg::call::Extension;
 use crate::pg::catching::catching;
 use crate::pg::names::regclass_literal;
 use crate::pg::rights::{check_before_reading, may_read};
-use crate::pg::select::Select;
+use crate::pg::select::{Select, one_statement};
 use crate::pg::{relation, sql};
 use crate::prelude::*;
 
@@ -217,6 +217,24 @@ pub fn parenthesized(query: &CStr) -> Sql {
 pub fn select_all<'a>(session: &'a Session, from: &Sql) -> Result<Select<'a>> {
     let sql = Sql::new("SELECT d.* FROM ").text(from).text(" AS d").build();
     Select::prepare(session, &sql, &[])
+}
+
+/// The SELECT of all columns of the table or query that an argument names, other than a source.
+pub fn select_given<'a>(
+    session: &'a Session,
+    given: Datum,
+    argument: &str,
+    hint: &str,
+) -> Result<Select<'a>> {
+    let wrong = |wrong: SqlError| wrong.about(argument, hint);
+    let text = raw_text(given)?;
+    let from = if is_query(text.to_bytes()) {
+        let (statement, _) = one_statement(&text).map_err(wrong)?;
+        parenthesized(&statement)
+    } else {
+        Sql::default().relation(relation_named(given, argument)?)
+    };
+    select_all(session, &from).map_err(wrong)
 }
 
 /// True if a text begins as queries do, behind white space and comments.

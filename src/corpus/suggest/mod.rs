@@ -8,8 +8,9 @@
 //!
 //! Memory is `work_mem`, and a few bytes for each value of a scope.
 
+pub mod job;
 mod nearest;
-mod report;
+pub mod report;
 mod sample;
 
 use sketch::Scheme;

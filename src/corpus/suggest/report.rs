@@ -1,14 +1,14 @@
 //! The rows of a suggestion.
 
-use sketch::{Config, DEFAULT_THRESHOLD, Histogram, Suggested, Unit};
+use sketch::{DEFAULT_THRESHOLD, Histogram, Suggested, Unit};
 
+use super::job::SuggestedJob;
 use super::nearest::Neighbors;
 use super::sample::{Choice, Sample};
 use crate::corpus::reading::keyed_rows::Sampling;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::{Arguments, label};
 use crate::document::kind::Kind;
-use crate::options::Options;
 use crate::pg::catalog::{base_type, is_stored_as, relation_kind};
 use crate::pg::names::{literal, quoted, visible_name};
 use crate::pg::select::SelectColumn;
@@ -16,6 +16,9 @@ use crate::prelude::*;
 
 /// Of fewer documents, random pairs say nothing about a template.
 const FEW: u64 = 100;
+
+/// The function that lists pairs.
+const PAIRS: &str = "near_duplicate_pairs";
 
 /// The longest bar of the histogram, and the length of the lines in it.
 const BAR: usize = 40;
@@ -57,17 +60,22 @@ impl SuggestReport<'_> {
             self.row("template", Some(origin), None, Some(rounded(*share, 1000.0)), &why);
         }
         self.index(source, &job, threshold);
-        self.advice("pairs", None, &job.pairs(threshold, ""));
+        self.advice("pairs", None, &job.of(PAIRS, threshold, ""));
         if let Some((_, origin, _)) = &template {
             let more = format!(", boilerplate => {}", literal(origin));
-            self.advice("pairs", Some("without template"), &job.pairs(DEFAULT_THRESHOLD, &more));
+            self.advice(
+                "pairs",
+                Some("without template"),
+                &job.of(PAIRS, DEFAULT_THRESHOLD, &more),
+            );
         }
         // A text has this many characters more than shingles.
         let Choice { config, robust, short, .. } = choice;
         let least = (robust + config.shingle_size() - 1).next_multiple_of(10);
         let are_few = (1..=self.sample.count / 2).contains(short);
         if let (true, Unit::Char, Some(long)) = (are_few, config.unit(), &job.long) {
-            let pairs = job.call(&literal(&format!("{long}{least}")), threshold, &job.scope);
+            let source = literal(&format!("{long}{least}"));
+            let pairs = job.call(PAIRS, &source, threshold, &job.scope);
             self.advice("pairs", Some("without short"), &pairs);
         }
         Ok(())
@@ -200,77 +208,11 @@ impl SuggestReport<'_> {
     }
 }
 
-struct SuggestedJob {
-    source: String,
-    /// A query that reads a source of texts, up to the number of characters that one must have; none of an index.
-    long: Option<String>,
-    /// Arguments that name the text and the key, and the one that names the scope.
-    columns: String,
-    scope: String,
-    /// Options of texts that are not the default.
-    options: Vec<(&'static str, String)>,
-    /// An index serves no lower threshold than its own.
-    least: f64,
-}
-
-impl SuggestedJob {
-    fn new(source: &Source, arguments: &Arguments, config: &Config) -> Result<Self> {
-        let given = |name: &str| arguments.shown(name);
-        let argument = |name: &str| {
-            given(name).map_or(String::new(), |value| format!(", {name} => {}", literal(&value)))
-        };
-        let text = given("source").unwrap_or_default();
-        let query = || format!("({}) AS docs", text.trim_end_matches([';', ' ', '\n']));
-        let from = source.relation.map_or_else(query, visible_name);
-        let name = |place: usize| quoted(&label(&source.columns[place].name));
-        let scope: String =
-            source.scopes.iter().map(|place| format!(", {}", name(*place))).collect();
-        let (key, body, named) = (name(source.key), name(source.body), source.named.as_ref());
-        let long = format!("SELECT {key}, {body}{scope} FROM {from} WHERE length({body}) >= ");
-        Ok(Self {
-            source: literal(&text),
-            long: (named.is_none() && source.kind == Kind::Text).then_some(long),
-            columns: argument("body") + &argument("key_column"),
-            scope: argument("scope"),
-            options: if named.is_none() { differing(source, config)? } else { Vec::new() },
-            least: named.map_or(0.0, |named| named.options.threshold.get()),
-        })
-    }
-
-    /// The statement that lists the pairs from a threshold up.
-    fn pairs(&self, threshold: f64, more: &str) -> String {
-        self.call(&self.source, threshold, &format!("{}{}{more}", self.columns, self.scope))
-    }
-
-    fn call(&self, source: &str, threshold: f64, more: &str) -> String {
-        let option = |(name, value): &(&str, String)| format!(", {name} => {value}");
-        let options: String = self.options.iter().map(option).collect();
-        let threshold = threshold.max(self.least);
-        format!("SELECT * FROM near_duplicate_pairs({source}, {threshold}{more}{options});")
-    }
-}
-
 /// A number of so many parts of one.
-fn rounded(number: f64, parts: f64) -> f64 {
+pub fn rounded(number: f64, parts: f64) -> f64 {
     (number * parts).round() / parts
 }
 
 fn share(count: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| rounded(count as f64 / of as f64, 1000.0))
-}
-
-/// The options of texts that are not the default, as SQL.
-fn differing(source: &Source, config: &Config) -> Result<Vec<(&'static str, String)>> {
-    let default = Options::default().config()?;
-    let has_own = source.kind != Kind::Text;
-    let (of, default) = (Options::of(config), Options::of(&default));
-    let options = [
-        ("shingle_size", of.shingle_size.to_string(), default.shingle_size.to_string()),
-        ("unit", literal(&of.unit), literal(&default.unit)),
-        ("normalization", literal(&of.normalization), literal(&default.normalization)),
-        ("stop_words", literal(&of.stop_words), literal(&default.stop_words)),
-        ("bag", of.bag.to_string(), default.bag.to_string()),
-    ];
-    let differs = options.into_iter().filter(|(_, value, default)| !has_own && value != default);
-    Ok(differs.map(|(name, value, _)| (name, value)).collect())
 }

@@ -161,6 +161,9 @@ const LONG: &str = "
     near_duplicate_cluster: SELECT count(c) FROM (SELECT near_duplicate_cluster(words || i) OVER () AS c \
         FROM one, generate_series(1, 50) AS i) AS s
     minlsh_suggest: SELECT count(*) FROM minlsh_suggest('SELECT * FROM many_short')
+    minlsh_label_pairs: SELECT count(*) FROM minlsh_label_pairs('SELECT * FROM many_short')
+    minlsh_suggest_from_labels: SELECT count(*) FROM minlsh_suggest_from_labels('SELECT * FROM many_short', \
+        'SELECT i, i + 1, i % 2 = 0 FROM generate_series(1, 20) AS i')
     common_passages: SELECT count(*) FROM common_passages('SELECT * FROM many_long', 2)
     strip_passages: SELECT count(*) FROM strip_passages('SELECT * FROM many_long', 2)
     repeated_passages: SELECT count(*) FROM repeated_passages('SELECT * FROM many_long')

@@ -1,0 +1,363 @@
+//! Pairs of every similarity, and how many pairs of each a source has: a sample of its documents, compared with all.
+//!
+//! Documents that share a band with one of the sample are compared with it by their signatures. Of each 0.02 of the
+//! estimate some pairs are compared exactly, chosen by a hash, and stand for the others. A pair is weighted by the
+//! chance that one of its documents is in the sample and that the two share a band.
+//!
+//! From 0.5 up pairs are rare, so there a larger sample is compared, as many documents as memory holds.
+
+use ahash::AHashMap;
+use sketch::labels::{PairCounts, Reservoirs, pair_hash};
+use sketch::{
+    Banding, Config, DEFAULT_RECALL, ShingleSet, Sketcher, estimate_jaccard, hash128, memory,
+};
+
+use super::decided::LabelDocuments;
+use crate::corpus::reading::columns::{Scope, Scopes, twice_there};
+use crate::corpus::reading::keyed_rows::{
+    KeyedRow, KeyedRows, LeastHashes, SampleBuckets, Sampling,
+};
+use crate::corpus::source::reader::Reader;
+use crate::corpus::source::{Source, common};
+use crate::error::shortened;
+use crate::memory::of_suggestion;
+use crate::pg::job::{Counter, JobPhase, Progress};
+use crate::prelude::*;
+
+/// From this similarity up the larger sample is compared, of as many times the documents that were asked for.
+const SPLIT: f64 = 0.5;
+const LARGER: usize = 10;
+/// The share of the pairs at `lowest` that share a band. The others are weighted for.
+const LOW_RECALL: f64 = 0.45;
+/// Three standard errors of an estimate.
+const ERROR: f64 = 0.13;
+/// Pairs that are kept of each 0.02 of the estimate, and the bytes that one takes.
+const MOST_KEPT: usize = 200;
+const KEPT: usize = 200;
+/// Reservoirs of 0.02 that may be in use.
+const RESERVOIRS: usize = 64;
+/// About what a member takes beside its document and its key: its signature and bands.
+const MEMBER: usize = 2048;
+/// A document that takes a greater part of the memory is left out, so that there is room for others.
+const PARTS: usize = 16;
+
+/// Two documents, by their keys.
+pub struct Candidate {
+    pub keys: [String; 2],
+    pub similarity: f64,
+}
+
+pub struct Candidates {
+    /// From the least similar up, and in an order that does not depend on the order of the rows.
+    pub pairs: Vec<Candidate>,
+    /// All pairs of the source from `lowest` up.
+    pub counts: PairCounts,
+    /// The number of documents of the source, or of the first of two, and of the sample for lower and higher
+    /// similarities.
+    pub documents: u64,
+    pub sample: u64,
+    pub larger: u64,
+    /// The number of documents that were too large to be in the sample.
+    pub large: u64,
+}
+
+/// A document of the sample. The order is that of the sample.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Taken {
+    bytes: Vec<u8>,
+    scope: Option<Scope>,
+}
+
+struct Member {
+    key: String,
+    hash: u64,
+    taken: Taken,
+    signature: Vec<i32>,
+}
+
+/// A pair that was compared exactly: the member, the key of the other document, and the bits of the similarity, whose
+/// order is that of the similarities.
+type Compared = (u32, String, u64);
+
+/// The pairs that are looked for in a range of similarities.
+struct Range {
+    from: f64,
+    to: f64,
+    banding: Banding,
+    buckets: SampleBuckets,
+    /// The number of members that take part, the first ones, and of the documents of the sample that they are.
+    members: u32,
+    sample: u64,
+    kept: Reservoirs<Compared>,
+}
+
+/// A search of a source for pairs.
+pub struct Search {
+    pub reader: Reader,
+    pub config: Config,
+    wanted: Sampling,
+    lowest: f64,
+    sketcher: Sketcher,
+}
+
+impl Search {
+    pub fn new(reader: Reader, config: Config, wanted: Sampling, lowest: f64) -> Result<Self> {
+        let sketcher = Sketcher::new(config.clone());
+        Ok(Self { reader, config, wanted, lowest, sketcher })
+    }
+
+    /// Compares a sample of the first source with all documents of the last one. Those that were decided about are kept
+    /// in `documents`.
+    pub fn run(
+        &mut self,
+        session: &Session,
+        sources: &[Source],
+        documents: &mut LabelDocuments,
+        progress: &Progress,
+    ) -> Result<Candidates> {
+        let mut scopes = Scopes::new("scope", &common("scope", sources, Source::scope_types)?)?;
+        let rows = memory::collect(sources.iter().map(|source| KeyedRows::of(session, source)))?;
+        let rows = rows.into_iter().collect::<Result<Vec<_>>>()?;
+        let mut found = Candidates {
+            pairs: Vec::new(),
+            counts: PairCounts::default(),
+            documents: 0,
+            sample: 0,
+            larger: 0,
+            large: 0,
+        };
+        let taken = self.take(&rows[0], &mut scopes, documents, progress, &mut found)?;
+        let mut ranges = self.ranges(&found)?;
+        let members = self.members(taken, &mut ranges)?;
+        progress.enter(JobPhase::Neighbors);
+        let is_one = sources.len() == 1;
+        let numbers = members.iter().map(|member| member.hash).zip(0..);
+        let mut by_hash = AHashMap::new();
+        for (hash, number) in numbers.filter(|_| is_one) {
+            memory::insert_at(&mut by_hash, hash, number)?;
+        }
+        let (mut compared, mut bytes) = (0, Vec::new());
+        rows[sources.len() - 1].each(|row| {
+            compared += 1;
+            progress.set(Counter::Compared, compared);
+            self.read(row, &mut bytes)?;
+            if !is_one {
+                documents.add(1, row.name, &bytes)?;
+            }
+            let Some((signature, hashes)) = self.sign(&bytes)? else { return Ok(()) };
+            let Some(scope) = scopes.of(|place| row.scope(place))? else { return Ok(()) };
+            let hash = self.hash(row.name);
+            let own = by_hash.get(&hash).copied();
+            let mut other =
+                Other { name: row.name, hash, own, scope, signature, hashes, set: None };
+            for range in &mut ranges {
+                self.compare(range, &members, &mut other, is_one)?;
+            }
+            Ok(())
+        })?;
+        for range in ranges {
+            self.finish(range, &members, is_one, &mut found)?;
+        }
+        let order = |a: &(Candidate, u64), b: &(Candidate, u64)| {
+            a.0.similarity.total_cmp(&b.0.similarity).then(a.1.cmp(&b.1))
+        };
+        let mut pairs =
+            memory::collect(std::mem::take(&mut found.pairs).into_iter().map(|pair| {
+                let [a, b] = [&pair.keys[0], &pair.keys[1]].map(|key| self.hash(key));
+                (pair, pair_hash(a.min(b), a.max(b)))
+            }))?;
+        pairs.sort_unstable_by(order);
+        found.pairs = memory::collect(pairs.into_iter().map(|(pair, _)| pair))?;
+        Ok(found)
+    }
+
+    /// Reads what is compared of a document.
+    fn read(&self, row: &KeyedRow, bytes: &mut Vec<u8>) -> Result<()> {
+        bytes.clear();
+        // SAFETY: a value of the source's column of documents, by whose type the reader was made.
+        unsafe { self.reader.document(row.document) }.append(bytes)
+    }
+
+    /// The hash of a key, by which pairs are chosen.
+    fn hash(&self, key: &str) -> u64 {
+        pair_hash(self.wanted.seed as u64, hash128(key.as_bytes()) as u64)
+    }
+
+    /// Takes the larger sample, in the order of hashes: the first documents are the smaller one.
+    fn take(
+        &self,
+        rows: &KeyedRows,
+        scopes: &mut Scopes,
+        documents: &mut LabelDocuments,
+        progress: &Progress,
+        found: &mut Candidates,
+    ) -> Result<Vec<(String, Taken)>> {
+        let (mut bytes, room) = (Vec::new(), of_suggestion() / 2);
+        let wanted = Sampling { count: self.wanted.count.saturating_mul(LARGER), ..self.wanted };
+        let mut taken = LeastHashes::new(wanted, room);
+        rows.each(|row| {
+            found.documents += 1;
+            progress.set(Counter::Read, found.documents);
+            self.read(row, &mut bytes)?;
+            documents.add(0, row.name, &bytes)?;
+            let cost = bytes.len() + row.name.len() + MEMBER;
+            if cost > room / PARTS {
+                found.large += 1;
+                return Ok(());
+            }
+            taken.add(row.name, cost, || {
+                let scope = scopes.of(|place| row.scope(place))?;
+                Ok(Taken { bytes: memory::copied(&bytes)?, scope })
+            })
+        })?;
+        let taken = memory::collect(taken.finish())?;
+        found.larger = taken.len() as u64;
+        found.sample = found.larger.min(self.wanted.count as u64);
+        match taken.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            Some(pair) => Err(twice_there("source", &shortened(&pair[0].0))),
+            None => Ok(taken),
+        }
+    }
+
+    /// The ranges of similarities, each with its sample.
+    fn ranges(&self, found: &Candidates) -> Result<Vec<Range>> {
+        let slots = self.config.num_perm() as i64;
+        let most = (of_suggestion() / 4 / RESERVOIRS / KEPT).clamp(8, MOST_KEPT);
+        let range = |from: f64, to: f64, recall: f64, sample: u64| -> Result<Range> {
+            let banding = Banding::for_recall(from, slots, recall)?.trimmed(from, recall);
+            let (buckets, kept) = (SampleBuckets::default(), Reservoirs::new(most));
+            Ok(Range { from, to, banding, buckets, members: 0, sample, kept })
+        };
+        let mut ranges = Vec::new();
+        if self.lowest < SPLIT {
+            ranges.push(range(self.lowest, SPLIT, LOW_RECALL, found.sample)?);
+        }
+        let from = self.lowest.max(SPLIT);
+        ranges.push(range(from, f64::INFINITY, DEFAULT_RECALL, found.larger)?);
+        Ok(ranges)
+    }
+
+    /// Signs the documents of the sample, and puts their bands into the buckets of their ranges.
+    fn members(
+        &mut self,
+        taken: Vec<(String, Taken)>,
+        ranges: &mut [Range],
+    ) -> Result<Vec<Member>> {
+        let (mut members, mut bands) = (Vec::new(), Vec::new());
+        for (place, (key, taken)) in (0..).zip(taken) {
+            let Some((signature, _)) = self.sign(&taken.bytes)? else { continue };
+            let number = members.len() as u32;
+            for range in ranges.iter_mut().filter(|range| place < range.sample) {
+                range.banding.hashes(&signature, &mut bands)?;
+                range.buckets.add(&bands, number)?;
+                range.members = number + 1;
+            }
+            let hash = self.hash(&key);
+            memory::push(&mut members, Member { key, hash, taken, signature })?;
+        }
+        ranges.iter_mut().for_each(|range| range.buckets.finish());
+        Ok(members)
+    }
+
+    /// Signs a document by the bytes that it is compared by: its signature, and the hashes of its shingles. `None`
+    /// without shingles.
+    fn sign(&mut self, bytes: &[u8]) -> Result<Option<(Vec<i32>, Vec<u64>)>> {
+        let mut hashes = Vec::new();
+        self.reader.hashes(&self.config, bytes, &mut hashes, &mut check_interrupts)?;
+        let slots = self.sketcher.sketch_hashes(&mut hashes, &mut check_interrupts)?;
+        let signature = slots.map(memory::copied).transpose()?;
+        Ok(signature.map(|signature| (signature, hashes)))
+    }
+
+    /// Compares a document with the members that share a band with it.
+    fn compare(
+        &self,
+        range: &mut Range,
+        members: &[Member],
+        other: &mut Other,
+        is_one: bool,
+    ) -> Result<()> {
+        let mut bands = Vec::new();
+        range.banding.hashes(&other.signature, &mut bands)?;
+        let own = other.own.filter(|own| *own < range.members);
+        for number in range.buckets.sharing(&bands)? {
+            let member = &members[number as usize];
+            // A pair of two members is met twice, and counts once.
+            let is_met_again = own.is_some_and(|own| own <= number);
+            if is_met_again || member.taken.scope != Some(other.scope) {
+                continue;
+            }
+            let estimate = estimate_jaccard(&member.signature, &other.signature)?;
+            let is_near = (range.from - ERROR..range.to + ERROR).contains(&estimate);
+            let (a, b) = (member.hash, other.hash);
+            let hash = if is_one { pair_hash(a.min(b), a.max(b)) } else { pair_hash(a, b) };
+            if is_near && range.kept.wants(estimate, hash) {
+                let set =
+                    self.reader.set(&self.config, &member.taken.bytes, &mut check_interrupts)?;
+                let similarity = other.set()?.jaccard(&set).unwrap_or(0.0);
+                let key = memory::owned(other.name)?;
+                range.kept.put(estimate, hash, (number, key, similarity.to_bits()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Weights the pairs of a range.
+    fn finish(
+        &self,
+        range: Range,
+        members: &[Member],
+        is_one: bool,
+        found: &mut Candidates,
+    ) -> Result<()> {
+        let Range { from, to, banding, sample, kept, .. } = range;
+        let (all, outside) = (found.documents as f64, (found.documents - sample) as f64);
+        let drawn = if is_one {
+            1.0 - outside * (outside - 1.0).max(0.0) / (all * (all - 1.0)).max(1.0)
+        } else {
+            sample as f64 / all.max(1.0)
+        };
+        for ((number, key, bits), weight) in kept.finish()? {
+            let similarity = f64::from_bits(bits);
+            if !(from..to).contains(&similarity) {
+                continue;
+            }
+            found.counts.add(similarity, weight / (banding.probability(similarity) * drawn));
+            let member = memory::owned(&members[number as usize].key)?;
+            let keys = if is_one { in_order(member, key) } else { [member, key] };
+            memory::push(&mut found.pairs, Candidate { keys, similarity })?;
+        }
+        Ok(())
+    }
+}
+
+/// A document that is compared with the sample.
+struct Other<'a> {
+    name: &'a str,
+    hash: u64,
+    /// Its number in the sample.
+    own: Option<u32>,
+    scope: Scope,
+    signature: Vec<i32>,
+    hashes: Vec<u64>,
+    set: Option<ShingleSet>,
+}
+
+impl Other<'_> {
+    /// The set of its shingles, which is made when it is needed first.
+    fn set(&mut self) -> Result<&ShingleSet> {
+        let Self { hashes, set, .. } = self;
+        Ok(set.get_or_insert_with(|| {
+            ShingleSet::from_hashes(std::mem::take(hashes), &mut check_interrupts)
+        }))
+    }
+}
+
+/// Two keys, the lower one first: integers by value.
+fn in_order(a: String, b: String) -> [String; 2] {
+    let is_less = match (a.parse::<i64>(), b.parse::<i64>()) {
+        (Ok(a), Ok(b)) => a < b,
+        _ => a < b,
+    };
+    if is_less { [a, b] } else { [b, a] }
+}

@@ -1,0 +1,218 @@
+//! `minlsh_label_pairs()`: pairs of documents for a person to decide about. `minlsh_suggest_from_labels()`: the
+//! threshold that these decisions mean.
+//!
+//! 1. [`decided`] reads the decisions there are.
+//! 2. [`candidates`] takes a sample of the source and compares it with all documents. So there are pairs of every
+//!    similarity, and it is known how many pairs the source has.
+//! 3. The engine chooses the pairs that are asked about, or fits a curve to the answers. [`report`] says that in rows.
+//!
+//! Memory is `work_mem`, and a few bytes for each value of a scope.
+
+mod candidates;
+mod decided;
+mod report;
+
+use sketch::Scheme;
+use sketch::labels::{Fit, Plateaus, spread};
+
+use crate::corpus::jobs::criteria;
+use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling};
+use crate::corpus::source::Source;
+use crate::corpus::source::arguments::Arguments;
+use crate::document::kind::Kind;
+use crate::options::Options;
+use crate::pg::guc::LocalSettings;
+use crate::pg::job::Progress;
+use crate::pg::value_type::Output;
+use crate::prelude::*;
+use ahash::AHashMap;
+use candidates::{Candidate, Search};
+use decided::{Decided, LabelDocuments, Labeled};
+use report::{LOWEST, LabelReport};
+
+sql_function!(minlsh_label_pairs, label_pairs);
+sql_function!(minlsh_suggest_from_labels, suggest_from_labels);
+
+/// Slots of a signature by which candidates are found.
+const NUM_PERM: i32 = 128;
+/// The most pairs that are listed at once.
+const MOST_PAIRS: i32 = 10_000;
+/// Lower similarities are those of unrelated documents, and would be too many.
+const LEAST_LOWEST: f64 = 0.02;
+const MOST_LOWEST: f64 = 0.95;
+
+/// The sources, how they are read, and the decisions there are.
+struct LabelQuestion<'a> {
+    session: &'a Session,
+    sources: Vec<Source>,
+    search: Search,
+    decided: Option<Decided>,
+    lowest: f64,
+    seed: i64,
+}
+
+impl<'a> LabelQuestion<'a> {
+    fn new(session: &'a Session, arguments: &Arguments) -> Result<Self> {
+        let wanted = Sampling::of(arguments)?;
+        let lowest = arguments.float8("lowest").unwrap_or(LOWEST);
+        if !(LEAST_LOWEST..=MOST_LOWEST).contains(&lowest) {
+            let message =
+                format!("lowest must be between {LEAST_LOWEST} and {MOST_LOWEST}, not {lowest}");
+            return Err(invalid_parameter(message)
+                .set_hint("Pass the similarity from which on pairs are worth a look."));
+        }
+        let mut sources = vec![Source::read(session, arguments, "source", false)?];
+        if arguments.has(&["other"]) {
+            sources.push(Source::read(session, arguments, "other", false)?);
+        }
+        let criteria = criteria(session, arguments, &sources)?;
+        if criteria.reader.kind == Kind::Signature {
+            return Err(invalid_parameter(
+                "source must return texts, sets or documents, not signatures",
+            )
+            .set_hint("Pass the name of the text column with body => '...', or write a query."));
+        }
+        let config = Options { num_perm: NUM_PERM, ..Options::of(&criteria.config) }.config()?;
+        let config = config.with_scheme(Scheme::Fss);
+        let decided = Decided::read(session, arguments, &sources)?;
+        let search = Search::new(criteria.reader, config, wanted, lowest)?;
+        Ok(Self { session, sources, search, decided, lowest, seed: wanted.seed })
+    }
+
+    /// Compares the sample with all documents, and reads those that were decided about.
+    fn search(&mut self) -> Result<(candidates::Candidates, Labeled)> {
+        let progress = Progress::start(self.sources[0].relation);
+        let mut documents = LabelDocuments::new(self.decided.as_ref(), self.sources.len())?;
+        let found = self.search.run(self.session, &self.sources, &mut documents, &progress)?;
+        let decided = self.decided.as_ref();
+        let labeled = documents.labels(decided, self.search.reader, &self.search.config)?;
+        Ok((found, labeled))
+    }
+}
+
+/// `minlsh_label_pairs(source, body, decided, pairs, lowest, other, ...) →
+/// (doc_a, doc_b, similarity, text_a, text_b, difference)`
+fn label_pairs(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call);
+    let arguments = Arguments::of(call);
+    let pairs = arguments.int4("pairs").unwrap_or(20);
+    if !(1..=MOST_PAIRS).contains(&pairs) {
+        let message = format!("pairs must be between 1 and {MOST_PAIRS}, not {pairs}");
+        return Err(invalid_parameter(message).set_hint("Pass the number of pairs to label."));
+    }
+    // Keys are compared as texts.
+    let settings = LocalSettings::open();
+    settings.write_exact_text();
+    let session = Session::open();
+    let mut question = LabelQuestion::new(&session, &arguments)?;
+    let (mut found, labeled) = question.search()?;
+    if let Some(decided) = &question.decided {
+        found.pairs.retain(|pair| !decided.has(&pair.keys));
+    }
+    let similarities = memory::collect(found.pairs.iter().map(|pair| pair.similarity))?;
+    let (count, seed) = (pairs as usize, question.seed as u64);
+    let chosen = if labeled.labels.is_empty() {
+        spread(&similarities, question.lowest, count, seed)?
+    } else {
+        // Another round asks elsewhere.
+        let seed = seed.wrapping_add(labeled.labels.len() as u64);
+        let labels = labeled.labels.iter().copied();
+        Fit::new(labels, &found.counts, Plateaus::Usual)?.next(&similarities, count, seed)?
+    };
+    if chosen.is_empty() {
+        let message = format!("no pair that is not decided is {} similar or more", question.lowest);
+        let hint = "Pass a lower value of lowest, or a larger sample.";
+        notice(message).set_hint(hint).report(PgLogLevel::NOTICE);
+        return Ok(None);
+    }
+    // From the most similar down.
+    let chosen = chosen.iter().rev().map(|place| &found.pairs[*place]);
+    write_pairs(&question, &memory::collect(chosen)?, &result)?;
+    Ok(None)
+}
+
+/// Writes pairs with their texts, for which the sources are read once more.
+fn write_pairs(question: &LabelQuestion, pairs: &[&Candidate], result: &ResultRows) -> Result<()> {
+    let sources = &question.sources;
+    let second = sources.len() - 1;
+    let mut texts: Vec<AHashMap<&str, Option<String>>> =
+        memory::collect(sources.iter().map(|_| AHashMap::new()))?;
+    for pair in pairs {
+        memory::insert_at(&mut texts[0], pair.keys[0].as_str(), None)?;
+        memory::insert_at(&mut texts[second], pair.keys[1].as_str(), None)?;
+    }
+    for (source, texts) in sources.iter().zip(&mut texts) {
+        let (type_oid, _) = source.column_type(source.body);
+        let output = Output::of(type_oid);
+        KeyedRows::of(question.session, source)?.each(|row| {
+            if let Some(text) = texts.get_mut(row.name) {
+                // SAFETY: a value of the column of documents, whose type this is, made a text in the row's memory.
+                let shown = unsafe { text::read(output.text(row.document)) }?;
+                *text = Some(memory::owned(shown)?);
+            }
+            Ok(())
+        })?;
+    }
+    for Candidate { keys: [a, b], similarity, .. } in pairs {
+        check_interrupts();
+        let text = |part: usize, key: &str| texts[part].get(key).and_then(Option::as_ref);
+        // A volatile query may not give a document again.
+        let (Some(text_a), Some(text_b)) = (text(0, a), text(second, b)) else { continue };
+        result.push(&[
+            Some(text::write(a)),
+            Some(text::write(b)),
+            Some(float8_datum(*similarity)),
+            Some(text::write(text_a)),
+            Some(text::write(text_b)),
+            difference(sources[0].kind, text_a, text_b)?,
+        ]);
+    }
+    Ok(())
+}
+
+/// The differences of two texts, as `minlsh_marked_diff()` marks it; NULL where it is not a text, or too long.
+fn difference(kind: Kind, a: &str, b: &str) -> Result<Option<Datum>> {
+    if kind != Kind::Text {
+        return Ok(None);
+    }
+    match crate::functions::texts::marked(Options::default().config()?.normalization(), a, b) {
+        Ok(marked) => Ok(Some(text::write(&marked))),
+        Err(sketch::Error::DiffWords) => Ok(None),
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// `minlsh_suggest_from_labels(source, decided, body, wanted_precision, lowest, other, ...) →
+/// (item, value, low, high, explanation)`
+fn suggest_from_labels(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call);
+    let arguments = Arguments::of(call);
+    if !arguments.has(&["decided"]) {
+        return Err(null_not_allowed("decided must not be NULL").set_hint(decided::DECIDED));
+    }
+    let wanted = arguments.float8("wanted_precision");
+    if let Some(precision) = wanted
+        && !(0.5..1.0).contains(&precision)
+    {
+        let message =
+            format!("wanted_precision must be at least 0.5 and less than 1, not {precision}");
+        return Err(invalid_parameter(message)
+            .set_hint("Pass the share of the pairs found that must be right, such as 0.95."));
+    }
+    let settings = LocalSettings::open();
+    settings.write_exact_text();
+    let session = Session::open();
+    let mut question = LabelQuestion::new(&session, &arguments)?;
+    let (found, labeled) = question.search()?;
+    labeled.check()?;
+    let report = LabelReport {
+        result: &result,
+        arguments: &arguments,
+        lowest: question.lowest,
+        found: &found,
+        labeled: &labeled,
+        wanted,
+    };
+    report.write(&question.sources[0], &question.search.config)?;
+    Ok(None)
+}

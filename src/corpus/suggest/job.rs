@@ -1,0 +1,92 @@
+//! The statements that a suggestion prints.
+
+use sketch::Config;
+
+use crate::corpus::source::Source;
+use crate::corpus::source::arguments::{Arguments, label};
+use crate::document::kind::Kind;
+use crate::options::Options;
+use crate::pg::names::{literal, quoted, visible_name};
+use crate::prelude::*;
+
+/// The common parts of the statements that a suggestion prints: their source, and how it is read.
+pub struct SuggestedJob {
+    source: String,
+    /// The source that it is compared with, if that is another one.
+    other: Option<String>,
+    /// A query that reads a source of texts, up to the number of characters that one must have; none of an index.
+    pub long: Option<String>,
+    /// Arguments that name the text and the key, and the one that names the scope.
+    columns: String,
+    pub scope: String,
+    /// Options of texts that are not the default.
+    pub options: Vec<(&'static str, String)>,
+    /// An index serves no lower threshold than its own.
+    least: f64,
+}
+
+impl SuggestedJob {
+    pub fn new(source: &Source, arguments: &Arguments, config: &Config) -> Result<Self> {
+        let given = |name: &str| arguments.shown(name);
+        let argument = |name: &str| {
+            given(name).map_or(String::new(), |value| format!(", {name} => {}", literal(&value)))
+        };
+        let text = given("source").unwrap_or_default();
+        let query = || format!("({}) AS docs", text.trim_end_matches([';', ' ', '\n']));
+        let from = source.relation.map_or_else(query, visible_name);
+        let name = |place: usize| quoted(&label(&source.columns[place].name));
+        let scope: String =
+            source.scopes.iter().map(|place| format!(", {}", name(*place))).collect();
+        let (key, body, named) = (name(source.key), name(source.body), source.named.as_ref());
+        let long = format!("SELECT {key}, {body}{scope} FROM {from} WHERE length({body}) >= ");
+        Ok(Self {
+            source: literal(&text),
+            other: given("other").map(|other| literal(&other)),
+            long: (named.is_none() && source.kind == Kind::Text).then_some(long),
+            columns: argument("body") + &argument("key_column"),
+            scope: argument("scope"),
+            options: if named.is_none() { differing(source, config)? } else { Vec::new() },
+            least: named.map_or(0.0, |named| named.options.threshold.get()),
+        })
+    }
+
+    /// The statement that calls a function for the whole source from a threshold up, with more arguments.
+    pub fn of(&self, function: &str, threshold: f64, more: &str) -> String {
+        let more = format!("{}{}{more}", self.columns, self.scope);
+        let other = self.other.as_ref().map_or(String::new(), |other| format!(", {other}"));
+        self.call(function, &format!("{}{other}", self.source), threshold, &more)
+    }
+
+    /// The statement that calls a function for another source, of which only the options are the same.
+    pub fn call(&self, function: &str, source: &str, threshold: f64, more: &str) -> String {
+        let (options, threshold) = (self.options(), threshold.max(self.least));
+        format!("SELECT * FROM {function}({source}, {threshold}{more}{options});")
+    }
+
+    /// The call of a function that has no threshold.
+    pub fn without_threshold(&self, function: &str, more: &str) -> String {
+        let Self { source, other, columns, scope, .. } = self;
+        let other = other.as_ref().map_or(String::new(), |other| format!(", other => {other}"));
+        format!("{function}({source}{other}{columns}{scope}{more}{})", self.options())
+    }
+
+    fn options(&self) -> String {
+        self.options.iter().map(|(name, value)| format!(", {name} => {value}")).collect()
+    }
+}
+
+/// The options of texts that are not the default, as SQL.
+fn differing(source: &Source, config: &Config) -> Result<Vec<(&'static str, String)>> {
+    let default = Options::default().config()?;
+    let has_own = source.kind != Kind::Text;
+    let (of, default) = (Options::of(config), Options::of(&default));
+    let options = [
+        ("shingle_size", of.shingle_size.to_string(), default.shingle_size.to_string()),
+        ("unit", literal(&of.unit), literal(&default.unit)),
+        ("normalization", literal(&of.normalization), literal(&default.normalization)),
+        ("stop_words", literal(&of.stop_words), literal(&default.stop_words)),
+        ("bag", of.bag.to_string(), default.bag.to_string()),
+    ];
+    let differs = options.into_iter().filter(|(_, value, default)| !has_own && value != default);
+    Ok(differs.map(|(name, value, _)| (name, value)).collect())
+}
