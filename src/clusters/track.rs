@@ -13,7 +13,7 @@ use crate::pg::companion::{create_triggers, revoke_all};
 use crate::pg::dependency::{self, Object};
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::rights::{check_owner, check_owner_before, restricted_to};
-use crate::pg::sql::{object_name, relation_name as raw_name};
+use crate::pg::sql::{dropped_meanwhile, object_name, relation_name as raw_name};
 use crate::prelude::*;
 use crate::row_key::Key;
 use crate::side_table::arguments::{no_key, open_table};
@@ -42,6 +42,9 @@ fn track_clusters(call: &Call) -> Result<Option<Datum>> {
     let relation = |name: &CStr| catalog::relation_called(name, schema);
     let columns: Vec<&CStr> = columns.iter().map(CString::as_c_str).collect();
     let queue = relation(&name_beside(&name, QUEUE));
+    if queue == Oid::INVALID {
+        return Err(dropped_meanwhile(queue));
+    }
     create_triggers((extension, CAPTURE), (documents.oid, &columns), (queue, c"capture"))?;
     let members = relation(&name);
     let tracked = Tracked::find(members, Lock::Read)?;

@@ -56,10 +56,7 @@ fn is_written_by(type_oid: Oid, output: &[u8], known: &AtomicU32) -> bool {
     if type_oid == Oid::INVALID || known.load(Ordering::Relaxed) == type_oid.to_u32() {
         return type_oid != Oid::INVALID;
     }
-    let (mut function, mut is_varlena) = (Oid::INVALID, false);
-    // SAFETY: a lookup in the system caches, with places for its results.
-    unsafe { pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena) };
-    let is_ours = is_varlena && catalog::c_function(function).as_deref() == Some(output);
+    let is_ours = catalog::is_written_by(type_oid, output);
     if is_ours {
         known.store(type_oid.to_u32(), Ordering::Relaxed);
     }

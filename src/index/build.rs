@@ -77,7 +77,6 @@ fn build(
     rows: &IndexedRows,
     operator: Option<Oid>,
 ) -> Result<(f64, u64)> {
-    index.check_classes()?;
     let (open, document) = (index.open(), index.layout.document);
     let options = index.wanted()?;
     let memory = of_entries();

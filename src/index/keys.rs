@@ -106,8 +106,8 @@ impl MinlshIndex<'_> {
     /// The scope of rows that have these values: of each scope column, in order, its type and a value.
     ///
     /// # Safety
-    /// The values are not NULL, and of those types; operators of the columns' families take them. A type that is
-    /// invalid stands for the column's own.
+    /// The values are not NULL, and of those types, which the columns' families have hashes for
+    /// ([`MinlshIndex::has_keys`]). A type that is invalid stands for the column's own.
     pub unsafe fn scope(&self, values: impl Iterator<Item = (Oid, Datum)>) -> ScopeHash {
         self.scope_columns().zip(values).fold(ScopeHash::default(), |scope, (column, value)| {
             // SAFETY: values of those types, not NULL, as the Safety section asks.
@@ -133,13 +133,14 @@ impl MinlshIndex<'_> {
     /// two types.
     ///
     /// # Safety
-    /// `value` is a non-null value of `type_oid`, which is the column's own if it is invalid.
+    /// `value` is a non-null value of `type_oid`, which is the column's own if it is invalid. The family has a function
+    /// that hashes values of that type ([`MinlshIndex::has_keys`]).
     unsafe fn hash(&self, column: usize, type_oid: Oid, value: Datum) -> u64 {
         let IndexColumn { family, input_type, collation, .. } =
             IndexColumn::of(self.open(), column);
         let seed = Datum::from(0_i64);
-        // SAFETY: the index is open; the function is the one that the family has for the type that the value is of, as
-        // the Safety section asks. Without one for that type, the call raises an ERROR.
+        // SAFETY: the index is open. The function hashes values of the type that the value is of, as the Safety section
+        // asks: `MinlshIndex::of` has seen to the one of the column's own type.
         let hash = unsafe {
             if type_oid != input_type && type_oid != Oid::INVALID {
                 let function = function_of_family(family, type_oid, SCOPE_HASH as i16);

@@ -1,17 +1,17 @@
 //! An open index of the access method, by which all others read it: what it is was looked at when it was opened, so
 //! that nothing that is asked of it here can be unsafe. And `amvalidate`: whether an operator class can serve one.
 //!
-//! Those of the extension can. One that a superuser makes for a type of their own must store its
-//! keys as these do, since the B-tree reads them by their comparison function.
+//! The classes of the extension can. One that a superuser makes for a type of their own must have the same support
+//! functions, but for the hash of a scope, which must be one for values of that type. `amvalidate` and an open index
+//! ask the same code, since CREATE INDEX does not call `amvalidate`.
 
 use crate::document::kind::{Kind, is_document};
 use crate::error::JOINED;
 use crate::index::layout::{Layout, LockedPage, Meta, SCOPE_HASH};
 use crate::index::nbtree::META_BLOCK;
-use crate::pg::catalog::{CatalogRow, access_method, function_of_family};
+use crate::pg::catalog::{CatalogRow, access_method, function_of_family, operator_of_family};
 use crate::pg::index::IndexColumn;
 use crate::pg::names::type_label;
-use crate::pg::type_storage::TypeStorage;
 use crate::prelude::*;
 
 /// An open index of the access method; a partitioned one has no pages.
@@ -27,17 +27,11 @@ impl<'a> MinlshIndex<'a> {
     /// Looks at an open relation.
     ///
     /// # Errors
-    /// SQLSTATE 42809 if it is not an index of the access method; 0A000 unless exactly one column is a document that
-    /// can be read, and the others are scopes.
+    /// SQLSTATE 42809 if it is not an index of the access method; 0A000 unless exactly one column is a document, the
+    /// others are scopes, and all have operator classes whose functions can be called.
     pub fn of(open: &'a Open) -> Result<Self> {
         let layout = layout(open)?;
         let IndexColumn { family, input_type, .. } = IndexColumn::of(open, layout.document);
-        if !is_readable(family, input_type) {
-            let message = format!("values of {} are not documents", type_label(input_type));
-            return Err(not_supported(message).set_hint(
-                "Use an operator class of minlsh. amvalidate() lists what is wrong with another one.",
-            ));
-        }
         Ok(Self { open, kind: Kind::of_class(family, input_type), layout })
     }
 
@@ -46,16 +40,22 @@ impl<'a> MinlshIndex<'a> {
         self.open
     }
 
-    /// Refuses operator classes of which `amvalidate` says that something is wrong: their functions could be called
-    /// with values of other types.
-    pub fn check_classes(&self) -> Result<()> {
-        for (column, attribute) in self.open.attributes().enumerate() {
-            let IndexColumn { family, input_type, .. } = IndexColumn::of(self.open, column);
-            if !problems(family, input_type, attribute.atttypid).is_empty() {
-                return Err(cannot_serve(column));
-            }
+    /// True if rows that satisfy a condition are under keys that can be made of it. An operator that somebody has added
+    /// to the family of a column is left to itself: every row is read for it.
+    pub fn has_keys(&self, condition: &pg_sys::ScanKeyData) -> bool {
+        let column = condition.sk_attno as usize - 1;
+        if column == self.layout.document {
+            let function = catalog::c_function(condition.sk_func.fn_oid);
+            return function.is_some_and(|name| SEARCHES.contains(&name.as_slice()));
         }
-        Ok(())
+        let IndexColumn { family, input_type: input, .. } = IndexColumn::of(self.open, column);
+        let right = match condition.sk_subtype {
+            Oid::INVALID => input,
+            other => other,
+        };
+        let operator = operator_of_family(family, input, right, condition.sk_strategy as i16);
+        let hash = || function_of_family(family, right, SCOPE_HASH as i16);
+        catalog::is_equality(operator) && (right == input || is_hash_of(hash(), right))
     }
 
     /// The content of its metapage.
@@ -131,10 +131,12 @@ fn layout(open: &Open) -> Result<Layout> {
         ))
         .set_hint(hint));
     };
-    // An operator class that stores something else would have the B-tree read what is not there.
     for (column, attribute) in open.attributes().enumerate() {
-        let stored = if column == document { pg_sys::TIDOID } else { pg_sys::CHAROID };
-        if attribute.atttypid != stored {
+        let IndexColumn { input_type: input, .. } = IndexColumn::of(open, column);
+        // SAFETY: an index of the access method has as many support functions for each attribute.
+        let function =
+            |number| unsafe { pg_sys::index_getprocid(open.raw(), column as i16 + 1, number) };
+        if !(Class { input, stored: attribute.atttypid, function }).problems().is_empty() {
             return Err(cannot_serve(column));
         }
     }
@@ -149,9 +151,9 @@ fn cannot_serve(column: usize) -> SqlError {
 }
 
 /// Support function 1 of a B-tree: comparison.
-const COMPARE: i16 = 1;
+const COMPARE: u16 = 1;
 /// Support function 4 of a B-tree: whether equal keys have equal bytes.
-const EQUAL_IMAGE: i16 = 4;
+const EQUAL_IMAGE: u16 = 4;
 
 /// `amvalidate`: false, with an INFO for each reason, if the class is incomplete or inconsistent.
 #[pg_guard]
@@ -163,7 +165,14 @@ pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
         let (family, input) = (class.opcfamily, class.opcintype);
         // A type that is stored as it is has no storage type of its own.
         let stored = if class.opckeytype == Oid::INVALID { input } else { class.opckeytype };
-        let problems = problems(family, input, stored);
+        let function = |number| function_of_family(family, input, number as i16);
+        let mut problems = Class { input, stored, function }.problems();
+        let (cache, operator) =
+            (pg_sys::SysCacheIdentifier::AMOPSTRATEGY, |_: &pg_sys::FormData_pg_amop| ());
+        // SAFETY: rows of pg_amop, by their family.
+        if unsafe { catalog::listed(cache, Datum::from(family), operator) }.is_empty() {
+            problems.push("its family has no operator".to_owned());
+        }
         for problem in &problems {
             pgrx::info!("operator class for type {}: {problem}", type_label(input));
         }
@@ -171,57 +180,102 @@ pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
     })
 }
 
-/// The problems of the operator class of a family for values of a type, stored as another.
-fn problems(family: Oid, input: Oid, is_stored: Oid) -> Vec<String> {
-    let function = |number: i16| function_of_family(family, input, number);
-    let is_scope = function(SCOPE_HASH as i16) != Oid::INVALID;
-    let mut problems = Vec::new();
-    let stored = if is_scope { pg_sys::CHAROID } else { pg_sys::TIDOID };
-    if is_stored != stored {
-        problems.push(format!("it must have STORAGE {}", type_label(stored)));
-    }
-    if argument_types(function(COMPARE)) != [stored; 2] {
-        problems.push(format!("support function 1 must compare values of {}", type_label(stored)));
-    }
-    if function(EQUAL_IMAGE) != Oid::from(pg_sys::F_BTEQUALIMAGE) {
-        problems.push("support function 4 must be btequalimage".to_owned());
-    }
-    if is_scope && !takes(function(SCOPE_HASH as i16), input) {
-        let label = type_label(input);
-        problems.push(format!("support function {SCOPE_HASH} must take values of {label}"));
-    }
-    if !is_scope && !is_readable(family, input) {
-        problems.push(
-            "it must be for text, anyarray, integer[] (signatures) or minlsh_document".to_owned(),
-        );
-    }
-    let (cache, operator) =
-        (pg_sys::SysCacheIdentifier::AMOPSTRATEGY, |_: &pg_sys::FormData_pg_amop| ());
-    // Which types its operators take differs from class to class.
-    // SAFETY: rows of pg_amop, by their family.
-    if unsafe { catalog::listed(cache, Datum::from(family), operator) }.is_empty() {
-        problems.push("its family has no operator".to_owned());
-    }
-    problems
+/// An operator class, by its input type, the type that is stored, and its support functions by number.
+struct Class<F> {
+    input: Oid,
+    stored: Oid,
+    function: F,
 }
 
-/// True if the first argument of a function is passed as values of that type are: some types are hashed as others.
-fn takes(function: Oid, input: Oid) -> bool {
-    let same = |argument| TypeStorage::of(argument) == TypeStorage::of(input);
-    let argument = argument_types(function).first().copied();
-    argument.is_some_and(|argument| argument == pg_sys::INTERNALOID || same(argument))
+impl<F: Fn(u16) -> Oid> Class<F> {
+    /// The reasons why an index cannot use its functions.
+    fn problems(&self) -> Vec<String> {
+        let (input, function) = (self.input, &self.function);
+        let is_scope = function(SCOPE_HASH) != Oid::INVALID;
+        let (stored, compare, name) = match is_scope {
+            true => (pg_sys::CHAROID, pg_sys::F_BTCHARCMP, "btcharcmp"),
+            false => (pg_sys::TIDOID, pg_sys::F_BTTIDCMP, "bttidcmp"),
+        };
+        let mut problems = Vec::new();
+        if self.stored != stored {
+            problems.push(format!("it must have STORAGE {}", type_label(stored)));
+        }
+        // The pages are written, and read, in the order of these.
+        if function(COMPARE) != Oid::from(compare) {
+            problems.push(format!("support function {COMPARE} must be {name}"));
+        }
+        if function(EQUAL_IMAGE) != Oid::from(pg_sys::F_BTEQUALIMAGE) {
+            problems.push(format!("support function {EQUAL_IMAGE} must be btequalimage"));
+        }
+        let (passage, is_text) = (function(PASSAGE_HASHES), input == pg_sys::TEXTOID);
+        if passage != Oid::INVALID
+            && (is_scope
+                || !is_text
+                || catalog::c_function(passage).as_deref() != Some(b"minlsh_passage_hashes"))
+        {
+            problems.push(format!("support function {PASSAGE_HASHES} is for texts alone"));
+        }
+        let known = [COMPARE, EQUAL_IMAGE, SCOPE_HASH, PASSAGE_HASHES];
+        for other in (1..=PASSAGE_HASHES).filter(|number| !known.contains(number)) {
+            if function(other) != Oid::INVALID {
+                problems.push(format!("it must not have a support function {other}"));
+            }
+        }
+        if is_scope && !is_hash_of(function(SCOPE_HASH), input) {
+            problems.push(format!(
+                "support function {SCOPE_HASH} must be an immutable hash with a seed, as (value {}, seed bigint) \
+                 RETURNS bigint",
+                type_label(input)
+            ));
+        }
+        let texts_and_sets = [pg_sys::TEXTOID, pg_sys::ANYARRAYOID, pg_sys::INT4ARRAYOID];
+        if !is_scope && !texts_and_sets.contains(&input) && !is_document(input) {
+            problems.push(
+                "it must be for text, anyarray, integer[] (signatures) or minlsh_document"
+                    .to_owned(),
+            );
+        }
+        problems
+    }
 }
 
-/// The types of the arguments of a function; none if there is no such function.
-fn argument_types(function: Oid) -> Vec<Oid> {
-    let Some(row) = CatalogRow::<pg_sys::FormData_pg_proc>::find(function) else {
-        return Vec::new();
-    };
+/// The types that PostgreSQL itself hashes as others, each with the function that does.
+const HASHED_AS_OTHERS: [(Oid, u32); 7] = [
+    (pg_sys::BOOLOID, pg_sys::F_HASHCHAREXTENDED),
+    (pg_sys::BYTEAOID, pg_sys::F_HASHVARLENAEXTENDED),
+    (pg_sys::CIDOID, pg_sys::F_HASHINT4EXTENDED),
+    (pg_sys::DATEOID, pg_sys::F_HASHINT4EXTENDED),
+    (pg_sys::TIMESTAMPTZOID, pg_sys::F_TIMESTAMP_HASH_EXTENDED),
+    (pg_sys::XIDOID, pg_sys::F_HASHINT4EXTENDED),
+    (pg_sys::XID8OID, pg_sys::F_HASHINT8EXTENDED),
+];
+
+/// True if `function` can hash values of the type `input`: it is declared for that type, or for one as which values of
+/// the type count without a conversion.
+fn is_hash_of(function: Oid, input: Oid) -> bool {
+    if HASHED_AS_OTHERS.contains(&(input, function.to_u32())) {
+        return true;
+    }
+    let Some(row) = CatalogRow::<pg_sys::FormData_pg_proc>::find(function) else { return false };
     // SAFETY: `pg_proc` has as many types in `proargtypes` as `pronargs` says, behind one another.
-    unsafe { row.proargtypes.values.as_slice(row.pronargs.max(0) as usize).to_vec() }
+    let arguments = unsafe { row.proargtypes.values.as_slice(row.pronargs.max(0) as usize) };
+    let [argument, pg_sys::INT8OID] = *arguments else { return false };
+    let is_any = catalog::type_kind(argument) == pg_sys::TYPTYPE_PSEUDO as u8;
+    let is_taken = argument == input || !is_any && catalog::is_stored_as(input, argument);
+    let is_plain = row.prokind as u8 == pg_sys::PROKIND_FUNCTION as u8
+        && row.provolatile as u8 == pg_sys::PROVOLATILE_IMMUTABLE as u8
+        && !row.proretset;
+    is_taken && is_plain && row.prorettype == pg_sys::INT8OID
 }
 
-/// True if an operator class for values of that type can be one for documents: the values are read as such.
-fn is_readable(family: Oid, input_type: Oid) -> bool {
-    Kind::of_class(family, input_type) != Kind::Document || is_document(input_type)
-}
+/// The functions behind operators that search for documents, and for passages.
+const SEARCHES: [&[u8]; 8] = [
+    b"minlsh_text_similar_document",
+    b"minlsh_document_similar_text",
+    b"minlsh_array_similar_document",
+    b"minlsh_document_similar_array",
+    b"minlsh_document_similar_document",
+    b"minlsh_text_similar_text",
+    b"minlsh_array_similar_array",
+    b"minlsh_text_contains_passage",
+];

@@ -312,6 +312,9 @@ impl<'a> IndexScan<'a> {
             if key.sk_flags & pg_sys::SK_ISNULL as i32 != 0 {
                 return Ok(Lookup::Keys(Vec::new()));
             }
+            if !index.has_keys(key) {
+                continue;
+            }
             // Of two conditions on one column the first is looked up; the executor checks both.
             let place = &mut asked[key.sk_attno as usize - 1];
             *place = place.or(Some((key.sk_subtype, key.sk_argument)));
@@ -325,8 +328,8 @@ impl<'a> IndexScan<'a> {
         if !options.is_current() {
             return Ok(Lookup::AllRows);
         }
-        // SAFETY: the scan's conditions are not NULL, as just checked. Those of scopes are of types that operators of
-        // the columns' families take.
+        // SAFETY: the scan's conditions are not NULL, as just checked, and those of scopes are of types that `has_keys`
+        // has found to have a hash.
         let scope = || unsafe { index.scope(scopes.into_iter()) };
         // The condition of a constraint has no type, and a value of the column itself.
         let is_of_column = type_oid == Oid::INVALID;

@@ -16,7 +16,7 @@ use crate::pg::names::{self, regclass_literal, visible_name};
 use crate::pg::relation::owner_of;
 use crate::pg::rights::{check_owner, restricted_to};
 use crate::pg::snapshot::next_command;
-use crate::pg::sql::{free_relation_name, object_name, relation_name};
+use crate::pg::sql::{dropped_meanwhile, free_relation_name, object_name, relation_name};
 use crate::pg::trigger::{Record, Trigger, triggers};
 use crate::prelude::*;
 use crate::side_table::arguments::{Blueprint, blueprint, null_table, open_table};
@@ -91,8 +91,8 @@ fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<
     prepare_table(storage)?;
     let columns = (blueprint.key.raw_name.as_c_str(), blueprint.body.raw_name.as_c_str());
     let count = {
-        let table = Open::relation(storage, Lock::Exclusive)
-            .ok_or_else(|| wrong_state("the side table was dropped while it was being built"))?;
+        let table =
+            Open::relation(storage, Lock::Exclusive).ok_or_else(|| dropped_meanwhile(storage))?;
         fill(&Companion { table, indexes: Vec::new() }, documents, columns, &blueprint.options)?
     };
     Sql::new("ALTER TABLE ").relation(storage).text(" ADD PRIMARY KEY (doc_id)").run()?;

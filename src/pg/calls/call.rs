@@ -222,8 +222,7 @@ impl Call {
     /// The extension that the function being called belongs to.
     pub fn extension(&self) -> Extension {
         let schema = catalog::function_schema(self.function());
-        let document = catalog::type_called(c"minlsh_document", schema);
-        Extension { schema, document }
+        Extension { schema, document: catalog::document_type() }
     }
 
     /// The function being called.

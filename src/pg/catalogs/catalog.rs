@@ -56,15 +56,6 @@ look_ups! {
     table_of_index(index: Oid) -> Oid = pg_sys::IndexGetRelation(index, true);
     /// The constraint that an index belongs to.
     constraint_of_index(index: Oid) -> Oid = pg_sys::get_index_constraint(index);
-    /// The type of that name in a schema; invalid if there is none.
-    type_called(name: &CStr, schema: Oid) -> Oid = pg_sys::GetSysCacheOid(
-        pg_sys::SysCacheIdentifier::TYPENAMENSP as i32,
-        pg_sys::Anum_pg_type_oid as i16,
-        Datum::from(name.as_ptr()),
-        Datum::from(schema),
-        Datum::from(0),
-        Datum::from(0)
-    );
     /// The trigger of that name.
     trigger_called(table: Oid, name: &CStr) -> Oid = pg_sys::get_trigger_oid(table, name.as_ptr(), true);
     /// True if a table has a constraint of that name.
@@ -87,6 +78,9 @@ look_ups! {
     schema_to_use(name: &CStr) -> Oid = pg_sys::LookupExplicitNamespace(name.as_ptr(), false);
     /// True if a role has all rights of another, or is a superuser.
     has_rights_of(role: Oid, other: Oid) -> bool = pg_sys::has_privs_of_role(role, other);
+    /// True if an operator is the `=` of a family of B-trees or of hashes.
+    is_equality(operator: Oid) -> bool = !pg_sys::get_mergejoin_opfamilies(operator).is_null()
+        || pg_sys::get_op_hash_functions(operator, std::ptr::null_mut(), std::ptr::null_mut());
     /// The function that an operator calls.
     function_of_operator(operator: Oid) -> Oid = pg_sys::get_opcode(operator);
 }
@@ -196,6 +190,24 @@ pub fn c_function(function: Oid) -> Option<Vec<u8>> {
     let name = row.column(pg_sys::Anum_pg_proc_prosrc)?;
     // SAFETY: a text that PostgreSQL has stored, copied while the row is held.
     Some(unsafe { bytes::read(name) }.to_vec())
+}
+
+/// True if values of a type are written by the C function `output`. That of a domain is that of its base type.
+pub fn is_written_by(type_oid: Oid, output: &[u8]) -> bool {
+    let (mut function, mut is_varlena) = (Oid::INVALID, false);
+    // SAFETY: a lookup in the system caches, with places for its results.
+    unsafe { pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena) };
+    is_varlena && c_function(function).as_deref() == Some(output)
+}
+
+/// The type `minlsh_document`, whatever its name and schema are: the type of an operator class of ours; invalid if
+/// there is none.
+pub fn document_type() -> Oid {
+    let is_own = |oid: Oid| {
+        oid.to_u32() >= pg_sys::FirstNormalObjectId && is_written_by(oid, b"minlsh_document_out")
+    };
+    let types = classes_of_method(access_method(), |class| class.opcintype);
+    types.into_iter().find(|oid| is_own(*oid)).unwrap_or(Oid::INVALID)
 }
 
 /// Calls `read` with all rows that a cache of several keys has for the first one.

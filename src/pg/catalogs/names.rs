@@ -15,8 +15,11 @@ pub fn literal(value: &str) -> String {
     pgrx::spi::quote_literal(value)
 }
 
-/// `schema.relation`, quoted. The relation must exist.
+/// `schema.relation`, quoted; the OID of a relation that does not exist, as `regclass` prints it.
 pub fn qualified(relation: Oid) -> String {
+    if sql::relation_name(relation).is_empty() {
+        return relation.to_u32().to_string();
+    }
     String::from_utf8_lossy(Sql::default().relation(relation).as_ref()).into_owned()
 }
 

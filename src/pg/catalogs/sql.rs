@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Oid};
 use sketch::memory;
 
-use crate::error::{Result, granted};
+use crate::error::{Result, SqlError, granted, raise, wrong_state};
 use crate::pg::catalog::{AttributeRow, CatalogRow, relation_schema};
 use crate::pg::text::{self, owned};
 
@@ -48,10 +48,14 @@ impl Sql {
         self.schema(schema).text(".").name(name)
     }
 
-    /// Adds a relation, with its schema. The relation must exist.
+    /// Adds a relation, with its schema. Raises an ERROR if it does not exist: an event trigger may have dropped what
+    /// the statement before has made.
     pub fn relation(self, relation: Oid) -> Self {
-        let schema = relation_schema(relation);
-        self.qualified(schema, &relation_name(relation))
+        let name = relation_name(relation);
+        if name.is_empty() {
+            raise(dropped_meanwhile(relation));
+        }
+        self.qualified(relation_schema(relation), &name)
     }
 
     /// Adds a column of a relation, by its name alone; nothing of one that there is not.
@@ -150,6 +154,15 @@ pub fn identifier(text: &CStr) -> Result<Option<CString>> {
         CStr::from_ptr(pg_sys::downcase_identifier(name, length, false, false))
     };
     text::c_string(folded.to_bytes()).map(Some)
+}
+
+/// The error of a relation that is gone, or was when it was looked for by its name.
+pub fn dropped_meanwhile(relation: Oid) -> SqlError {
+    let oid = relation.to_u32();
+    let which = if oid == 0 { String::new() } else { format!(" with OID {oid}") };
+    wrong_state(format!("a relation{which} was dropped while it was used")).set_hint(
+        "Repeat the call. If it fails again, look for an event trigger that drops relations.",
+    )
 }
 
 /// The name of a relation, as bytes; empty if there is none.
