@@ -10,10 +10,12 @@ use std::ffi::{CStr, c_char};
 use std::mem::offset_of;
 
 use sketch::{
-    DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
-    MAX_MIN_MATCH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MIN_MIN_MATCH,
+    DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM, DEFAULT_RECALL, MAX_MIN_MATCH, MAX_NUM_PERM,
+    MAX_SHINGLE_SIZE, MIN_MIN_MATCH,
 };
 
+use crate::document::constructors::Outline;
+use crate::document::image::Content;
 use crate::document::kind::Kind;
 use crate::error::shortened;
 use crate::index::minlsh_index::MinlshIndex;
@@ -53,11 +55,11 @@ macro_rules! parameters {
 }
 
 parameters! {
-    c"threshold" threshold: f64 = Share(DEFAULT_THRESHOLD);
+    c"threshold" threshold: f64 = Share(UNSPECIFIED_SHARE);
     c"recall" recall: f64 = Share(DEFAULT_RECALL);
     c"num_perm" num_perm: i32 = Integer(DEFAULT_NUM_PERM as i32, 1, MAX_NUM_PERM as i32);
     c"shingle_size" shingle_size: i32 =
-        Integer(DEFAULT_SHINGLE_SIZE as i32, 1, MAX_SHINGLE_SIZE as i32);
+        Integer(UNSPECIFIED, 1, MAX_SHINGLE_SIZE as i32);
     c"min_match" min_match: i32 = Integer(UNSPECIFIED, MIN_MIN_MATCH as i32, MAX_MIN_MATCH as i32);
     c"scheme" scheme: i32 = Text;
     c"seed" seed: i32 = Text;
@@ -82,7 +84,8 @@ impl Parameters {
 
     /// The options of an index of passages: `min_match` and normalization, and no others.
     fn of_passages(&self) -> Result<IndexOptions> {
-        let (steps, options) = (self.text(self.normalization, "")?, self.options()?);
+        let by_default = Defaults::default();
+        let (steps, options) = (self.text(self.normalization, "")?, self.options(&by_default)?);
         let default = IndexOptions::by_default()?;
         let config =
             default.config.clone().with_normalization(options.config.normalization().clone());
@@ -97,21 +100,35 @@ impl Parameters {
         IndexOptions::of_passages(min_match, if steps.is_empty() { "plain" } else { &steps })
     }
 
-    fn options(&self) -> Result<IndexOptions> {
-        let default = Options::default();
+    /// The options of an index of documents; what is not specified is as in `by_default`.
+    fn options(&self, by_default: &Defaults) -> Result<IndexOptions> {
+        let default = &by_default.options;
         let options = Options {
             scheme: self.text(self.scheme, &default.scheme)?,
             num_perm: self.num_perm,
             unit: as_written(self.text(self.unit, &default.unit)?),
-            shingle_size: self.shingle_size,
+            shingle_size: match self.shingle_size {
+                UNSPECIFIED => default.shingle_size,
+                specified => specified,
+            },
             seed: parse_seed(&self.text(self.seed, "0")?)?,
             normalization: self.text(self.normalization, &default.normalization)?,
             stop_words: self.text(self.stop_words, &default.stop_words)?,
-            bag: self.bag,
+            bag: self.bag || default.bag,
         };
-        let config = options.config()?;
-        IndexOptions::new(config, Threshold::new(self.threshold)?, self.recall)
+        let threshold = match self.threshold {
+            UNSPECIFIED_SHARE => by_default.threshold,
+            specified => Threshold::new(specified)?,
+        };
+        IndexOptions::new(options.config()?, threshold, self.recall)
     }
+}
+
+/// Values of the parameters of an index of documents that are not specified.
+#[derive(Default)]
+struct Defaults {
+    options: Options<'static>,
+    threshold: Threshold,
 }
 
 /// `WITH (unit = char)` without quotes, as SQLAlchemy writes it, is a type to SQL's grammar, and comes
@@ -127,8 +144,9 @@ fn parse_seed(seed: &str) -> Result<i64> {
     })
 }
 
-/// A `min_match` that was not specified.
+/// A number, and a share, that was not specified.
 const UNSPECIFIED: i32 = 0;
+const UNSPECIFIED_SHARE: f64 = -1.0;
 
 /// `amoptions`: reads and validates storage parameters.
 #[pg_guard]
@@ -164,7 +182,7 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
         // SAFETY: what was just made, which nobody else has yet.
         let parameters = unsafe { &*made.cast::<Parameters>() };
         if validate {
-            parameters.options()?;
+            parameters.options(&Defaults::default())?;
         }
         Ok(made.cast())
     })
@@ -178,13 +196,36 @@ impl MinlshIndex<'_> {
         unsafe { (*self.open().raw()).rd_options.cast::<Parameters>().as_ref() }
     }
 
+    /// The defaults of its parameters: the constants of the expression that makes its documents, such as 0.9 in
+    /// `minlsh_document(body, 0.9)`, else the general ones. Its rows could have no others.
+    fn defaults(&self) -> Defaults {
+        Memory::scratch(c"minlsh expressions").run(|| {
+            let threshold = Threshold::default();
+            let expression = self.open().index_expression(self.layout.document);
+            let outline = expression.and_then(Outline::of_call);
+            let Some(document) = outline.and_then(|outline| outline.with_least(threshold)) else {
+                return Defaults::default();
+            };
+            let options = match document.content {
+                Content::Text(options, _) => options,
+                _ => Options::default(),
+            };
+            Defaults { options, threshold: document.threshold }
+        })
+    }
+
     /// The options that it would be built with now.
     pub fn wanted(&self) -> Result<IndexOptions> {
         match (self.parameters(), self.kind) {
             (None, Kind::Passage) => IndexOptions::of_passages(DEFAULT_MIN_MATCH as i64, "plain"),
-            (None, _) => IndexOptions::by_default(),
+            (None, _) => {
+                let Defaults { options, threshold } = self.defaults();
+                IndexOptions::new(options.config()?, threshold, DEFAULT_RECALL)
+            }
             (Some(stored), Kind::Passage) => stored.of_passages(),
-            (Some(stored), _) if stored.min_match == UNSPECIFIED => stored.options(),
+            (Some(stored), _) if stored.min_match == UNSPECIFIED => {
+                stored.options(&self.defaults())
+            }
             _ => Err(invalid_parameter("min_match can only be set for an index of passages")
                 .set_hint("Use the operator class minlsh_passage_ops, or leave min_match out.")),
         }

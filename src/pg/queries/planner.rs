@@ -7,12 +7,13 @@ use std::ptr::null_mut;
 use pgrx::pg_sys::{self, NodeTag, Oid};
 
 use crate::pg::list;
+use crate::pg::open::Open;
 
 /// A query that is being planned.
 #[derive(Clone, Copy)]
 pub struct Query<'a>(&'a pg_sys::PlannerInfo);
 
-/// A node of an expression of a query that is being planned.
+/// A node of an expression of a query that is being planned, or of an index.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     raw: *mut pg_sys::Node,
@@ -65,6 +66,24 @@ impl<'a> Query<'a> {
     /// `node` is null, or such an expression.
     pub unsafe fn node(self, node: *mut pg_sys::Node) -> Option<Node<'a>> {
         (!node.is_null()).then_some(Node { raw: node, query: PhantomData })
+    }
+}
+
+impl Open {
+    /// The expression of a column (from 0) of an open index, simplified, in the current memory context; `None` for a
+    /// column of the table.
+    pub fn index_expression(&self, column: usize) -> Option<Node<'_>> {
+        let form = self.index_form().filter(|form| column < form.indnatts as usize)?;
+        // SAFETY: an open index, whose `indkey` has an entry for each of its columns, and of whose expressions, one for
+        // each entry that is 0, PostgreSQL makes a copy.
+        let (columns, expressions) = unsafe {
+            let expressions = pg_sys::RelationGetIndexExpressions(self.raw());
+            (form.indkey.values.as_slice(column + 1), list::pointers(expressions))
+        };
+        let before = columns[..column].iter().filter(|number| **number == 0).count();
+        let is_expression = columns[column] == 0;
+        let raw = { expressions }.nth(before).filter(|_| is_expression)?;
+        Some(Node { raw, query: PhantomData })
     }
 }
 

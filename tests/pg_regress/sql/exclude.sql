@@ -70,7 +70,7 @@ ALTER TABLE docs ADD CONSTRAINT near_unique EXCLUDE USING minlsh (id WITH =, low
 DROP TABLE docs;
 
 -- Threshold and options of the documents are those of the index, or a row would have every other read: it is refused.
-CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.7) WITH ~=));
+CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.7) WITH ~=) WITH (threshold = 0.8));
 INSERT INTO docs VALUES ('some text');
 DROP TABLE docs;
 CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.7, 2, 'word') WITH ~=)
@@ -80,7 +80,8 @@ INSERT INTO docs VALUES ('one two three four five six seven eight nine ten'),
 INSERT INTO docs VALUES ('one two three four five six seven eight nine ten') ON CONFLICT DO NOTHING;
 SELECT * FROM docs;
 DROP TABLE docs;
-CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.9, 2, 'word') WITH ~=));
+CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.9, 2, 'word') WITH ~=)
+	WITH (unit = 'char', shingle_size = 5));
 INSERT INTO docs VALUES ('some text');
 DROP TABLE docs;
 

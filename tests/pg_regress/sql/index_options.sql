@@ -39,3 +39,40 @@ SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= minlsh_document('the lazy dog', 0.5, 2, 'word');
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= minlsh_document('the lazy dog', 0.5, 1, 'word', bag => true);
 DROP TABLE docs;
+
+-- An index on a call that makes documents has the threshold and the options of the call, unless WITH has others.
+CREATE FUNCTION built(definition text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE options jsonb; found text;
+BEGIN
+	EXECUTE 'CREATE INDEX of_call ON called USING minlsh ' || definition;
+	options := minlsh_options('of_call');
+	SELECT string_agg(problem, ', ') INTO found FROM minlsh_check('of_call');
+	DROP INDEX of_call;
+	RETURN concat_ws(' ', options->>'threshold', options->>'unit', options->>'shingle_size', options->>'normalization',
+		options->>'stop_words', options->>'bag', found);
+END $$;
+CREATE TABLE called (id integer PRIMARY KEY, body text, tags text[], share float8 DEFAULT 0.9, signature integer[]);
+INSERT INTO called VALUES (1, 'one text of some length', '{a,b}', 0.9, minhash('one text'));
+SELECT d, built(d) FROM unnest(ARRAY['(minlsh_document(body, 0.7))', '(minlsh_document(body, 0.9))',
+	'(minlsh_document(body))', '(minlsh_document(body, 0.9)) WITH (threshold = 0.6)',
+	'(minlsh_document(body, 0.9, 3, ''word'')) WITH (recall = 0.9)',
+	'(minlsh_document(body, unit => ''word'', bag => true))',
+	'(minlsh_document(body, normalization => ''none'', stop_words => ''of the'')) WITH (num_perm = 64)',
+	'(minlsh_document(body, share))', '(minlsh_document(tags, 0.5))', '(minlsh_signature(signature, 0.6))',
+	'(id, minlsh_document(body, 0.95))', '(minlsh_document(body, 0.7::real))',
+	'(body) WITH (threshold = 0.7)', '(body)']) AS d;
+-- Options that the rows do not have are refused with the first row, as before.
+CREATE INDEX ON called USING minlsh (minlsh_document(body, 0.9)) WITH (unit = 'word');
+CREATE INDEX ON called USING minlsh (minlsh_document(body, 0.7)) WITH (threshold = 0.8);
+-- A constraint holds at the threshold that it names, and REINDEX and ALTER keep to that.
+ALTER TABLE called ADD CONSTRAINT near_unique EXCLUDE USING minlsh (minlsh_document(body, 0.5) WITH ~=);
+INSERT INTO called VALUES (2, 'one text of some length!');
+SELECT minlsh_options('near_unique')->>'threshold' AS threshold;
+REINDEX INDEX near_unique;
+SELECT minlsh_options('near_unique')->>'threshold' AS threshold;
+ALTER INDEX near_unique SET (threshold = 0.3);
+SELECT * FROM minlsh_check('near_unique');
+ALTER INDEX near_unique RESET (threshold);
+SELECT * FROM minlsh_check('near_unique');
+DROP TABLE called;
+DROP FUNCTION built(text);
