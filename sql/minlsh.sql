@@ -1032,42 +1032,45 @@ COMMENT ON FUNCTION near_duplicate_cluster_of("char", double precision, regclass
 	'all members of the cluster that a row is in now, found by the index, including the row; no rows if it is alone';
 
 CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
-		verify text DEFAULT NULL, k integer DEFAULT NULL,
+		verify text DEFAULT NULL, k integer DEFAULT NULL, scope anycompatible DEFAULT NULL,
 		OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
-COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text, integer) IS
+COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text, integer, anycompatible) IS
 	'stored documents similar to a text, most similar first, with keys as text';
 
 CREATE FUNCTION near_duplicates_of(elements anyarray, threshold double precision DEFAULT NULL,
-		index regclass DEFAULT NULL, verify text DEFAULT NULL, k integer DEFAULT NULL,
+		index regclass DEFAULT NULL, verify text DEFAULT NULL, k integer DEFAULT NULL, scope anycompatible DEFAULT NULL,
 		OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
-COMMENT ON FUNCTION near_duplicates_of(anyarray, double precision, regclass, text, integer) IS
+COMMENT ON FUNCTION near_duplicates_of(anyarray, double precision, regclass, text, integer, anycompatible) IS
 	'stored documents similar to a set or a signature, most similar first, with keys as text';
 
 CREATE FUNCTION near_duplicates_of(document minlsh_document, threshold double precision DEFAULT NULL,
-		index regclass DEFAULT NULL, verify text DEFAULT NULL, k integer DEFAULT NULL,
+		index regclass DEFAULT NULL, verify text DEFAULT NULL, k integer DEFAULT NULL, scope anycompatible DEFAULT NULL,
 		OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
-COMMENT ON FUNCTION near_duplicates_of(minlsh_document, double precision, regclass, text, integer) IS
+COMMENT ON FUNCTION near_duplicates_of(minlsh_document, double precision, regclass, text, integer, anycompatible) IS
 	'stored documents similar to a document, with its own options and threshold, most similar first, with keys as text';
 
 CREATE FUNCTION nearest_documents_of(body text, k integer DEFAULT 10, index regclass DEFAULT NULL,
-		verify text DEFAULT NULL, OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
+		verify text DEFAULT NULL, scope anycompatible DEFAULT NULL,
+		OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
-COMMENT ON FUNCTION nearest_documents_of(text, integer, regclass, text) IS
+COMMENT ON FUNCTION nearest_documents_of(text, integer, regclass, text, anycompatible) IS
 	'the k stored documents most similar to a text, among those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents_of(elements anyarray, k integer DEFAULT 10, index regclass DEFAULT NULL,
-		verify text DEFAULT NULL, OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
+		verify text DEFAULT NULL, scope anycompatible DEFAULT NULL,
+		OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
-COMMENT ON FUNCTION nearest_documents_of(anyarray, integer, regclass, text) IS
+COMMENT ON FUNCTION nearest_documents_of(anyarray, integer, regclass, text, anycompatible) IS
 	'the k stored documents most similar to a set or a signature, among those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents_of(document minlsh_document, k integer DEFAULT 10, index regclass DEFAULT NULL,
-		verify text DEFAULT NULL, OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
+		verify text DEFAULT NULL, scope anycompatible DEFAULT NULL,
+		OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
-COMMENT ON FUNCTION nearest_documents_of(minlsh_document, integer, regclass, text) IS
+COMMENT ON FUNCTION nearest_documents_of(minlsh_document, integer, regclass, text, anycompatible) IS
 	'the k stored documents most similar to a document with its own options, from the threshold of the index up';
 
 CREATE FUNCTION nearest_documents(key smallint, k integer DEFAULT 10, index regclass DEFAULT NULL,

@@ -8,7 +8,7 @@ use crate::document::kind::Kind;
 use crate::index::info::Info;
 use crate::options::IndexOptions;
 use crate::pg::call::Extension;
-use crate::pg::names::{relation_name, visible_name};
+use crate::pg::names::relation_name;
 use crate::pg::rights::no_such_relation;
 use crate::prelude::*;
 use crate::row_key::{Key, NoKey};
@@ -184,12 +184,7 @@ pub struct Columns {
 }
 
 fn no_key(info: &Info, cause: NoKey) -> SqlError {
-    let (name, table) = (relation_name(info.index.table), visible_name(info.index.table));
-    not_supported(cause.message(&name))
+    not_supported(cause.message(&relation_name(info.index.table)))
         .set_detail("The key of a document must be one column that is unique and NOT NULL.")
-        .set_hint(format!(
-            "Query the table: SELECT b.* FROM {table} AS a JOIN {table} AS b ON b.{body} ~= \
-             minlsh_document(a.{body}, 0.9) WHERE ...",
-            body = info.body_name(),
-        ))
+        .set_hint(info.query_instead())
 }

@@ -287,15 +287,27 @@ impl Default for Options<'_> {
 
 /// The options by which a configuration cuts texts, as in the WITH clause of an index.
 pub fn shingling(config: &Config) -> String {
+    shown_shingling(config).map(|(name, value)| format!("{name} = {value}")).join(", ")
+}
+
+/// The names of these options, and their values as SQL.
+fn shown_shingling(config: &Config) -> [(&'static str, String); 5] {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
-    format!(
-        "unit = {}, shingle_size = {}, normalization = {}, stop_words = {}, bag = {}",
-        quoted(config.unit().as_str()),
-        config.shingle_size(),
-        quoted(&config.normalization().to_string()),
-        quoted(&config.stop_words().to_string()),
-        config.bag()
-    )
+    [
+        ("unit", quoted(config.unit().as_str())),
+        ("shingle_size", config.shingle_size().to_string()),
+        ("normalization", quoted(&config.normalization().to_string())),
+        ("stop_words", quoted(&config.stop_words().to_string())),
+        ("bag", config.bag().to_string()),
+    ]
+}
+
+/// The options by which a configuration cuts texts otherwise than by default, as arguments behind others.
+pub fn further_arguments(config: &Config) -> String {
+    let Ok(default) = Options::default().config() else { return String::new() };
+    let (ours, others) = (shown_shingling(config), shown_shingling(&default));
+    let differing = ours.into_iter().zip(others).filter(|(own, other)| own.1 != other.1);
+    differing.map(|((name, value), _)| format!(", {name} => {value}")).collect()
 }
 
 /// True if both cut texts into the same shingles.

@@ -285,7 +285,21 @@ pub const STORED: &str =
 /// # Safety
 /// `given` must be a non-null `text`.
 pub unsafe fn from_text(given: Datum, base_type: Oid, hint: &str) -> Result<Datum> {
-    foreign_code::check_type(base_type, "the key")?;
+    // SAFETY: a non-null text, as # Safety asks.
+    unsafe { value_from_text(given, base_type, "the key", hint) }
+}
+
+/// The same for the base type of `what`.
+///
+/// # Safety
+/// `given` must be a non-null `text`.
+pub unsafe fn value_from_text(
+    given: Datum,
+    base_type: Oid,
+    what: &str,
+    hint: &str,
+) -> Result<Datum> {
+    foreign_code::check_type(base_type, what)?;
     catching(|| {
         let (mut input, mut parameter) = (Oid::INVALID, Oid::INVALID);
         // SAFETY: the input function of a type that exists, as `check_type` has found, with a C string that was made of

@@ -9,7 +9,7 @@ use pgrx::direct_function_call_as_datum;
 use crate::document::kind::Kind;
 use crate::index::layout::SCOPE_HASH;
 use crate::index::stored_options;
-use crate::options::{IndexOptions, Threshold};
+use crate::options::{IndexOptions, Threshold, further_arguments};
 use crate::pg::dependency;
 use crate::pg::index::{Index, IndexColumn};
 use crate::pg::names::{quoted, visible_name};
@@ -235,6 +235,37 @@ impl Info {
             scopes: others.map(part).collect::<Result<_>>()?,
             predicate: self.index.predicate().map(predicate).transpose()?,
         })
+    }
+
+    /// Its scope columns, and its document, as messages show them: names, or expressions in parentheses.
+    fn shown(&self) -> Result<(Vec<String>, String)> {
+        let Text { document, scopes, .. } = self.text()?;
+        let table = self.index.table;
+        let shown = |part: &Part| String::from_utf8_lossy(part.sql(table).as_ref()).into_owned();
+        Ok((scopes.iter().map(shown).collect(), shown(&document)))
+    }
+
+    /// Its scope columns as messages show them.
+    pub fn scope_names(&self) -> Vec<String> {
+        self.shown().map(|(scopes, _)| scopes).unwrap_or_default()
+    }
+
+    /// A HINT that shows how to query its table by the operator.
+    pub fn query_instead(&self) -> String {
+        let (Ok((scopes, document)), Ok(options)) = (self.shown(), self.options()) else {
+            return "Query the table by the operator ~=.".to_owned();
+        };
+        let (table, threshold) = (visible_name(self.index.table), options.threshold);
+        let sought = match self.kind {
+            Kind::Set => format!("minlsh_document(ARRAY['a', 'b'], {threshold})"),
+            Kind::Signature => format!("minlsh_signature(minhash('some text'), {threshold})"),
+            _ => {
+                let further = further_arguments(&options.config);
+                format!("minlsh_document('some text', {threshold}{further})")
+            }
+        };
+        let scopes: String = scopes.iter().map(|scope| format!("{scope} = ... AND ")).collect();
+        format!("Query the table: SELECT * FROM {table} WHERE {scopes}{document} ~= {sought};")
     }
 
     /// True if it has no expression and no predicate.

@@ -38,6 +38,9 @@ const K: usize = 1;
 const INDEX: usize = 2;
 const VERIFY: usize = 3;
 const LIMIT: usize = 4;
+/// The argument `scope` of near_duplicates_of(), and of nearest_documents_of().
+const SCOPE: usize = 5;
+const SCOPE_OF_NEAREST: usize = 4;
 
 /// The number of documents that nearest_documents() returns by default.
 const DEFAULT_K: i32 = 10;
@@ -126,8 +129,8 @@ impl<'a> Asked<'a> {
         given: Parameter,
         document: Option<Document>,
         limit: Option<i64>,
+        scope: Vec<Parameter>,
     ) -> Result<Option<Way<'_>>> {
-        self.index.check_no_scopes()?;
         let value = match (&self.side, &document) {
             (None, _) => None,
             (Some(_), Some(document)) => Some(document.value()?),
@@ -137,8 +140,8 @@ impl<'a> Asked<'a> {
             },
         };
         let wanted = || match document {
-            Some(document) => Ok(Some(self.of_document(document, limit))),
-            None => self.index.of_argument(session, given, self.threshold, limit),
+            Some(document) => Ok(Some(self.of_document(document, limit, scope))),
+            None => self.index.of_argument(session, given, self.threshold, limit, scope),
         };
         let (Some(side), Some(value)) = (&self.side, value) else {
             return Ok(wanted()?.map(Way::Query));
@@ -161,12 +164,12 @@ impl<'a> Asked<'a> {
     }
 
     /// The question for the near-duplicates of a document, from the threshold up that is asked for.
-    fn of_document(&self, document: Document, limit: Option<i64>) -> Wanted {
+    fn of_document(&self, document: Document, limit: Option<i64>, scope: Vec<Parameter>) -> Wanted {
         let (threshold, type_oid) = (self.threshold, self.index.extension.document);
         let document = Document { threshold, ..document }.write();
         // SAFETY: a value of that type, which lives as long as the call.
         let document = unsafe { Parameter::new(type_oid, Some(document)) };
-        Wanted { document, threshold, limit, row: None, among: None }
+        Wanted { document, threshold, limit, row: None, scope, among: None }
     }
 
     /// The search among the candidates of the side table, which do not have the row itself.
@@ -238,31 +241,33 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// `near_duplicates_of(document, threshold, index, verify, k) → (doc_id, similarity)`: of a text, a
+/// `near_duplicates_of(document, threshold, index, verify, k, scope) → (doc_id, similarity)`: of a text, a
 /// set, a signature or a document.
 fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let target = find::read(call, INDEX)?;
     let asked = call.float8(THRESHOLD).map(Threshold::new).transpose()?;
     let limit = call.int4(LIMIT).map(valid_k).transpose()?;
-    of_argument(call, &target, asked, limit, &result)
+    of_argument(call, &target, asked, limit, SCOPE, &result)
 }
 
-/// `nearest_documents_of(document, k, index, verify) → (doc_id, similarity)`
+/// `nearest_documents_of(document, k, index, verify, scope) → (doc_id, similarity)`
 fn nearest_documents_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let target = find::read(call, INDEX)?;
     let k = valid_k(call.int4(K).unwrap_or(DEFAULT_K))?;
-    of_argument(call, &target, Some(target.options.threshold), Some(k), &result)
+    of_argument(call, &target, Some(target.options.threshold), Some(k), SCOPE_OF_NEAREST, &result)
 }
 
 /// The near-duplicates of the first argument, the most similar `limit` of them, from the threshold up that is asked
-/// for, and of a document from its own up; of neither, from that of the index.
+/// for, and of a document from its own up; of neither, from that of the index. Argument `scope` has the values of the
+/// scope columns.
 fn of_argument(
     call: &Call,
     target: &Indexed,
     asked: Option<Threshold>,
     limit: Option<i64>,
+    scope: usize,
     result: &ResultRows,
 ) -> Result<Option<Datum>> {
     let verify = find::verify(call, VERIFY)?;
@@ -280,9 +285,10 @@ fn of_argument(
         None => check_kind(target, type_oid, verify)?,
     }
     let asked = Asked::new(target, threshold, verify)?;
-    let Some(given) = call.parameter(OF) else { return Ok(None) };
+    let scope = target.scope(call, scope)?;
+    let (Some(given), Some(scope)) = (call.parameter(OF), scope) else { return Ok(None) };
     let session = Session::open();
-    if let Some(search) = asked.of_given(&session, given, document, limit)? {
+    if let Some(search) = asked.of_given(&session, given, document, limit, scope)? {
         asked.answer(&session, search, limit, result)?;
     }
     Ok(None)

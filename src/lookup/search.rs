@@ -5,16 +5,19 @@
 
 use std::rc::Rc;
 
+use sketch::counted;
+
 use crate::document::kind::Kind;
 use crate::indexed::{Columns, Indexed};
 use crate::lookup::session_cache::{self, Purpose, QueryKey};
 use crate::options::Threshold;
-use crate::pg::names::{search_path, type_label, visible_name};
+use crate::pg::names::{search_path, type_label};
 use crate::pg::relation::has_row_security;
 use crate::pg::table_query::{Parts, TableQuery};
 use crate::pg::type_storage::TypeStorage;
+use crate::pg::value_type::Output;
 use crate::prelude::*;
-use crate::row_key::{self, KeyValue};
+use crate::row_key::{self, KeyValue, value_from_text};
 
 /// A document to look for.
 pub struct Wanted {
@@ -23,9 +26,10 @@ pub struct Wanted {
     pub threshold: Threshold,
     /// The number of rows that are wanted; `None` means all.
     pub limit: Option<i64>,
-    /// The key of the row whose document it is, with its values of the scope columns; `None` if it
-    /// is not stored.
-    pub row: Option<(Parameter, Vec<Parameter>)>,
+    /// The key of the row whose document it is; `None` if it is not stored.
+    pub row: Option<Parameter>,
+    /// The values of the scope columns.
+    pub scope: Vec<Parameter>,
     /// The keys among which it is to be found, as an [array](crate::row_key::Key::array); `None`: anywhere.
     pub among: Option<Parameter>,
 }
@@ -56,8 +60,8 @@ impl Indexed {
         let scope: Result<Vec<Parameter>> = (self.scopes.iter().zip(first..))
             .map(|(&type_oid, column)| row.parameter(column, type_oid))
             .collect();
-        let row = Some((key, scope?));
-        Ok(Some(Wanted { document, threshold, limit, row, among: None }))
+        let (row, scope) = (Some(key), scope?);
+        Ok(Some(Wanted { document, threshold, limit, row, scope, among: None }))
     }
 
     /// The row of a key as it is indexed; none if the caller cannot see it. Its first column is the document. The
@@ -107,14 +111,69 @@ impl Indexed {
         query.first(session, values)
     }
 
-    /// Refuses to look for what has no values of scope columns.
-    pub fn check_no_scopes(&self) -> Result<()> {
-        if self.info.index.columns.len() == 1 {
-            return Ok(());
+    /// The values of the scope columns that a call passes for what is not stored: the value of the only one, or an
+    /// array in the order of the columns; `None` if one is NULL, which equals nothing.
+    pub fn scope(&self, call: &Call, argument: usize) -> Result<Option<Vec<Parameter>>> {
+        let Some(datum) = call.datum(argument) else {
+            // One that was left out is a constant.
+            if !call.is_constant(argument) {
+                return Ok(None);
+            }
+            return if self.scopes.is_empty() {
+                Ok(Some(Vec::new()))
+            } else {
+                Err(self.lacks_scope(None))
+            };
+        };
+        let (given, element) = {
+            let given = catalog::base_type(call.argument_type(argument));
+            (given, catalog::element_type(given))
+        };
+        let (of, values) = match element {
+            Oid::INVALID => (given, vec![Some(datum)]),
+            // SAFETY: an array, as its type says, which lives as long as the call.
+            _ => (element, unsafe { array::each_element(datum) }.collect()),
+        };
+        if values.len() != self.scopes.len() {
+            return Err(self.lacks_scope(Some(values.len())));
         }
-        Err(not_supported(format!("index \"{}\" has scope columns", self.name()))
-            .set_detail("The search would need a value for each of them.")
-            .set_hint(self.hint_of_operator()))
+        let output = Output::of(of);
+        let mut scope = Vec::new();
+        for (value, type_oid) in values.into_iter().zip(&self.scopes) {
+            let Some(value) = value else { return Ok(None) };
+            let base_type = catalog::base_type(*type_oid);
+            let value = match base_type == catalog::base_type(of) {
+                true => value,
+                // SAFETY: a value of type `of`, and the text that its output function makes of it.
+                false => unsafe { value_from_text(output.text(value), base_type, "scope", SCOPE)? },
+            };
+            // SAFETY: a value of what that type is stored as, which lives as long as the call.
+            memory::push(&mut scope, unsafe { Parameter::new(*type_oid, Some(value)) })?;
+        }
+        Ok(Some(scope))
+    }
+
+    /// Refuses a call that passes `given` values of scopes, or none at all.
+    fn lacks_scope(&self, given: Option<usize>) -> SqlError {
+        let (name, count) = (self.name(), self.scopes.len());
+        let has = format!("index \"{name}\" has {}", counted(count, "scope column"));
+        if count == 0 {
+            return invalid_parameter(format!("index \"{name}\" has no scope columns"))
+                .set_hint("Leave scope out.");
+        }
+        let columns = self.info.scope_names();
+        let values = match count {
+            1 => "'...'".to_owned(),
+            _ => format!("ARRAY[{}]", vec!["'...'"; count].join(", ")),
+        };
+        let message = match given {
+            None => format!("{has}, so the search needs scope"),
+            Some(given) => format!("{has}, but scope has {}", counted(given, "value")),
+        };
+        invalid_parameter(message).set_hint(format!(
+            "Pass scope => {values}, with a value of {}.",
+            columns.join(", then of ")
+        ))
     }
 
     /// The question for the near-duplicates of an argument of a call; `None` if it is NULL.
@@ -124,6 +183,7 @@ impl Indexed {
         argument: Parameter,
         threshold: Threshold,
         limit: Option<i64>,
+        scope: Vec<Parameter>,
     ) -> Result<Option<Wanted>> {
         let type_oid = argument.type_oid();
         let query = self.query(Purpose::Given, type_oid, || {
@@ -143,7 +203,7 @@ impl Indexed {
         if document.is_null() {
             return Ok(None);
         }
-        Ok(Some(Wanted { document, threshold, limit, row: None, among: None }))
+        Ok(Some(Wanted { document, threshold, limit, row: None, scope, among: None }))
     }
 
     /// Calls `visit` with the key, of the key's base type, and the similarity of what is found, the most similar first.
@@ -165,11 +225,7 @@ impl Indexed {
         }
         let limit = wanted.limit.map_or(Parameter::null(pg_sys::INT8OID), Parameter::int8);
         let mut values = vec![wanted.document, limit, Parameter::float8(wanted.threshold.get())];
-        if let Some((row, scope)) = &wanted.row {
-            values.push(*row);
-            values.extend(scope);
-        }
-        values.extend(wanted.among);
+        values.extend(wanted.row.iter().chain(&wanted.scope).chain(&wanted.among));
         query.each(session, &values, &mut |row| match (row.value(1), row.value(2)) {
             (Some(key), Some(similarity)) => {
                 // SAFETY: a value of the query's first column, which is of that type, as just checked.
@@ -194,12 +250,12 @@ impl Indexed {
         if purpose == Purpose::OfRow {
             parameters.push(key.base_type);
             conditions.push(Sql::new("(").text(key.equals(key.name(), 4)).text(") IS NOT TRUE"));
-            for ((scope, type_oid), number) in scopes.into_iter().zip(&self.scopes).zip(5..) {
-                parameters.push(*type_oid);
-                let given = Sql::new(format!("${number}"));
-                let equal = row_key::equal(*type_oid, scope, given);
-                conditions.push(equal.ok_or_else(|| self.no_equality(*type_oid))?);
-            }
+        }
+        for (scope, type_oid) in scopes.into_iter().zip(&self.scopes) {
+            parameters.push(*type_oid);
+            let given = Sql::new(format!("${}", parameters.len()));
+            let equal = row_key::equal(*type_oid, scope, given);
+            conditions.push(equal.ok_or_else(|| self.no_equality(*type_oid))?);
         }
         if purpose == Purpose::Among {
             parameters.push(key.array_type());
@@ -243,15 +299,10 @@ impl Indexed {
         not_supported(format!(
             "a scope of index \"{name}\" is of type {label}, which has no equality"
         ))
-        .set_hint(self.hint_of_operator())
-    }
-
-    fn hint_of_operator(&self) -> String {
-        let table = visible_name(self.table());
-        format!(
-            "Query the table: SELECT ... FROM {table} WHERE ... AND {} ~= minlsh_document('some text', {});",
-            self.info.body_name(),
-            self.options.threshold
-        )
+        .set_hint(self.info.query_instead())
     }
 }
+
+/// A HINT on a value of `scope`.
+const SCOPE: &str =
+    "Pass scope => ARRAY['...'] with a value for each scope column of the index, in their order.";
