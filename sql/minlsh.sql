@@ -457,6 +457,84 @@ CREATE OPERATOR ~= (
 );
 COMMENT ON OPERATOR ~= (anyarray, anyarray) IS 'the sets are near-duplicates at minlsh.threshold';
 
+-- Equality and order of documents, by their bytes: DISTINCT, GROUP BY, MERGE, the conditions of triggers and logical
+-- replication with REPLICA IDENTITY FULL need an =. Equal bytes are the same value with the same options. What compares
+-- is PostgreSQL's own.
+
+CREATE FUNCTION minlsh_document_eq(minlsh_document, minlsh_document) RETURNS boolean
+	AS 'byteaeq' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_document_eq(minlsh_document, minlsh_document) IS 'implementation of = operator';
+CREATE FUNCTION minlsh_document_ne(minlsh_document, minlsh_document) RETURNS boolean
+	AS 'byteane' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_document_ne(minlsh_document, minlsh_document) IS 'implementation of <> operator';
+CREATE FUNCTION minlsh_document_lt(minlsh_document, minlsh_document) RETURNS boolean
+	AS 'bytealt' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_document_lt(minlsh_document, minlsh_document) IS 'implementation of < operator';
+CREATE FUNCTION minlsh_document_le(minlsh_document, minlsh_document) RETURNS boolean
+	AS 'byteale' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_document_le(minlsh_document, minlsh_document) IS 'implementation of <= operator';
+CREATE FUNCTION minlsh_document_gt(minlsh_document, minlsh_document) RETURNS boolean
+	AS 'byteagt' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_document_gt(minlsh_document, minlsh_document) IS 'implementation of > operator';
+CREATE FUNCTION minlsh_document_ge(minlsh_document, minlsh_document) RETURNS boolean
+	AS 'byteage' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_document_ge(minlsh_document, minlsh_document) IS 'implementation of >= operator';
+CREATE FUNCTION minlsh_document_cmp(minlsh_document, minlsh_document) RETURNS integer
+	AS 'byteacmp' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_document_cmp(minlsh_document, minlsh_document) IS 'less-equal-greater';
+CREATE FUNCTION minlsh_document_hash(minlsh_document) RETURNS integer
+	AS 'hashvarlena' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_document_hash(minlsh_document) IS 'hash';
+CREATE FUNCTION minlsh_document_hash_extended(minlsh_document, bigint) RETURNS bigint
+	AS 'hashvarlenaextended' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_document_hash_extended(minlsh_document, bigint) IS 'hash';
+
+CREATE OPERATOR = (
+	LEFTARG = minlsh_document, RIGHTARG = minlsh_document, FUNCTION = minlsh_document_eq, COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
+);
+COMMENT ON OPERATOR = (minlsh_document, minlsh_document) IS 'equal';
+CREATE OPERATOR <> (
+	LEFTARG = minlsh_document, RIGHTARG = minlsh_document, FUNCTION = minlsh_document_ne, COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (minlsh_document, minlsh_document) IS 'not equal';
+CREATE OPERATOR < (
+	LEFTARG = minlsh_document, RIGHTARG = minlsh_document, FUNCTION = minlsh_document_lt, COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (minlsh_document, minlsh_document) IS 'less than';
+CREATE OPERATOR <= (
+	LEFTARG = minlsh_document, RIGHTARG = minlsh_document, FUNCTION = minlsh_document_le, COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (minlsh_document, minlsh_document) IS 'less than or equal';
+CREATE OPERATOR > (
+	LEFTARG = minlsh_document, RIGHTARG = minlsh_document, FUNCTION = minlsh_document_gt, COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (minlsh_document, minlsh_document) IS 'greater than';
+CREATE OPERATOR >= (
+	LEFTARG = minlsh_document, RIGHTARG = minlsh_document, FUNCTION = minlsh_document_ge, COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (minlsh_document, minlsh_document) IS 'greater than or equal';
+
+CREATE OPERATOR FAMILY minlsh_document_bytes_ops USING btree;
+COMMENT ON OPERATOR FAMILY minlsh_document_bytes_ops USING btree IS 'documents, by their bytes';
+CREATE OPERATOR CLASS minlsh_document_bytes_ops DEFAULT FOR TYPE minlsh_document
+		USING btree FAMILY minlsh_document_bytes_ops AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 minlsh_document_cmp(minlsh_document, minlsh_document), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid);
+COMMENT ON OPERATOR CLASS minlsh_document_bytes_ops USING btree IS 'documents, by their bytes';
+CREATE OPERATOR FAMILY minlsh_document_bytes_ops USING hash;
+COMMENT ON OPERATOR FAMILY minlsh_document_bytes_ops USING hash IS 'documents, by =';
+CREATE OPERATOR CLASS minlsh_document_bytes_ops DEFAULT FOR TYPE minlsh_document
+		USING hash FAMILY minlsh_document_bytes_ops AS
+	OPERATOR 1 =, FUNCTION 1 minlsh_document_hash(minlsh_document),
+	FUNCTION 2 minlsh_document_hash_extended(minlsh_document, pg_catalog.int8);
+COMMENT ON OPERATOR CLASS minlsh_document_bytes_ops USING hash IS 'documents, by =';
+
 -- searches for passages
 
 CREATE FUNCTION passage_hashes(body text, min_match integer DEFAULT 50, normalization text DEFAULT 'plain')
@@ -516,6 +594,82 @@ CREATE OPERATOR <~ (
 	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
 );
 COMMENT ON OPERATOR <~ (minlsh_passage, text) IS 'the passage is in the text';
+
+-- Equality and order of passages, as those of documents.
+
+CREATE FUNCTION minlsh_passage_eq(minlsh_passage, minlsh_passage) RETURNS boolean
+	AS 'byteaeq' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_passage_eq(minlsh_passage, minlsh_passage) IS 'implementation of = operator';
+CREATE FUNCTION minlsh_passage_ne(minlsh_passage, minlsh_passage) RETURNS boolean
+	AS 'byteane' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_passage_ne(minlsh_passage, minlsh_passage) IS 'implementation of <> operator';
+CREATE FUNCTION minlsh_passage_lt(minlsh_passage, minlsh_passage) RETURNS boolean
+	AS 'bytealt' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_passage_lt(minlsh_passage, minlsh_passage) IS 'implementation of < operator';
+CREATE FUNCTION minlsh_passage_le(minlsh_passage, minlsh_passage) RETURNS boolean
+	AS 'byteale' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_passage_le(minlsh_passage, minlsh_passage) IS 'implementation of <= operator';
+CREATE FUNCTION minlsh_passage_gt(minlsh_passage, minlsh_passage) RETURNS boolean
+	AS 'byteagt' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_passage_gt(minlsh_passage, minlsh_passage) IS 'implementation of > operator';
+CREATE FUNCTION minlsh_passage_ge(minlsh_passage, minlsh_passage) RETURNS boolean
+	AS 'byteage' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_passage_ge(minlsh_passage, minlsh_passage) IS 'implementation of >= operator';
+CREATE FUNCTION minlsh_passage_cmp(minlsh_passage, minlsh_passage) RETURNS integer
+	AS 'byteacmp' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_passage_cmp(minlsh_passage, minlsh_passage) IS 'less-equal-greater';
+CREATE FUNCTION minlsh_passage_hash(minlsh_passage) RETURNS integer
+	AS 'hashvarlena' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_passage_hash(minlsh_passage) IS 'hash';
+CREATE FUNCTION minlsh_passage_hash_extended(minlsh_passage, bigint) RETURNS bigint
+	AS 'hashvarlenaextended' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_passage_hash_extended(minlsh_passage, bigint) IS 'hash';
+
+CREATE OPERATOR = (
+	LEFTARG = minlsh_passage, RIGHTARG = minlsh_passage, FUNCTION = minlsh_passage_eq, COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
+);
+COMMENT ON OPERATOR = (minlsh_passage, minlsh_passage) IS 'equal';
+CREATE OPERATOR <> (
+	LEFTARG = minlsh_passage, RIGHTARG = minlsh_passage, FUNCTION = minlsh_passage_ne, COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (minlsh_passage, minlsh_passage) IS 'not equal';
+CREATE OPERATOR < (
+	LEFTARG = minlsh_passage, RIGHTARG = minlsh_passage, FUNCTION = minlsh_passage_lt, COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (minlsh_passage, minlsh_passage) IS 'less than';
+CREATE OPERATOR <= (
+	LEFTARG = minlsh_passage, RIGHTARG = minlsh_passage, FUNCTION = minlsh_passage_le, COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (minlsh_passage, minlsh_passage) IS 'less than or equal';
+CREATE OPERATOR > (
+	LEFTARG = minlsh_passage, RIGHTARG = minlsh_passage, FUNCTION = minlsh_passage_gt, COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (minlsh_passage, minlsh_passage) IS 'greater than';
+CREATE OPERATOR >= (
+	LEFTARG = minlsh_passage, RIGHTARG = minlsh_passage, FUNCTION = minlsh_passage_ge, COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (minlsh_passage, minlsh_passage) IS 'greater than or equal';
+
+CREATE OPERATOR FAMILY minlsh_passage_bytes_ops USING btree;
+COMMENT ON OPERATOR FAMILY minlsh_passage_bytes_ops USING btree IS 'passages, by their bytes';
+CREATE OPERATOR CLASS minlsh_passage_bytes_ops DEFAULT FOR TYPE minlsh_passage
+		USING btree FAMILY minlsh_passage_bytes_ops AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 minlsh_passage_cmp(minlsh_passage, minlsh_passage), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid);
+COMMENT ON OPERATOR CLASS minlsh_passage_bytes_ops USING btree IS 'passages, by their bytes';
+CREATE OPERATOR FAMILY minlsh_passage_bytes_ops USING hash;
+COMMENT ON OPERATOR FAMILY minlsh_passage_bytes_ops USING hash IS 'passages, by =';
+CREATE OPERATOR CLASS minlsh_passage_bytes_ops DEFAULT FOR TYPE minlsh_passage
+		USING hash FAMILY minlsh_passage_bytes_ops AS
+	OPERATOR 1 =, FUNCTION 1 minlsh_passage_hash(minlsh_passage),
+	FUNCTION 2 minlsh_passage_hash_extended(minlsh_passage, pg_catalog.int8);
+COMMENT ON OPERATOR CLASS minlsh_passage_bytes_ops USING hash IS 'passages, by =';
 
 -- access method
 
@@ -757,6 +911,10 @@ COMMENT ON TYPE minlsh_key IS
 	'key of a document, stored as text; compared with a column of numbers, uuids, texts, dates or timestamps in its type';
 
 CREATE CAST (minlsh_key AS text) WITHOUT FUNCTION AS IMPLICIT;
+-- JOIN ... USING compares a key with a column of these types as text, and makes one column of their type of both.
+CREATE CAST (minlsh_key AS varchar) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (minlsh_key AS bpchar) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (minlsh_key AS name) WITH INOUT AS IMPLICIT;
 CREATE CAST (minlsh_key AS bigint) WITH INOUT AS IMPLICIT;
 CREATE CAST (minlsh_key AS numeric) WITH INOUT AS IMPLICIT;
 CREATE CAST (minlsh_key AS uuid) WITH INOUT AS IMPLICIT;

@@ -194,6 +194,24 @@ const QUICK: &str = "
     minlsh_describe: SELECT minlsh_describe('huge_body_idx') -- reads one page
     minlsh_warn_reindex: SELECT minlsh_warn_reindex() -- reads one page of each index
     minlsh_passage: SELECT minlsh_passage(words) IS NULL FROM one -- copies a text
+    minlsh_document_eq: SELECT minlsh_document_eq(document, document) IS NULL FROM forms -- compares two values once
+    minlsh_document_ne: SELECT minlsh_document_ne(document, document) IS NULL FROM forms -- compares two values once
+    minlsh_document_lt: SELECT minlsh_document_lt(document, document) IS NULL FROM forms -- compares two values once
+    minlsh_document_le: SELECT minlsh_document_le(document, document) IS NULL FROM forms -- compares two values once
+    minlsh_document_gt: SELECT minlsh_document_gt(document, document) IS NULL FROM forms -- compares two values once
+    minlsh_document_ge: SELECT minlsh_document_ge(document, document) IS NULL FROM forms -- compares two values once
+    minlsh_document_cmp: SELECT minlsh_document_cmp(document, document) IS NULL FROM forms -- compares two values once
+    minlsh_document_hash: SELECT minlsh_document_hash(document) FROM forms -- hashes a value once
+    minlsh_document_hash_extended: SELECT minlsh_document_hash_extended(document, 1) FROM forms -- hashes a value once
+    minlsh_passage_eq: SELECT minlsh_passage_eq(passage, passage) IS NULL FROM forms -- compares two values once
+    minlsh_passage_ne: SELECT minlsh_passage_ne(passage, passage) IS NULL FROM forms -- compares two values once
+    minlsh_passage_lt: SELECT minlsh_passage_lt(passage, passage) IS NULL FROM forms -- compares two values once
+    minlsh_passage_le: SELECT minlsh_passage_le(passage, passage) IS NULL FROM forms -- compares two values once
+    minlsh_passage_gt: SELECT minlsh_passage_gt(passage, passage) IS NULL FROM forms -- compares two values once
+    minlsh_passage_ge: SELECT minlsh_passage_ge(passage, passage) IS NULL FROM forms -- compares two values once
+    minlsh_passage_cmp: SELECT minlsh_passage_cmp(passage, passage) IS NULL FROM forms -- compares two values once
+    minlsh_passage_hash: SELECT minlsh_passage_hash(passage) FROM forms -- hashes a value once
+    minlsh_passage_hash_extended: SELECT minlsh_passage_hash_extended(passage, 1) FROM forms -- hashes a value once
     minlsh_key_eq: SELECT minlsh_key_eq(a, b) IS NULL FROM keys -- compares two texts once
     minlsh_key_ne: SELECT minlsh_key_ne(a, b) IS NULL FROM keys -- compares two texts once
     minlsh_key_lt: SELECT minlsh_key_lt(a, b) IS NULL FROM keys -- compares two texts once

@@ -137,3 +137,30 @@ fn a_side_table_that_is_published_with_its_table_is_kept_once() {
     assert_consistent(&mut to, "docs");
     to.run("DROP SUBSCRIPTION s");
 }
+
+/// Without a key, REPLICA IDENTITY FULL compares all columns, by the equality of each type.
+#[test]
+fn documents_and_passages_are_replicated_without_a_key() {
+    let (publisher, subscriber) = (Server::start_with(&["wal_level = logical"]), Server::start());
+    let (source, target) = (publisher.create_database(), subscriber.create_database());
+    let table = "CREATE TABLE docs (id int, d minlsh_document, p minlsh_passage);
+        ALTER TABLE docs REPLICA IDENTITY FULL";
+    let (mut from, mut to) = (source.connect(), target.connect());
+    from.run(&format!(
+        "{table}; INSERT INTO docs SELECT i, minlsh_document('{TEXT} ' || i, 0.9), minlsh_passage('{TEXT} ' || i) \
+         FROM generate_series(1, 4) i; CREATE PUBLICATION p FOR TABLE docs"
+    ));
+    to.run(table);
+    subscribe(&mut to, &source);
+    let count = "SELECT count(*) FROM docs";
+    wait_until("the first copy has arrived", || texts(&mut to, count) == ["4"]);
+    from.run(
+        "UPDATE docs SET id = 10 WHERE id = 1; UPDATE docs SET d = NULL WHERE id = 2; \
+         UPDATE docs SET p = NULL WHERE id = 3; DELETE FROM docs WHERE id = 4; INSERT INTO docs VALUES (5)",
+    );
+    let ask =
+        "SELECT string_agg(concat_ws(' ', id, d IS NULL, p IS NULL), ', ' ORDER BY id) FROM docs";
+    let expected = ["2 t f, 3 f t, 5 t t, 10 f f"];
+    wait_until("the changes are applied", || texts(&mut to, ask) == expected);
+    to.run("DROP SUBSCRIPTION s");
+}

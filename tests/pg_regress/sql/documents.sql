@@ -96,3 +96,51 @@ SELECT minlsh_document(ARRAY[1.5, 2.5]);
 SELECT minlsh_document(ARRAY[now()]);
 
 DROP TABLE documents;
+
+-- Documents and passages have an equality and an order, by their bytes: the value, its threshold and its options.
+CREATE TABLE several (id integer PRIMARY KEY, d minlsh_document, p minlsh_passage);
+INSERT INTO several VALUES
+	(1, minlsh_document('a text'), minlsh_passage('a text')),
+	(2, minlsh_document('a text'), minlsh_passage('a text')),
+	(3, minlsh_document('A text'), minlsh_passage('A text')),
+	(4, minlsh_document('a text', 0.9), minlsh_passage('a text', 0.9)),
+	(5, minlsh_document('a text', unit => 'word'), minlsh_passage('a text', min_match => 60)),
+	(6, minlsh_document('{a text}'::text[]), NULL), (7, NULL, NULL);
+SELECT count(DISTINCT d) AS documents, count(DISTINCT p) AS passages FROM several;
+SELECT array_agg(id ORDER BY id) FROM several GROUP BY d ORDER BY 1;
+SELECT count(*) FROM (SELECT d, p FROM several UNION SELECT d, p FROM several) AS both_times;
+SELECT count(*) FROM (SELECT d FROM several EXCEPT SELECT d FROM several WHERE id < 3) AS others;
+SELECT a.id, b.id FROM several AS a JOIN several AS b ON a.d = b.d AND a.id < b.id;
+SELECT id FROM several WHERE d IS NOT DISTINCT FROM minlsh_document('a text')
+	AND p = minlsh_passage('a text') ORDER BY id;
+SELECT count(*) AS pairs, bool_and((a.d < b.d)::int + (a.d = b.d)::int + (a.d > b.d)::int = 1
+		AND (a.d <= b.d) = NOT (a.d > b.d) AND (a.d >= b.d) = NOT (a.d < b.d) AND (a.d <> b.d) = NOT (a.d = b.d)
+		AND sign(minlsh_document_cmp(a.d, b.d)) = (a.d > b.d)::int - (a.d < b.d)::int
+		AND (a.d <> b.d OR minlsh_document_hash(a.d) = minlsh_document_hash(b.d))) AS total_order,
+	bool_and((a.p < b.p)::int + (a.p = b.p)::int + (a.p > b.p)::int = 1
+		AND (a.p <= b.p) = NOT (a.p > b.p) AND (a.p >= b.p) = NOT (a.p < b.p) AND (a.p <> b.p) = NOT (a.p = b.p)
+		AND sign(minlsh_passage_cmp(a.p, b.p)) = (a.p > b.p)::int - (a.p < b.p)::int
+		AND (a.p <> b.p OR minlsh_passage_hash(a.p) = minlsh_passage_hash(b.p))) AS of_passages
+FROM several AS a, several AS b;
+-- A value that is stored compressed, or out of line, is the same.
+CREATE TABLE stored (d minlsh_document, p minlsh_passage);
+INSERT INTO stored SELECT minlsh_document(t), minlsh_passage(t) FROM repeat('a long text ', 100000) AS t;
+SELECT count(*) FROM stored WHERE d = minlsh_document(repeat('a long text ', 100000))
+	AND p = minlsh_passage(repeat('a long text ', 100000));
+DROP TABLE stored;
+CREATE UNIQUE INDEX ON several (d, id);
+CREATE INDEX ON several USING hash (p);
+SET enable_seqscan = off;
+SELECT id FROM several WHERE d = minlsh_document('a text') ORDER BY id;
+SELECT id FROM several WHERE p = minlsh_passage('a text') ORDER BY id;
+RESET enable_seqscan;
+MERGE INTO several AS s USING (VALUES (4, minlsh_document('a text', 0.9)), (5, minlsh_document('new'))) AS n(id, d)
+	ON s.id = n.id WHEN MATCHED AND s.d IS DISTINCT FROM n.d THEN UPDATE SET d = n.d;
+SELECT id, d FROM several WHERE id IN (4, 5) ORDER BY id;
+CREATE FUNCTION noticed() RETURNS trigger LANGUAGE plpgsql
+	AS $$ BEGIN RAISE NOTICE '% changed', NEW.id; RETURN NEW; END $$;
+CREATE TRIGGER noticed BEFORE UPDATE ON several FOR EACH ROW WHEN (OLD.d IS DISTINCT FROM NEW.d)
+	EXECUTE FUNCTION noticed();
+UPDATE several SET d = minlsh_document('a text') WHERE id < 4;
+DROP TABLE several;
+DROP FUNCTION noticed();
