@@ -5,7 +5,7 @@ mod reference;
 use std::path::{Path, PathBuf};
 
 use minlsh_integration::manual::{Shell, run_examples};
-use minlsh_integration::{Run, database, variable};
+use minlsh_integration::{Run, database, texts, variable};
 
 /// Pages that tests of their own execute: drivers, three servers, and figures that a benchmark writes.
 const EXECUTED_ELSEWHERE: [&str; 2] = ["citus.md", "clients.md"];
@@ -39,8 +39,16 @@ fn check(rest: usize) {
         let database = database();
         database.connect().run("DROP EXTENSION minlsh");
         run_examples(page, &database, shell);
+        // A table that a page makes must outlive the extension, and be restored without it.
+        let tied = texts(&mut database.connect(), OF_KEYS);
+        assert_eq!(tied, Vec::<String>::new(), "{page}: columns of keys need a cast");
     }
 }
+
+/// The columns of tables that have the type of keys.
+const OF_KEYS: &str = "SELECT a.attrelid::regclass || '.' || a.attname FROM pg_attribute a
+    JOIN pg_type t ON t.oid = a.atttypid AND t.typname = 'minlsh_key'
+    JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'm')";
 
 const PARTS: usize = 2;
 
