@@ -12,6 +12,7 @@ use sketch::{
     Banding, Config, DEFAULT_RECALL, ShingleSet, Sketcher, estimate_jaccard, hash128, memory,
 };
 
+use super::codes::Codes;
 use super::decided::LabelDocuments;
 use crate::corpus::reading::columns::{Scope, Scopes, twice_there};
 use crate::corpus::reading::keyed_rows::{
@@ -52,6 +53,8 @@ pub struct Candidates {
     pub pairs: Vec<Candidate>,
     /// All pairs of the source from `lowest` up.
     pub counts: PairCounts,
+    /// Among them the pairs whose codes agree.
+    pub agreeing: PairCounts,
     /// The number of documents of the source, or of the first of two, and of the sample for lower and higher
     /// similarities.
     pub documents: u64,
@@ -75,9 +78,9 @@ struct Member {
     signature: Vec<i32>,
 }
 
-/// A pair that was compared exactly: the member, the key of the other document, and the bits of the similarity, whose
-/// order is that of the similarities.
-type Compared = (u32, String, u64);
+/// A pair that was compared exactly: the member, the key of the other document, the bits of the similarity, whose order
+/// is that of the similarities, and true if their codes agree.
+type Compared = (u32, String, u64, bool);
 
 /// The pairs that are looked for in a range of similarities.
 struct Range {
@@ -121,6 +124,7 @@ impl Search {
         let mut found = Candidates {
             pairs: Vec::new(),
             counts: PairCounts::default(),
+            agreeing: PairCounts::default(),
             documents: 0,
             sample: 0,
             larger: 0,
@@ -148,8 +152,17 @@ impl Search {
             let Some(scope) = scopes.of(|place| row.scope(place))? else { return Ok(()) };
             let hash = self.hash(row.name);
             let own = by_hash.get(&hash).copied();
-            let mut other =
-                Other { name: row.name, hash, own, scope, signature, hashes, set: None };
+            let mut other = Other {
+                name: row.name,
+                bytes: &bytes,
+                hash,
+                own,
+                scope,
+                signature,
+                hashes,
+                set: None,
+                codes: None,
+            };
             for range in &mut ranges {
                 self.compare(range, &members, &mut other, is_one)?;
             }
@@ -295,8 +308,10 @@ impl Search {
                 let set =
                     self.reader.set(&self.config, &member.taken.bytes, &mut check_interrupts)?;
                 let similarity = other.set()?.jaccard(&set).unwrap_or(0.0);
+                let agrees =
+                    Codes::of(self.reader, &member.taken.bytes)?.agree(other.codes(self.reader)?);
                 let key = memory::owned(other.name)?;
-                range.kept.put(estimate, hash, (number, key, similarity.to_bits()))?;
+                range.kept.put(estimate, hash, (number, key, similarity.to_bits(), agrees))?;
             }
         }
         Ok(())
@@ -317,12 +332,16 @@ impl Search {
         } else {
             sample as f64 / all.max(1.0)
         };
-        for ((number, key, bits), weight) in kept.finish()? {
+        for ((number, key, bits, agrees), weight) in kept.finish()? {
             let similarity = f64::from_bits(bits);
             if !(from..to).contains(&similarity) {
                 continue;
             }
-            found.counts.add(similarity, weight / (banding.probability(similarity) * drawn));
+            let weight = weight / (banding.probability(similarity) * drawn);
+            found.counts.add(similarity, weight);
+            if agrees {
+                found.agreeing.add(similarity, weight);
+            }
             let member = memory::owned(&members[number as usize].key)?;
             let keys = if is_one { in_order(member, key) } else { [member, key] };
             memory::push(&mut found.pairs, Candidate { keys, similarity })?;
@@ -334,6 +353,7 @@ impl Search {
 /// A document that is compared with the sample.
 struct Other<'a> {
     name: &'a str,
+    bytes: &'a [u8],
     hash: u64,
     /// Its number in the sample.
     own: Option<u32>,
@@ -341,9 +361,19 @@ struct Other<'a> {
     signature: Vec<i32>,
     hashes: Vec<u64>,
     set: Option<ShingleSet>,
+    codes: Option<Codes>,
 }
 
 impl Other<'_> {
+    /// Its codes, which are read when they are needed first.
+    fn codes(&mut self, reader: Reader) -> Result<&Codes> {
+        let codes = match self.codes.take() {
+            Some(codes) => codes,
+            None => Codes::of(reader, self.bytes)?,
+        };
+        Ok(self.codes.insert(codes))
+    }
+
     /// The set of its shingles, which is made when it is needed first.
     fn set(&mut self) -> Result<&ShingleSet> {
         let Self { hashes, set, .. } = self;

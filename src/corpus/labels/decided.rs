@@ -2,8 +2,9 @@
 
 use ahash::AHashMap;
 use sketch::Config;
-use sketch::labels::Label;
+use sketch::labels::{Answers, Label};
 
+use super::codes::Codes;
 use crate::corpus::source::arguments::{Arguments, label, select_given};
 use crate::corpus::source::reader::Reader;
 use crate::corpus::source::{Source, check_type};
@@ -176,6 +177,9 @@ enum LabelDocument {
 #[derive(Default)]
 pub struct Labeled {
     pub labels: Vec<Label>,
+    /// The labels of pairs whose codes agree, and how many pairs that are the same have such codes.
+    pub agreeing: Vec<Label>,
+    pub answers: Answers,
     /// The number of pairs without an answer.
     pub open: u64,
     /// The number of answers about documents that the source does not have.
@@ -240,7 +244,14 @@ impl LabelDocuments {
             let set = |bytes: &[u8]| reader.set(config, bytes, &mut check_interrupts);
             // Texts without shingles have nothing in common.
             let similarity = set(a)?.jaccard(&set(b)?).unwrap_or(0.0);
-            memory::push(&mut labeled.labels, Label { similarity, is_same })?;
+            let label = Label { similarity, is_same };
+            memory::push(&mut labeled.labels, label)?;
+            let agrees = Codes::of(reader, a)?.agree(&Codes::of(reader, b)?);
+            if agrees {
+                memory::push(&mut labeled.agreeing, label)?;
+            }
+            labeled.answers.passing += u64::from(is_same && agrees);
+            labeled.answers.failing += u64::from(is_same && !agrees);
         }
         Ok(labeled)
     }

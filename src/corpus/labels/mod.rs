@@ -9,6 +9,7 @@
 //! Memory is `work_mem`, and a few bytes for each value of a scope.
 
 mod candidates;
+mod codes;
 mod decided;
 mod report;
 
@@ -213,6 +214,6 @@ fn suggest_from_labels(call: &Call) -> Result<Option<Datum>> {
         labeled: &labeled,
         wanted,
     };
-    report.write(&question.sources[0], &question.search.config)?;
+    report.write(&question.sources, &question.search.config)?;
     Ok(None)
 }

@@ -1,15 +1,15 @@
 //! The rows of a suggestion from labels.
 
 use sketch::Config;
-use sketch::labels::{Advice, Estimate, Fit, Plateaus};
+use sketch::labels::{Advice, Estimate, Fit, LEAST_GAIN, Plateaus};
 
 use super::candidates::Candidates;
 use super::decided::Labeled;
 use crate::corpus::source::Source;
-use crate::corpus::source::arguments::{Arguments, is_query, relation_named};
-use crate::corpus::suggest::job::SuggestedJob;
+use crate::corpus::source::arguments::{Arguments, is_query, label, relation_named};
+use crate::corpus::suggest::job::{SuggestedJob, named_in_from};
 use crate::corpus::suggest::report::rounded;
-use crate::pg::names::{literal, visible_name};
+use crate::pg::names::{literal, quoted, visible_name};
 use crate::prelude::*;
 
 /// The least similarity of the pairs, unless another one is passed.
@@ -30,7 +30,8 @@ pub struct LabelReport<'a> {
 
 impl LabelReport<'_> {
     /// Writes all rows.
-    pub fn write(&self, source: &Source, config: &Config) -> Result<()> {
+    pub fn write(&self, sources: &[Source], config: &Config) -> Result<()> {
+        let source = &sources[0];
         let Self { arguments, lowest, found, labeled, wanted, .. } = self;
         let job = SuggestedJob::new(source, arguments, config)?;
         self.labels();
@@ -48,8 +49,14 @@ impl LabelReport<'_> {
         }
         let plateaus = if wanted.is_some() { Plateaus::Flat } else { Plateaus::Usual };
         let fit = Fit::new(labeled.labels.iter().copied(), &found.counts, plateaus)?;
+        let mut must_agree = false;
         let advice = match wanted {
-            None => fit.best(1.0),
+            None => {
+                let (all, agreeing) = (fit.best(1.0), self.agreeing()?);
+                // The document of an index may be an expression.
+                must_agree = source.named.is_none() && agreeing.f1 > all.f1 + LEAST_GAIN;
+                if must_agree { agreeing } else { all }
+            }
             Some(precision) => match fit.reaching(*precision) {
                 Some(advice) => advice,
                 None => return self.not_shown(&fit, *precision, &job),
@@ -65,6 +72,10 @@ impl LabelReport<'_> {
             }
         };
         self.row("threshold", Some(&rounded(threshold, 1000.0).to_string()), None, &why);
+        if must_agree {
+            let why = "two documents with codes (numbers, models) must have one in common: F1 is higher then";
+            self.row("codes", Some("must agree"), None, why);
+        }
         let why = format!("expected share of the {number:.0} pairs found that are the same");
         self.estimate("precision", precision, &why);
         let why = format!(
@@ -80,16 +91,30 @@ impl LabelReport<'_> {
         }
         let functions: &[(&str, &str)] = match arguments.has(&["other"]) {
             true => &[("pairs", "near_duplicates_between")],
+            false if must_agree => &[("pairs", "near_duplicate_pairs")],
             false => &[("pairs", "near_duplicate_pairs"), ("plan", "near_duplicate_plan")],
         };
         for (item, function) in functions {
-            self.row(item, None, None, &job.of(function, rounded(threshold, 1000.0), ""));
+            let threshold = rounded(threshold, 1000.0);
+            let statement = match must_agree {
+                true => agreeing_pairs(arguments, sources, &job.whole(function, threshold, "")),
+                false => job.of(function, threshold, ""),
+            };
+            self.row(item, None, None, &statement);
         }
         Ok(())
     }
 
+    /// The advice if two documents count only if their codes agree.
+    fn agreeing(&self) -> Result<Advice> {
+        let Self { found, labeled, .. } = self;
+        let labels = labeled.agreeing.iter().copied();
+        let fit = Fit::new(labels, &found.agreeing, Plateaus::Usual)?;
+        Ok(fit.best(labeled.answers.cautious_share()))
+    }
+
     fn labels(&self) {
-        let Labeled { labels, open, missing, large } = self.labeled;
+        let Labeled { labels, open, missing, large, .. } = self.labeled;
         let [same, different] = self.labeled.counts();
         let mut why = format!("{same} same, {different} different");
         let left_out = [
@@ -179,4 +204,20 @@ impl LabelReport<'_> {
             Some(text::write(why)),
         ]);
     }
+}
+
+/// The statement that lists the pairs of `call` whose codes agree: they have one in common, or one side has none.
+fn agreeing_pairs(arguments: &Arguments, sources: &[Source], call: &str) -> String {
+    let second = &sources[sources.len() - 1];
+    let [(from_a, key_a, codes_a), (from_b, key_b, codes_b)] = [("a", &sources[0]), ("b", second)]
+        .map(|(name, source)| {
+            let column =
+                |place: usize| format!("{name}.{}", quoted(&label(&source.columns[place].name)));
+            let codes = format!("codes({})", column(source.body));
+            (format!("{} AS {name}", named_in_from(arguments, source)), column(source.key), codes)
+        });
+    format!(
+        "SELECT p.* FROM {call} AS p JOIN {from_a} ON {key_a} = p.doc_a JOIN {from_b} ON {key_b} = p.doc_b WHERE \
+         {codes_a} && {codes_b} OR '{{}}' IN ({codes_a}, {codes_b});"
+    )
 }

@@ -32,11 +32,13 @@ impl SuggestedJob {
             given(name).map_or(String::new(), |value| format!(", {name} => {}", literal(&value)))
         };
         let text = given("source").unwrap_or_default();
-        let query = || format!("({}) AS docs", text.trim_end_matches([';', ' ', '\n']));
-        let from = source.relation.map_or_else(query, visible_name);
         let name = |place: usize| quoted(&label(&source.columns[place].name));
         let scope: String =
             source.scopes.iter().map(|place| format!(", {}", name(*place))).collect();
+        let from = match source.relation {
+            Some(table) => visible_name(table),
+            None => format!("{} AS docs", named_in_from(arguments, source)),
+        };
         let (key, body, named) = (name(source.key), name(source.body), source.named.as_ref());
         let long = format!("SELECT {key}, {body}{scope} FROM {from} WHERE length({body}) >= ");
         Ok(Self {
@@ -52,9 +54,15 @@ impl SuggestedJob {
 
     /// The statement that calls a function for the whole source from a threshold up, with more arguments.
     pub fn of(&self, function: &str, threshold: f64, more: &str) -> String {
-        let more = format!("{}{}{more}", self.columns, self.scope);
-        let other = self.other.as_ref().map_or(String::new(), |other| format!(", {other}"));
-        self.call(function, &format!("{}{other}", self.source), threshold, &more)
+        format!("SELECT * FROM {};", self.whole(function, threshold, more))
+    }
+
+    /// The call in that statement.
+    pub fn whole(&self, function: &str, threshold: f64, more: &str) -> String {
+        let Self { source, other, columns, scope, .. } = self;
+        let other = other.as_ref().map_or(String::new(), |other| format!(", {other}"));
+        let (options, threshold) = (self.options(), threshold.max(self.least));
+        format!("{function}({source}{other}, {threshold}{columns}{scope}{more}{options})")
     }
 
     /// The statement that calls a function for another source, of which only the options are the same.
@@ -73,6 +81,13 @@ impl SuggestedJob {
     fn options(&self) -> String {
         self.options.iter().map(|(name, value)| format!(", {name} => {value}")).collect()
     }
+}
+
+/// A source behind FROM: the name of its table, or its query in parentheses.
+pub fn named_in_from(arguments: &Arguments, source: &Source) -> String {
+    let query = arguments.shown(source.argument).unwrap_or_default();
+    let query = || format!("({})", query.trim_end_matches([';', ' ', '\n']));
+    source.relation.map_or_else(query, visible_name)
 }
 
 /// The options of texts that are not the default, as SQL.

@@ -53,6 +53,25 @@ FROM (SELECT count(*) AS pairs FROM near_duplicate_pairs('label_products', 0.3, 
 	minlsh_suggest_from_labels('label_products', 'label_decided', body => 'name', lowest => 0.3, sample => 60)
 WHERE item = 'candidates';
 
+-- Model numbers: different things have the same words. What is the same has a code in common.
+CREATE TABLE label_models (id int PRIMARY KEY, name text NOT NULL);
+INSERT INTO label_models
+	SELECT i, 'Camcorder ' || split_part('black silver red', ' ', 1 + i % 3) || ', optical zoom, HF-' || 1000 + i * 7
+	FROM generate_series(1, 90) AS i
+	UNION ALL
+	SELECT 1000 + i, 'HF' || 1000 + i * 7 || ' optical zoom camcorder, ' || split_part('new used sale', ' ', 1 + i % 3)
+	FROM generate_series(1, 60) AS i;
+CREATE TABLE label_answers AS
+SELECT doc_a::int, doc_b::int, doc_b = doc_a::int + 1000 AS same FROM minlsh_label_pairs('label_models')
+UNION ALL
+SELECT i, i + 1000, true FROM generate_series(1, 60, 3) AS i;
+SELECT item, value, explanation FROM minlsh_suggest_from_labels('label_models', 'label_answers')
+WHERE item IN ('labels', 'codes', 'pairs', 'plan');
+SELECT rtrim(explanation, ';') AS statement FROM minlsh_suggest_from_labels('label_models', 'label_answers')
+WHERE item = 'pairs' \gset
+SELECT count(*) AS pairs, bool_and(doc_b = doc_a::int + 1000) AS same FROM (:statement) AS found;
+DROP TABLE label_models, label_answers;
+
 -- Two sources: pairs between them.
 SELECT count(*), bool_and(doc_a <= 200) AS of_a, bool_and(doc_b > 1000) AS of_b
 FROM minlsh_label_pairs('SELECT id, name FROM label_products WHERE id < 1000',
