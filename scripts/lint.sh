@@ -12,6 +12,7 @@ python3 scripts/structure.py
 python3 scripts/links.py
 python3 scripts/words.py
 python3 scripts/pictures.py --check
+python3 scripts/letters.py --check
 # The extension as it is built, and the rest as its tests are: what macros and build scripts need is there already, and
 # PostgreSQL's headers are translated. All at once would have other features, and compile that again. The benchmarks
 # need crates of their own, which take half a minute: so they wait for make test-all.

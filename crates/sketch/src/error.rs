@@ -207,6 +207,9 @@ pub enum Error {
     /// A normalisation of passages that drops tokens.
     #[error("the normalization of passages must not drop tokens")]
     PassageTokens,
+    /// The step `html` where words are normalised each by itself.
+    #[error("normalization step \"html\" cannot be applied to single words")]
+    MarkupOfWords,
 }
 
 impl Error {
@@ -292,6 +295,7 @@ impl Error {
             }
             Self::MinMatch(_) => "Use 50 characters for sentences and 200 for paragraphs.",
             Self::Coverage(_) => "Use the share of the passage that must be there, such as 0.8.",
+            Self::MarkupOfWords => "Use normalize_text(body, 'html') for both texts first.",
             Self::PassageTokens => {
                 "Use steps other than \"min_length\" and \"stop_words\", such as \"plain\"."
             }

@@ -93,6 +93,31 @@ fn assert_restored(options: &[&str], commands: &[(&str, &[&str])]) {
     assert_alive(&mut source.server.connect(&target), &expected);
 }
 
+/// pg_restore sets an empty search_path: docs/how-to/html-and-logs.md says how to write such a function.
+#[test]
+fn an_index_on_a_function_around_ours_is_restored_if_it_names_the_schema() {
+    let source = database();
+    source.connect().run(
+        "CREATE TABLE pages (id int PRIMARY KEY, body text); \
+         INSERT INTO pages VALUES (1, '<p>one page'), (2, 'one page'); \
+         CREATE FUNCTION returned(body text) RETURNS text LANGUAGE sql IMMUTABLE \
+           RETURN normalize_text(body, 'html plain'); \
+         CREATE FUNCTION named(body text) RETURNS text LANGUAGE sql IMMUTABLE \
+           AS $$ SELECT public.normalize_text(body, 'html plain') $$; \
+         CREATE FUNCTION unnamed(body text) RETURNS text LANGUAGE sql IMMUTABLE \
+           AS $$ SELECT normalize_text(body, 'html plain') $$; \
+         CREATE INDEX ON pages USING minlsh (returned(body)); CREATE INDEX ON pages USING minlsh (named(body))",
+    );
+    let (target, file) = dumped(&source, "functions", &["-Fc"]);
+    source.server.run("pg_restore", &["-e", "-d", &target, &file]);
+    let client = &mut source.server.connect(&target);
+    assert_consistent(client, "pages_named_idx");
+    assert_consistent(client, "pages_returned_idx");
+    let index =
+        "SET search_path = ''; CREATE INDEX ON public.pages USING minlsh (public.unnamed(body))";
+    assert_eq!(sqlstate(client, index), "42883");
+}
+
 #[test]
 fn a_plain_dump_restored_by_psql_has_the_same_index() {
     assert_restored(&[], &[("psql", &["-X", "-q", "-v", "ON_ERROR_STOP=1"])]);

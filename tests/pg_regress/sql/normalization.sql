@@ -33,7 +33,7 @@ DROP TABLE copies;
 -- Each step by itself. They are done in a fixed order, whatever the order in which they are written.
 SELECT step, normalize_text(E'Ｃafé  No. １２, “Ünïted”: ﬁn’s!', step)
 FROM unnest('{none,nfc,nfkc,casefold,diacritics,punctuation,punctuation_space,punctuation_basic,digits,invisible,
-	whitespace,min_length=4,stop_words=no.}'::text[]) WITH ORDINALITY AS s(step, i) ORDER BY i;
+	letters,numbers,html,whitespace,min_length=4,stop_words=no.}'::text[]) WITH ORDINALITY AS s(step, i) ORDER BY i;
 -- The normal form is applied again after case folding, which changes these 26 characters; none is beyond U+FFFF.
 SELECT count(*), string_agg(format('U+%s', upper(lpad(to_hex(i), 4, '0'))), ' ' ORDER BY i) AS changed,
 	bool_and(normalize_text(chr(i)) = normalize(folded, NFKC)) AS formed_again
@@ -84,6 +84,43 @@ SELECT jaccard(U&'so\00ADft hy\200Bphens \2067here\2069', 'soft hyphens here', n
 	AS invisible,
 	jaccard(U&'so\00ADft', 'soft', normalization => 'aggressive') AS aggressive,
 	jaccard(U&'so\00ADft', 'soft') < 1 AS plain;
+
+-- "letters": copies that are typed without marks are equal, also where Unicode does not take a letter apart.
+SELECT lang, jaccard(body, typed, normalization => 'aggressive') AS aggressive,
+	jaccard(body, typed, normalization => 'plain letters diacritics invisible') AS letters,
+	jaccard(body, typed) < 0.8 AS plain
+FROM (VALUES ('Vietnamese', 'Đường phố Đà Nẵng ở bên bờ sông Hàn', 'Duong pho Da Nang o ben bo song Han'),
+	('Polish', 'Zażółć gęślą jaźń, Łódź i Śląsk', 'Zazolc gesla jazn, Lodz i Slask'),
+	('Danish', 'Rødgrød med fløde på Ærø og Ålborg', 'Rodgrod med flode pa Aero og Alborg'),
+	('Croatian', 'Đurđevac, čvarci i žganci, đak i građanin', 'Durdevac, cvarci i zganci, dak i gradanin'),
+	('Turkish', 'IĞDIR İstanbul ılık çay', 'Igdir Istanbul ilik cay'),
+	('Arabic', 'ذهبَ أحمدُ إلى المدرسةِ آملًا، والفتى مـعه', 'ذهب احمد الي المدرسه املا، والفتي معه'),
+	('Persian', 'می‌خواهم کتاب‌های قدیمی را', 'ميخواهم كتابهاي قديمي را')) AS of (lang, body, typed);
+-- "numbers": log lines of one kind are equal, others are not.
+SELECT normalize_text('2026-11-28 07:15:02.123 worker12 took 99 ms for 0x7ffe12ab at 3e8a9c, café1 fade ٣٤', 'numbers');
+SELECT jaccard('07:15 worker12 took 99 ms', '23:01 worker7 took 1204 ms', normalization => 'plain numbers') AS same,
+	jaccard('07:15 worker12 took 99 ms', '07:15 worker12 lost 99 rows', normalization => 'plain numbers') < 0.6
+		AS other;
+-- "html": a page and its text are equal. Places of passages are those in the page.
+SELECT jaccard('<p>The <b>committee</b>&nbsp;approved', 'The committee approved', normalization => 'html plain')
+	AS html, jaccard('<p>The <b>committee</b>&nbsp;approved', 'The committee approved') < 0.6 AS plain;
+SELECT normalize_text('<!DOCTYPE html><style>p{}</style><!-- no <p> -->a<br/>b<script>if (a<b) "</p>"</script >c '
+	'&lt;d&gt; &amp;amp; '
+	'&#233; 2 < 3 <a href="x>y">e</a> <never closed', 'html whitespace');
+SELECT * FROM shared_passages('<p>The <b>committee</b> approved the bridge</p>', 'the committee approved the bridge',
+	16, 'html plain');
+SELECT unnest(tokens('<p>The&#32;U<sub>2</sub></p>', normalization => 'html plain'));
+CREATE TABLE pages (id int PRIMARY KEY, body text);
+INSERT INTO pages VALUES (1, '<p>One <i>page</i> of &quot;hypertext&quot;'), (2, 'One page of "hypertext"'),
+	(3, 'another text');
+CREATE INDEX ON pages USING minlsh (body) WITH (normalization = 'plain, html');
+SELECT * FROM near_duplicates(1, 1, 'pages_body_idx');
+SELECT minlsh_options('pages_body_idx')->>'normalization' AS steps;
+SELECT * FROM near_duplicate_pairs('pages', 0.9, normalization => 'html plain');
+SELECT id FROM pages WHERE body ~= minlsh_document('one page of "hypertext"', 1, normalization => 'html plain')
+ORDER BY id;
+DROP TABLE pages;
+SELECT minlsh_marked_diff('<b>a', 'a', 'html');
 
 -- What contradicts itself or does not exist is refused.
 SELECT normalize_text('x', 'nfc nfkc');

@@ -50,7 +50,8 @@ impl FoundIn {
 /// nowhere else in them.
 ///
 /// # Errors
-/// [`Error::DiffWords`] for a text of more than [`MAX_DIFF_WORDS`] words.
+/// [`Error::MarkupOfWords`] for a step that looks at more than words; [`Error::DiffWords`] for a text of more than
+/// [`MAX_DIFF_WORDS`] words.
 pub fn word_diff<E: From<Error>>(
     normalization: &Normalization,
     a: &str,
@@ -58,6 +59,9 @@ pub fn word_diff<E: From<Error>>(
     check: Check,
     visit: &mut dyn FnMut(FoundIn, &str) -> Result<(), E>,
 ) -> Result<(), E> {
+    if normalization.html {
+        return Err(Error::MarkupOfWords.into());
+    }
     let mut vocabulary = Vocabulary::new(normalization);
     let words_a = vocabulary.words(a, check)?;
     let words_b = vocabulary.words(b, check)?;

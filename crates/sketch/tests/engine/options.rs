@@ -20,7 +20,7 @@ fn config(unit: &str, size: i64, steps: &str) -> Config {
 /// English and other words, with what normalisation is about between them.
 fn texts() -> impl Strategy<Value = String> {
     let words = "((the|of|a|THE|Of|it|quick|Fox|naïve|cafe\u{301}|ÜBER|漢字かな|한글|3\\.14|don't|e-mail|_|😀\
-        |c\u{200b}d|\u{301})[ ,.\n\u{3000}]{0,2}){0,40}";
+        |c\u{200b}d|\u{301}|<b>|</b|&amp;|Łø|7f|x12)[ ,.\n\u{3000}]{0,2}){0,40}";
     prop_oneof![words, "[ -~\n]{0,200}", "\\PC{0,60}", "[ab .]{0,80}", "[ \t\n.,a]{0,9}"]
 }
 
@@ -35,12 +35,15 @@ fn configs() -> impl Strategy<Value = Config> {
             "diacritics",
             "punctuation",
             "digits",
+            "html",
+            "letters",
+            "numbers",
             "whitespace",
             "split_whitespace",
             "min_length=3",
             "stop_words=fox+caf\u{e9}+of",
         ],
-        0..=9,
+        0..=12,
     );
     let steps = prop_oneof![
         steps.prop_map(|steps| steps.join(" ")),
@@ -227,10 +230,14 @@ fn megabytes_without_a_space_are_no_trouble() {
 
 #[test]
 fn signatures_of_every_option_are_the_known_answers() {
-    let text = "The Café\u{301}s of T\u{fc}bingen: don't panic, it's ﬁne! ٤٢ Ｅuros — 漢字かな한글 \
+    let usual = "The Café\u{301}s of T\u{fc}bingen: don't panic, it's ﬁne! ٤٢ Ｅuros — 漢字かな한글 \
         and the end of the story, the end of the story.";
+    let marked = "<p>The <b>Łódź</b> of &quot;R&amp;D&quot; &#8211; أحمد at 0x7f on 2026-11-28, worker12 and the end.";
     let lines: Vec<String> = golden_configs()
         .map(|config| {
+            let steps = config.normalization().to_string();
+            let is_marked = ["html", "letters", "numbers"].contains(&&*steps);
+            let text = if is_marked { marked } else { usual };
             let signature = sketch(&config, text).unwrap();
             let slots: Vec<String> = signature.iter().map(i32::to_string).collect();
             format!("{config}: {}", slots.join(","))
@@ -249,7 +256,8 @@ fn signatures_of_every_option_are_the_known_answers() {
 
 fn golden_configs() -> impl Iterator<Item = Config> {
     let steps = "none nfc nfkc casefold diacritics punctuation punctuation_space punctuation_basic \
-                 digits whitespace split_whitespace min_length=4 stop_words=the+of plain aggressive classic";
+                 digits whitespace split_whitespace min_length=4 stop_words=the+of plain aggressive classic \
+                 html letters numbers";
     steps.split(' ').flat_map(|steps| {
         [("char", 5), ("word", 2), ("anchored", 3)].into_iter().flat_map(move |(unit, size)| {
             [false, true].map(|bag| {

@@ -7,6 +7,7 @@ use unicode_normalization::char::{
 use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
+use super::letters::LETTERS;
 use super::steps::{CharacterSteps, NormalForm, Punctuation};
 use crate::hash::sort_by;
 use crate::limits::checked;
@@ -29,6 +30,10 @@ pub(super) fn settle(steps: CharacterSteps, text: &str, check: Check) -> Result<
 
 fn once(steps: CharacterSteps, text: &str, check: Check) -> Result<String> {
     let mut text = formed(steps.form, memory::owned(text)?, check)?;
+    if steps.letters {
+        let plain = memory::text(checked(text.chars(), check).flat_map(plain_letters))?;
+        text = formed(steps.form, plain, check)?;
+    }
     if steps.casefold {
         let folded = memory::text(checked(text.chars(), check).default_case_fold())?;
         text = formed(steps.form, folded, check)?;
@@ -50,6 +55,14 @@ fn formed(form: NormalForm, text: String, check: Check) -> Result<String> {
         return Ok(text);
     }
     Decomposed::of(form, &text, check)?.composed(check)
+}
+
+/// The plain letters that stand for `c`.
+fn plain_letters(c: char) -> impl Iterator<Item = char> {
+    let found = LETTERS.binary_search_by_key(&c, |(letter, _)| *letter);
+    let plain = found.ok().map(|at| LETTERS[at].1.chars());
+    let same = plain.is_none().then_some(c);
+    plain.into_iter().flatten().chain(same)
 }
 
 /// Applies the steps after the normal form to a character by itself.

@@ -226,12 +226,12 @@ fn composes_with_nothing(c: char) -> bool {
     is_nfc_quick(std::iter::once(c)) == IsNormalized::Yes
 }
 
-/// Forms, kinds of punctuation, and five switches.
-const COMBINATIONS: usize = 3 * 4 * 32;
+/// Forms, kinds of punctuation, and six switches.
+const COMBINATIONS: usize = 3 * 4 * 64;
 
 fn number(steps: CharacterSteps) -> usize {
-    let switches =
-        [steps.casefold, steps.diacritics, steps.invisible, steps.digits, steps.whitespace];
+    let CharacterSteps { letters, casefold, diacritics, invisible, digits, whitespace, .. } = steps;
+    let switches = [letters, casefold, diacritics, invisible, digits, whitespace];
     let switch = |number, on: bool| number * 2 + usize::from(on);
     switches.into_iter().fold(steps.form as usize * 4 + steps.punctuation as usize, switch)
 }

@@ -1,14 +1,19 @@
 //! Normalisation: what about a text does not count, said in one line.
 //!
-//! `steps` says what can be done, and reads and writes it as a user does. `definition` does it, slowly; `quick` gives
+//! `steps` says what can be done, and reads and writes it as a user does. `stages` does it: `html`, then the steps on
+//! characters, then `numbers`. `definition` does those on characters slowly, with the table of `letters`; `quick` gives
 //! the same, by `ascii` for runs of ASCII and by the table of `fates` for what becomes of other characters. `places`
 //! says where characters come from.
 
 mod ascii;
 mod definition;
 mod fates;
+mod html;
+mod letters;
+mod numbers;
 mod places;
 mod quick;
+mod stages;
 mod steps;
 
 pub(crate) use places::Origins;

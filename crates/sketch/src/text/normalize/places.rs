@@ -7,7 +7,12 @@ use crate::{Result, memory};
 /// The places of the characters of a normalised text in the original. Both are counted in
 /// characters, from 0. By default nothing was changed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Origins(Vec<Segment>);
+pub(crate) struct Origins(Vec<StageOrigins>);
+
+/// The places of the characters of a text in the one that a stage of its normalisation has changed. There is one at
+/// least.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct StageOrigins(Vec<Segment>);
 
 /// A part of the normalised text, up to the next one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -23,6 +28,17 @@ struct Segment {
 impl Origins {
     /// The characters of the original that `range` comes from, widened to what was normalised together.
     pub(crate) fn original(&self, range: Range<usize>) -> Range<usize> {
+        self.0.iter().rev().fold(range, |range, stage| stage.original(range))
+    }
+
+    /// Adds the next stage, in which something was changed.
+    pub(super) fn push(&mut self, record: PlaceRecord) -> Result<()> {
+        memory::push(&mut self.0, StageOrigins(record.segments))
+    }
+}
+
+impl StageOrigins {
+    fn original(&self, range: Range<usize>) -> Range<usize> {
         if self.0.is_empty() || range.is_empty() {
             return range;
         }
@@ -54,10 +70,6 @@ pub(super) struct PlaceRecord {
 }
 
 impl PlaceRecord {
-    pub(super) fn places(self) -> Origins {
-        Origins(self.segments)
-    }
-
     /// Makes room for what becomes of `characters`, but for those of [`Self::together`].
     pub(super) fn reserve(&mut self, characters: usize) -> Result<()> {
         // A segment begins where something was dropped.

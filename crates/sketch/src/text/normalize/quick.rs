@@ -1,16 +1,14 @@
 //! One pass over a text: runs of ASCII by the block, other characters by the
 //! table, and what may act on its neighbours by definition.
 
-use std::borrow::Cow;
-
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{compose, decompose_canonical};
 
 use super::ascii::{AsciiBlock, BLOCK, ByteSteps, append_kept, filled};
 use super::definition::settle;
 use super::fates::{Fate, FateTable};
-use super::places::{Origins, PlaceRecord};
-use super::steps::{CharacterSteps, NormalForm, Normalization};
+use super::places::PlaceRecord;
+use super::steps::{CharacterSteps, NormalForm};
 use crate::limits::checked;
 use crate::simd::{CharSet, into_text};
 use crate::text::chars::{OF_FOUR, OF_THREE, below, char_len, code_at, code_of_three, leads};
@@ -23,37 +21,15 @@ const PIECE: usize = 16 * 1024;
 /// marks in memory that they allocate by themselves.
 const SHORT_SEGMENT: usize = 64;
 
-impl Normalization {
-    /// `text` after the steps on characters; borrowed if they change nothing. What the steps on tokens keep is seen by
-    /// [`tokens`](crate::tokens) and, for units of characters, by [`normalize_text`](crate::normalize_text).
-    ///
-    /// `check` is called at least every 64 KiB of text.
-    pub fn normalize<'a>(&self, text: &'a str, check: Check) -> Result<Cow<'a, str>> {
-        normalize(self.characters, text, None, check)
-    }
-
-    /// The same, and where its characters come from.
-    pub(crate) fn normalize_with_places<'a>(
-        &self,
-        text: &'a str,
-        check: Check,
-    ) -> Result<(Cow<'a, str>, Origins)> {
-        let mut record = PlaceRecord::default();
-        let text = normalize(self.characters, text, Some(&mut record), check)?;
-        let places = if let Cow::Owned(_) = text { record.places() } else { Origins::default() };
-        Ok((text, places))
-    }
-}
-
-/// `text` after the steps; borrowed if nothing changes. `record` sees what becomes of each character.
-pub(super) fn normalize<'a>(
+/// `text` after the steps; `None` if nothing changes. `record` sees what becomes of each character.
+pub(super) fn normalized(
     steps: CharacterSteps,
-    text: &'a str,
+    text: &str,
     record: Option<&mut PlaceRecord>,
     check: Check,
-) -> Result<Cow<'a, str>> {
+) -> Result<Option<String>> {
     if steps == CharacterSteps::default() {
-        return Ok(Cow::Borrowed(text));
+        return Ok(None);
     }
     let table = FateTable::of(steps)?;
     let mut pass = Pass {
@@ -72,10 +48,10 @@ pub(super) fn normalize<'a>(
     }
     pass.out.truncate(pass.end);
     if pass.out == text.as_bytes() {
-        return Ok(Cow::Borrowed(text));
+        return Ok(None);
     }
     let normalized = into_text(pass.out);
-    Ok(Cow::Owned(normalized.unwrap_or_else(|| unreachable!("whole characters"))))
+    Ok(Some(normalized.unwrap_or_else(|| unreachable!("whole characters"))))
 }
 
 /// The room that a block may write: itself, in copies of fixed size.
