@@ -44,6 +44,21 @@ SELECT cardinality(shingle_hashes(t, 3)) = cardinality(shingles(t, 3)) AS charac
        cardinality(shingle_hashes(t, 3, 'word')) = cardinality(shingles(t, 3, 'word')) AS words
 FROM unnest(ARRAY['', 'a', 'abcabcabc', 'the cat and the cat and the cat', repeat('xyz', 5000)]) AS t;
 
+-- As many shingles as characters allow, of characters of any width, and of the longest size.
+WITH texts AS (
+	SELECT width, string_agg(chr(first + i), '' ORDER BY i) AS body, chr(first) AS other
+	FROM (VALUES (1, 32), (2, x'400'::integer), (3, x'4E00'::integer), (4, x'1F300'::integer)) AS of (width, first),
+		generate_series(1, 94) AS i
+	GROUP BY width, first)
+SELECT width, cardinality(shingles(body, 64, normalization => 'none')) AS shingles,
+       cardinality(shingle_hashes(body, 64, normalization => 'none')) AS hashes,
+       round(jaccard(body, other || body, 64, normalization => 'none')::numeric, 4) AS jaccard
+FROM texts ORDER BY width;
+WITH t AS (SELECT string_agg(chr(x'1F300'::integer + i), '' ORDER BY i) AS b FROM generate_series(1, 100) AS i)
+SELECT cardinality(shingles(b, 64)), cardinality(shingle_hashes(b, 64)),
+       round(jaccard(b, chr(x'1F300'::integer) || b, 64)::numeric, 4) AS jaccard
+FROM t;
+
 -- NULL for any argument is NULL for an answer.
 SELECT shingles('text', NULL) AS size, shingles('text', 5, NULL) AS unit, shingle_hashes('text', NULL) AS hashes;
 

@@ -111,7 +111,7 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) 
         let base = at.saturating_sub(8);
         let count = char_starts(level, bytes, at, base, &mut starts);
         if count <= size {
-            // Fewer characters than a window has: the text is its only shingle.
+            // A part of a longer text has more: the text has fewer characters than a window, and is its only shingle.
             chunks.push(xxh3::hash(&bytes[at..]));
             return;
         }
@@ -284,8 +284,9 @@ impl WordBatch {
     }
 }
 
-/// Bytes that are looked at together.
-const PART: usize = 256;
+/// Bytes that are looked at together: of characters of any width, more than the longest window has.
+const PART: usize = 8 * MAX_SHINGLE_SIZE;
+const _: () = assert!(PART / 4 > MAX_SHINGLE_SIZE && PART.is_multiple_of(BLOCK));
 
 /// Finds where the characters of a part of a text start, from byte `at` on, where one does. Places are counted from
 /// byte `base` on. If the text ends in this part, its end comes behind the last of them. Returns how many there are.

@@ -33,6 +33,7 @@ mod portable;
 mod ranges;
 
 use std::fmt;
+use std::sync::OnceLock;
 
 pub(crate) use classes::{BLOCK as CLASSES_BLOCK, CharSet, SINGLE, WordClasses};
 use portable::Draws;
@@ -95,18 +96,16 @@ impl Level {
         std::iter::once(Self::PORTABLE).chain(present).collect()
     }
 
-    /// The best level of this machine.
+    /// The best level of this machine; for tests, the one that the environment variable `MINLSH_SIMD` names, if the
+    /// machine has it. All give the same values.
     pub fn best() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if has_avx512() {
-                return Self(Instructions::Avx512);
-            }
-            if has_avx2() {
-                return Self(Instructions::Avx2);
-            }
-        }
-        Self::PORTABLE
+        static CHOSEN: OnceLock<Level> = OnceLock::new();
+        *CHOSEN.get_or_init(|| {
+            let named = std::env::var("MINLSH_SIMD").unwrap_or_default();
+            let levels = Self::available();
+            let chosen = levels.iter().find(|level| level.to_string() == named);
+            chosen.or(levels.last()).copied().unwrap_or(Self::PORTABLE)
+        })
     }
 
     /// Fills `out` with XXH3_64 of the windows of `width` bytes that start at

@@ -18,6 +18,7 @@ mod golden;
 mod hashes;
 mod invariants;
 mod labels;
+mod limits;
 mod links;
 mod normalization;
 mod options;
