@@ -18,6 +18,7 @@
 //! | the rows that a query gives at a time | `work_mem` | a quarter |
 //! | outlines of the rows that a transaction inserts under exclusion constraints | `work_mem` | times `hash_mem_multiplier` |
 //! | the shingles of two texts that are compared | `work_mem` | times `hash_mem_multiplier`, and at least 32 MB; then a file |
+//! | the shingles of a document with which `jaccard()` compares many texts | `work_mem` | 16 times that; then a file |
 //! | the shingles, passages and words of two texts that are explained | `maintenance_work_mem` | all; then an error |
 //! | the rows that a function returns | `work_mem` | all, then a file |
 //!

@@ -6,7 +6,9 @@
 
 use std::cell::RefCell;
 
-use sketch::{Config, ElementHash, PreparedSet, ShingleSet, has_shingles};
+use sketch::{
+    Config, ElementHash, PreparedSet, ShingleSet, has_shingles, normalize_text, set_of_long_text,
+};
 
 use super::image::Document;
 use super::kind::Kind;
@@ -15,6 +17,7 @@ use crate::functions::overlap;
 use crate::memory::of_comparison;
 use crate::options::{Options, Threshold, same_shingling, shingling, threshold_setting};
 use crate::pg::catalog::base_type;
+use crate::pg::temp_file::Spool;
 use crate::prelude::*;
 
 // `~=` of a document and a text or an array, which keeps the document; of two values of one type.
@@ -126,7 +129,14 @@ impl Prepared {
             }
             Value::Signature(slots) => return Ok(Self::Signature(slots.into_owned())),
         };
-        Ok(Self::Set(PreparedElements { kind, config, length, has_shingles: None, elements }))
+        Ok(Self::Set(PreparedElements {
+            kind,
+            config,
+            length,
+            has_shingles: None,
+            count: None,
+            elements,
+        }))
     }
 
     /// The similarity with another value, if it is at least `least`, and what a document on the other side asks for;
@@ -214,6 +224,8 @@ struct PreparedElements {
     /// The bytes of a text, the last ones of the value that it was read from.
     length: usize,
     has_shingles: Option<bool>,
+    /// The number of shingles of a long text, known since the first comparison.
+    count: Option<usize>,
     elements: Option<ReadySet>,
 }
 
@@ -226,17 +238,55 @@ impl PreparedElements {
             if own == other {
                 return Ok(self.has_shingles(own)?.then_some(1.0));
             }
-            if (own.len() + other.len()) * size_of::<u64>() > of_comparison() {
-                let (own, other) = (lossless::decode(own)?, lossless::decode(other)?);
-                let found = overlap(&self.config, &own, &other)?.jaccard();
-                return Ok(found.filter(|found| least.is_none_or(|least| *found >= least)));
+            if self.is_apart(own, other, least)? {
+                return self.by_file(own, other, least);
             }
         }
-        let elements = match &mut self.elements {
+        Self::ready(&mut self.elements, &self.config, own)?.with(&self.config, other, least)
+    }
+
+    /// True if the shingles of both texts are to be counted in a file.
+    ///
+    /// The shingles of a text that is long by itself are kept from the second comparison on, if they fit: by then they
+    /// were counted. With a threshold, more of them need not be kept, since only long texts can reach it.
+    fn is_apart(&mut self, own: &[u8], other: &[u8], least: Option<f64>) -> Result<bool> {
+        let (limit, hash) = (of_comparison(), size_of::<u64>());
+        if self.elements.is_none() && own.len() * hash > limit {
+            let kept = if least.is_some() { limit } else { MAX_KEPT * limit };
+            if self.count.is_none_or(|count| count * hash > kept) {
+                return Ok(true);
+            }
+        }
+        let ready = Self::ready(&mut self.elements, &self.config, own)?;
+        Ok(other.len() * hash > limit && !ready.misses_fit(least))
+    }
+
+    /// The elements, made ready once.
+    fn ready<'a>(
+        elements: &'a mut Option<ReadySet>,
+        config: &Config,
+        own: &[u8],
+    ) -> Result<&'a mut ReadySet> {
+        Ok(match elements {
             Some(elements) => elements,
-            none => none.insert(ReadySet::of(Value::Text(own).into_set(&self.config)?)?),
-        };
-        elements.with(&self.config, other, least)
+            none if own.len() * size_of::<u64>() > of_comparison() => {
+                none.insert(ReadySet::of_long_text(config, own)?)
+            }
+            none => none.insert(ReadySet::of(Value::Text(own).into_set(config)?)?),
+        })
+    }
+
+    /// The similarity of two texts whose shingles are counted in a file, unless the other one has too few.
+    fn by_file(&mut self, own: &[u8], other: &[u8], least: Option<f64>) -> Result<Option<f64>> {
+        let other = lossless::decode(other)?;
+        if let (Some(least), Some(count)) = (least, self.count)
+            && has_fewer(&self.config, &other, least * count as f64)?
+        {
+            return Ok(None);
+        }
+        let found = overlap(&self.config, &lossless::decode(own)?, &other)?;
+        self.count = Some(found.a);
+        Ok(found.jaccard().filter(|found| least.is_none_or(|least| *found >= least)))
     }
 
     fn has_shingles(&mut self, own: &[u8]) -> Result<bool> {
@@ -248,16 +298,32 @@ impl PreparedElements {
     }
 }
 
+/// True if `text` has fewer shingles than `wanted`, by its length: no normalised text has more of them than bytes.
+fn has_fewer(config: &Config, text: &str, wanted: f64) -> Result<bool> {
+    // More than what the rounding of a product can be.
+    let wanted = wanted * (1.0 - 1e-12);
+    if text.len() as f64 >= wanted {
+        return Ok(false);
+    }
+    Ok((normalize_text(config, text, &mut check_interrupts)?.len() as f64) < wanted)
+}
+
 /// A set to which others are compared.
 enum ReadySet {
     /// In a hash table, in which the elements of another set are looked up without being sorted.
     Table(PreparedSet),
-    /// In order, which takes a quarter of the memory, for a large set.
+    /// In order, which takes an eighth of the memory, for a large set.
     Sorted(ShingleSet),
 }
 
-/// The most elements that go into a table: of 32 MB, for a text of about a million characters.
+/// The most elements that go into a table: of 64 MB, for a text of about a million characters.
 const MAX_TABLE: usize = 1 << 20;
+
+/// Bytes of a table for each element that it has room for.
+const TABLE_ENTRY: f64 = 64.0;
+
+/// The most times the memory of one comparison that the shingles of a text may take which is compared with many.
+const MAX_KEPT: usize = 16;
 
 impl ReadySet {
     fn of(set: ShingleSet) -> Result<Self> {
@@ -267,12 +333,39 @@ impl ReadySet {
         PreparedSet::new(&set).map(Self::Table).map_err(Into::into)
     }
 
+    /// The shingles of a text that is too long for a list of all of them.
+    fn of_long_text(config: &Config, text: &[u8]) -> Result<Self> {
+        let (text, mut aside) = (lossless::decode(text)?, Spool::new(0));
+        Self::of(set_of_long_text(
+            config,
+            &text,
+            of_comparison(),
+            &mut aside,
+            &mut check_interrupts,
+        )?)
+    }
+
+    /// True if what another text of any length has beside this set is known to fit into memory, or not to be needed.
+    fn misses_fit(&self, least: Option<f64>) -> bool {
+        match (self, least) {
+            (Self::Table(set), Some(least)) => {
+                set.tolerated(least) * TABLE_ENTRY <= of_comparison() as f64
+            }
+            _ => false,
+        }
+    }
+
     /// The similarity with the set of a value, if it is at least `least`; none if both sets are empty.
     fn with(&mut self, config: &Config, other: Value, least: Option<f64>) -> Result<Option<f64>> {
         let minimum = least.unwrap_or(0.0);
         let table = match self {
             Self::Table(set) => set,
             Self::Sorted(set) => {
+                if let Value::Text(text) = &other
+                    && has_fewer(config, &lossless::decode(text)?, minimum * set.len() as f64)?
+                {
+                    return Ok(None);
+                }
                 let jaccard =
                     set.overlap(&other.into_set(config)?, &mut check_interrupts).jaccard();
                 return Ok(jaccard.filter(|jaccard| *jaccard >= minimum));

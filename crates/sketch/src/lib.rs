@@ -56,7 +56,7 @@ pub use config::Config;
 pub use error::{Error, Result, counted};
 pub use exact::{
     Blocks, Comparison, FoundIn, Overlap, PreparedSet, ShingleSet, overlap_of_texts,
-    ratio_interval, word_diff,
+    ratio_interval, set_of_long_text, word_diff,
 };
 pub use hash::{Element, ElementHash, Keyed, SortParts, hash128, sort_by, sort_by_key};
 pub use limits::{

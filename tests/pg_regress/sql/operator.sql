@@ -182,3 +182,14 @@ DROP VIEW visible;
 
 DROP TABLE docs, baskets, signatures, corpus, options, many;
 DROP FUNCTION expected_rows;
+
+-- A document of more than 4 MB, whose shingles are counted at the first row, gives the same for each.
+CREATE TABLE long AS SELECT string_agg(md5(i::text), '') AS body FROM generate_series(1, 140000) AS i;
+CREATE TABLE several AS SELECT i AS id, left(md5(i::text), 8) AS body FROM generate_series(1, 3) AS i
+	UNION ALL SELECT 4, body || 'more' FROM long UNION ALL SELECT 5, repeat('same ', 1000000);
+WITH l AS MATERIALIZED (SELECT minlsh_document(body, 0.8) AS d, body FROM long)
+SELECT id, s.body ~= d AS similar, jaccard(s.body, d) = jaccard(s.body, l.body) AS equal
+FROM several AS s, l ORDER BY id;
+SELECT round(jaccard('same same', d)::numeric, 2) AS repeats, 'same same' ~= d AS similar
+FROM generate_series(1, 3), minlsh_document(repeat('same ', 1000000), 0.5) AS d;
+DROP TABLE long, several;

@@ -7,7 +7,7 @@ use ahash::AHashMap;
 use super::overlap::Overlap;
 use super::shingle_set::ShingleSet;
 use crate::scheme::Scheme;
-use crate::shingle::{CHUNK, normalize_text, text_hashes};
+use crate::shingle::{CHUNK, normalize_text, repeated, text_hashes};
 use crate::simd::Level;
 use crate::{Check, Config, Error, Result, memory};
 
@@ -43,21 +43,13 @@ pub fn overlap_of_texts<E: From<Error>>(
         let b = ShingleSet::from_text(config, b, check)?;
         return Ok(a.overlap(&b, check));
     }
-    let wanted = (most * COUNTED).div_ceil(limit).next_power_of_two();
-    let bits = wanted.ilog2().clamp(1, 12);
-    let mut parts = [HashParts::new(bits)?, HashParts::new(bits)?];
-    let (mut count, mut buffer) = (0, memory::filled(0, CHUNK)?);
-    let config = config.with_scheme(Scheme::Fss);
-    for (text, parts) in texts.into_iter().zip(&mut parts) {
-        let text = normalize_text(&config, text, check)?;
-        let mut outcome = Ok(());
-        let mut take = |hashes: &mut [u64], _: Check| {
-            outcome = parts.take(hashes, config.bag(), &mut count, blocks);
-            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        };
-        text_hashes(&config, Level::best(), &text, &mut buffer, check, &mut take)?;
-        outcome?;
-    }
+    let bits = part_bits(most, limit);
+    let [a, b] = texts;
+    let mut count = 0;
+    let parts = [
+        HashParts::of_text(config, a, bits, &mut count, blocks, check)?,
+        HashParts::of_text(config, b, bits, &mut count, blocks, check)?,
+    ];
     let mut all = Overlap { a: 0, b: 0, shared: 0 };
     let (mut counts, mut block) = (Counts::default(), memory::filled(0, BLOCK)?);
     for part in 0..1 << bits {
@@ -71,6 +63,41 @@ pub fn overlap_of_texts<E: From<Error>>(
         counts.sum(config.bag(), &mut all);
     }
     Ok(all)
+}
+
+/// The shingles of a text, for a bag its elements, as [`ShingleSet::from_text`] has them. Beside the distinct ones, it
+/// takes about `limit` bytes of memory, however long the text is.
+pub fn set_of_long_text<E: From<Error>>(
+    config: &Config,
+    text: &str,
+    limit: usize,
+    blocks: &mut dyn Blocks<E>,
+    check: Check,
+) -> Result<ShingleSet, E> {
+    let bits = part_bits(text.len(), limit);
+    let parts = HashParts::of_text(config, text, bits, &mut 0, blocks, check)?;
+    let (mut counts, mut block) = (Counts::default(), memory::filled(0, BLOCK)?);
+    let mut elements = Vec::new();
+    for part in 0..1 << bits {
+        counts.0.clear();
+        parts.each(part, &mut block, blocks, &mut |hashes| {
+            check();
+            counts.add(0, hashes)
+        })?;
+        for (&hash, &[count, _]) in &counts.0 {
+            let repeats = if config.bag() { count.into() } else { 1 };
+            for repeat in 0..repeats {
+                memory::push(&mut elements, repeated(hash, repeat))?;
+            }
+        }
+    }
+    Ok(ShingleSet::from_hashes(elements, check))
+}
+
+/// The number of upper bits of hashes by which `most` of them are cut into parts that are counted in `limit` bytes.
+fn part_bits(most: usize, limit: usize) -> u32 {
+    let wanted = (most * COUNTED).div_ceil(limit).next_power_of_two();
+    wanted.ilog2().clamp(1, 12)
 }
 
 /// The number of times that each hash is in each of the two texts.
@@ -106,6 +133,28 @@ struct HashPart {
 }
 
 impl HashParts {
+    /// Those of the shingles of a text.
+    fn of_text<E: From<Error>>(
+        config: &Config,
+        text: &str,
+        bits: u32,
+        count: &mut u32,
+        blocks: &mut dyn Blocks<E>,
+        check: Check,
+    ) -> Result<Self, E> {
+        let (mut parts, mut buffer) = (Self::new(bits)?, memory::filled(0, CHUNK)?);
+        let config = config.with_scheme(Scheme::Fss);
+        let text = normalize_text(&config, text, check)?;
+        let mut outcome = Ok(());
+        let mut take = |hashes: &mut [u64], _: Check| {
+            outcome = parts.take(hashes, config.bag(), count, blocks);
+            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        text_hashes(&config, Level::best(), &text, &mut buffer, check, &mut take)?;
+        outcome?;
+        Ok(parts)
+    }
+
     fn new(bits: u32) -> Result<Self> {
         let mut parts = memory::with_capacity(1 << bits)?;
         for _ in 0..1 << bits {

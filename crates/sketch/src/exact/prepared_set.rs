@@ -101,13 +101,18 @@ impl PreparedSet {
         Ok(count.jaccard(self.len, threshold))
     }
 
+    /// The most elements that a set of at least that similarity can have beside these, or a little more.
+    pub fn tolerated(&self, threshold: f64) -> f64 {
+        (self.len as f64 * (1.0 - threshold) / threshold * (1.0 + ROUNDING)).max(0.0)
+    }
+
     /// Starts a candidate of at most `most` elements; `None` if it has too few.
     fn start(&mut self, most: usize, threshold: f64) -> Result<Option<Count>> {
         let len = self.len as f64;
         if self.len == 0 || (most as f64) < threshold * len * (1.0 - ROUNDING) {
             return Ok(None);
         }
-        let tolerated = (len * (1.0 - threshold) / threshold * (1.0 + ROUNDING)).max(0.0);
+        let tolerated = self.tolerated(threshold);
         // A candidate has no more misses than elements; one more shows that there are too many.
         let tolerated = if tolerated < most as f64 { tolerated as usize + 1 } else { most };
         if self.misses.room() < tolerated + 1 {

@@ -51,9 +51,12 @@ pub(crate) fn append_elements(
     for hash in checked(hashes.iter_mut(), check) {
         repeats = if before == Some(*hash) { repeats + 1 } else { 0 };
         before = Some(*hash);
-        if repeats > 0 {
-            *hash = mix64(hash.wrapping_add(repeats.wrapping_mul(GOLDEN)));
-        }
+        *hash = repeated(*hash, repeats);
     }
     Ok(())
+}
+
+/// The element of a bag that stands for repeat number `repeat` of a shingle; number 0 is its first occurrence.
+pub(crate) fn repeated(hash: u64, repeat: u64) -> u64 {
+    if repeat == 0 { hash } else { mix64(hash.wrapping_add(repeat.wrapping_mul(GOLDEN))) }
 }

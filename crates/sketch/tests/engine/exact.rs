@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use sketch::corpus::{NumberedSets, SetOutline};
 use sketch::{
     Blocks, Config, Error, Overlap, PreparedSet, ShingleSet, overlap_of_texts, ratio_interval,
+    set_of_long_text,
 };
 
 use crate::common::{cases, mix64};
@@ -161,6 +162,8 @@ proptest! {
         let of = |limit| {
             overlap_of_texts(&config, [&a, &b], limit, &mut Kept::default(), &mut || ()).unwrap()
         };
+        let set = set_of_long_text(&config, &a, limit, &mut Kept::default(), &mut || ());
+        prop_assert_eq!(set, ShingleSet::from_text(&config, &a, &mut || ()));
         prop_assert_eq!(of(limit), of(usize::MAX));
     }
 }
