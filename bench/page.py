@@ -1,12 +1,15 @@
 """docs/benchmarks.md and its plots, from the raw figures of results.json by the template benchmarks.md.in."""
 
 from pathlib import Path
+from statistics import mean
 
 from report import chart, digits, duration, megabytes, page, speed, table, times
 from sections.clusters import CHANGES, COPIES
 from sections.copies import WAYS as COPIES_WAYS
 from sections.export import programs
 from sections.files import THRESHOLDS, WAYS
+from sections.labelled import ADVISED as LABELLED_ADVISED
+from sections.labelled import BEST as LABELLED_BEST
 from sections.pairs import PEERS
 
 TEMPLATE = Path(__file__).resolve().parent / "benchmarks.md.in"
@@ -217,6 +220,26 @@ def boilerplate_table(figures: dict) -> str:
     return table(["documents", *ways, *(f"{way}: memory" for way in ways)], body)
 
 
+def labelled_table(figures: dict) -> str:
+    """F1 of each way for each set, and the mean of all sets."""
+    ways = list(next(iter(figures.values()))["ways"])
+    body = []
+    for name, each in figures.items():
+        cells = [f"{each['ways'][way]['f1']:.2f}" for way in ways]
+        advice = each["ways"][LABELLED_ADVISED]
+        at = f"{advice['options']}, {advice['at']:g}" + ("" if advice["shows"] else ", *label*")
+        body.append([name, f"{each['texts']:,}", f"{each['pairs']:,}", at, *cells])
+    means = [f"**{mean([each['ways'][way]['f1'] for each in figures.values()]):.2f}**" for way in ways]
+    body.append(["mean", "", "", "", *means])
+    return table(["", "texts", "pairs", "advice", *ways], body)
+
+
+def labelled_seconds_table(figures: dict) -> str:
+    ways = [way for way in next(iter(figures.values()))["ways"] if way != LABELLED_BEST]
+    body = [[name, *(duration(each["ways"][way]["seconds"]) for way in ways)] for name, each in figures.items()]
+    return table(["CPU time", *ways], body)
+
+
 def threads_table(figures: dict) -> str:
     body = []
     for corpus, each in figures.items():
@@ -421,6 +444,7 @@ TABLES = {
     "flags": {"flags_table": flags_table},
     "recall": {"recall_table": recall_table},
     "copies": {"copies_table": copies_table, "boilerplate_table": boilerplate_table},
+    "labelled": {"labelled_table": labelled_table, "labelled_seconds_table": labelled_seconds_table},
     "threads": {"threads_table": threads_table},
     "passages": {"two_texts_table": two_texts_table, "passages_table": passages_table,
                  "passage_jobs_table": passage_jobs_table},

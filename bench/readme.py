@@ -1,8 +1,10 @@
 """The tables of figures in README.md and docs/faq.md, from the same raw figures as docs/benchmarks.md."""
 
 from pathlib import Path
+from statistics import mean
 
 from report import duration, megabytes, table, times
+from sections.labelled import ADVISED, BEST
 
 HEADER = ["", "documents", "minlsh", "peer", "its figure", "ratio", "command"]
 
@@ -32,6 +34,17 @@ def index(figures: dict):
     own = copy["minlsh"] - copy["no index"]
     other = copy["pg_trgm"] - copy["no index"]
     yield "COPY, each row, more than without an index", copy["rows"], own, "pg_trgm GIN", other, duration
+
+
+def labelled(figures: dict):
+    """F1 of advice without labels beside what is possible with all of them, means of the sets."""
+    ways = list(next(iter(figures.values()))["ways"])
+    f1 = {way: mean([each["ways"][way]["f1"] for each in figures.values()]) for way in ways}
+    peer = max((way for way in ways if way not in (ADVISED, BEST)), key=f1.get)
+    what = f"F1 of what `minlsh_suggest` prints, {len(figures)} labelled sets ({f1[BEST]:.2f} with the best threshold)"
+    texts = sum(each["texts"] for each in figures.values())
+    shown = f"{peer} with its best threshold"
+    yield [what, f"{texts:,}", f"{f1[ADVISED]:.2f}", shown, f"{f1[peer]:.2f}", ""]
 
 
 def export(figures: dict):
@@ -74,6 +87,8 @@ def write(results: dict, root: Path) -> None:
                 ratio = times(other / own) if other * 5 > own else f"1/{own / other:.0f}"
                 cells = [what, f"{count:,}", show(own), peer, show(other), ratio]
                 body.append([*cells, f"`bench/run.sh {name}`"])
+    if "labelled" in results:
+        body += [[*cells, "`bench/run.sh labelled`"] for cells in labelled(results["labelled"]["figures"])]
     put(root / "README.md", "Performance", HEADER, body)
     if "pairs" in results:
         count, _ = largest(results["pairs"]["figures"], "datasketch")

@@ -26,8 +26,8 @@ import readme
 import scaling
 
 SECTIONS = (
-    "pairs", "index", "files", "memory", "engine", "scripts", "flags", "recall", "copies", "threads", "passages",
-    "clusters", "export",
+    "pairs", "index", "files", "memory", "engine", "scripts", "flags", "recall", "copies", "labelled", "threads",
+    "passages", "clusters", "export",
 )  # fmt: skip
 # These run only if they are named: they take hours, or install gigabytes.
 NAMED = ("scale", "tools")
@@ -50,6 +50,8 @@ def arguments() -> argparse.Namespace:
     add("--memory-up-to", type=int, default=100_000, metavar="DOCUMENTS", help="without memory above (100000)")
     add("--recall", type=int, default=2000, metavar="DOCUMENTS", help="whose pairs are counted exactly (2000)")
     add("--files", type=Path, nargs="+", default=corpus.FOLDERS, metavar="FOLDER", help="of the real files")
+    folder = os.environ.get("MINLSH_LABELLED")
+    add("--labelled", type=Path, default=folder and Path(folder), metavar="FOLDER", help="of the labelled sets")
     add("--rows", type=int, default=30_000_000, help="of the large table (30000000)")
     add("--folder", type=Path, default=harness.ROOT / "build/bench/scale", help="its data (build/bench/scale)")
     add("--redraw", action="store_true", help="measure nothing")
