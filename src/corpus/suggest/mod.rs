@@ -1,9 +1,9 @@
 //! `minlsh_suggest()`: which options and which threshold suit a source, by a sample of its documents.
 //!
 //! 1. [`sample`] reads the source once: it takes the sample, and counts the texts that are too long for their
-//!    shingles. The options are chosen by what the sample is like.
-//! 2. [`nearest`] reads it once more: for each document of the sample it finds the nearest of all. How similar
-//!    those are makes a histogram, which the engine reads a threshold from.
+//!    shingles. It lists ways to cut the texts.
+//! 2. [`nearest`] reads it once more for each way, until one shows where copies begin. All documents are compared with
+//!    the sample. The similarities make a histogram, which the engine reads a threshold from.
 //! 3. [`report`] says it in rows.
 //!
 //! Memory is `work_mem`, and a few bytes for each value of a scope.
@@ -13,7 +13,7 @@ mod nearest;
 pub mod report;
 mod sample;
 
-use sketch::Scheme;
+use sketch::{Scheme, Suggested};
 
 use crate::corpus::jobs::criteria;
 use crate::corpus::reading::columns::Scopes;
@@ -29,7 +29,7 @@ use crate::pg::rights::may_read;
 use crate::prelude::*;
 use nearest::Neighbors;
 use report::SuggestReport;
-use sample::{Choice, Sample};
+use sample::{Choice, Choices, Sample};
 
 sql_function!(minlsh_suggest, suggest);
 
@@ -67,17 +67,36 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     let config = Options { num_perm: NUM_PERM, ..Options::of(&criteria.config) }.config()?;
     let config = config.with_scheme(Scheme::Fss);
     let progress = Progress::start(source.relation);
-    let mut sample =
-        Sample::take(&rows, reader, &config, (scopes, &mut values, &progress), wanted)?;
+    let sample = Sample::take(&rows, reader, &config, (scopes, &mut values, &progress), wanted)?;
     let is_given = source.kind != Kind::Text
         || source.named.is_some()
         || arguments.has(&["shingle_size", "unit"]);
-    let choice = Choice::of(&sample, reader, config, is_given)?;
+    let mut choices = Choices::of(&sample, reader, config, is_given)?;
     progress.enter(JobPhase::Neighbors);
-    let progress = (scopes, &progress);
-    let found = Neighbors::search(&rows, reader, &choice.config, progress, &mut sample)?;
-    let report =
-        SuggestReport { result: &result, sample: &sample, wanted, choice: &choice, found: &found };
+    let mut chosen: Option<(Choice, Neighbors)> = None;
+    while let Some(mut choice) = choices.next(&sample, reader)? {
+        let found =
+            Neighbors::search(&rows, reader, &mut choice, (&mut *scopes, &progress), &sample)?;
+        choice.sets = Default::default();
+        let shows_copies = found.threshold(&choice).1 == Suggested::Valley;
+        let is_default = choice.config.shingle_size() == choices.default_size;
+        if chosen.is_none() || is_default || shows_copies {
+            chosen = Some((choice, found));
+        }
+        if shows_copies {
+            break;
+        }
+    }
+    let Some((choice, found)) = chosen else { return Ok(None) };
+    let common = nearest::common(&sample, &choice)?;
+    let report = SuggestReport {
+        result: &result,
+        sample: &sample,
+        wanted,
+        choice: &choice,
+        found: &found,
+        common,
+    };
     report.write(&source, &arguments, &origins)?;
     Ok(None)
 }

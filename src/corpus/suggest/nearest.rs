@@ -1,25 +1,20 @@
-//! The second reading of a suggestion: which document of the source is the nearest one to each of the sample.
+//! The second reading of a suggestion: how similar the documents of the source are to each document of the sample.
 //!
-//! Documents that share a band with one of the sample are compared with it by their signatures. The nearest is kept,
-//! and compared exactly at the end: once for each document of the sample, however many are like it. Exact copies have
+//! The engine compares each document with all of the sample. The nearest one is kept; if its similarity is an estimate,
+//! it is compared exactly at the end: once for each document of the sample, however many are like it. Exact copies have
 //! the same fingerprint: texts that are equal after normalization, and equal sets.
 
 use std::cmp::Reverse;
 
-use sketch::{
-    Banding, Config, DEFAULT_RECALL, Histogram, Sketcher, WithinOrigin, estimate_jaccard,
-};
+use sketch::{Config, Histogram, SimilarMember, Suggested, WithinOrigin};
 
-use super::sample::{NEAREST, Sample, Taken};
+use super::sample::{Choice, NEAREST, Sample, Taken};
 use crate::corpus::reading::columns::{Scope, Scopes};
-use crate::corpus::reading::keyed_rows::{KeyedRows, SampleBuckets};
+use crate::corpus::reading::keyed_rows::KeyedRows;
 use crate::corpus::source::reader::Reader;
 use crate::document::kind::Kind;
 use crate::pg::job::{Counter, Progress};
 use crate::prelude::*;
-
-/// Pairs that are estimated lower are not looked at: 128 slots are three standard errors off at most.
-const LEAST_ESTIMATE: f64 = 0.37;
 
 #[derive(Default)]
 pub struct Neighbors {
@@ -27,184 +22,140 @@ pub struct Neighbors {
     pub empty: u64,
     /// The number of documents of the sample that have an exact copy.
     pub copies: u64,
-    /// The similarities of those nearest to the documents of the sample, which are not exact copies.
-    pub nearest: Histogram,
-    /// The similarity of random pairs within an origin, and the number of the column that explains it, if one does.
-    /// `None` if there are too few documents to say.
-    pub common: Option<(Option<usize>, WithinOrigin)>,
+    /// The similarities of the sample to other documents, which are not exact copies.
+    pub similarities: Histogram,
 }
 
-struct SampleMember {
-    key: String,
-    taken: Taken,
-    signature: Vec<i32>,
+struct Member<'a> {
+    key: &'a str,
+    taken: &'a Taken,
     fingerprint: u128,
     has_copy: bool,
     nearest: Option<Nearest>,
 }
 
 struct Nearest {
-    estimate: f64,
+    similarity: f64,
     key: String,
-    /// The bytes by which it is compared, if they are not too many to be kept.
+    /// The bytes by which it is compared, if the similarity is an estimate, and they are not too many to be kept.
     bytes: Option<Vec<u8>>,
 }
 
-/// The sample, where its bands are found, and what it takes to compare a document with it.
-struct NearestSearch {
-    members: Vec<SampleMember>,
-    buckets: SampleBuckets,
-    reader: Reader,
-    config: Config,
-    banding: Banding,
-    sketcher: Sketcher,
-    hashes: Vec<u64>,
-}
-
-/// The signature and the bands of a document.
-type Signed = (Vec<i32>, Vec<i64>);
-
 impl Neighbors {
-    /// Compares the sample with all rows of the source.
+    /// Compares the sample, cut as `choice` is, with all rows of the source.
     pub fn search(
         rows: &KeyedRows,
         reader: Reader,
-        config: &Config,
+        choice: &mut Choice,
         (scopes, progress): (&mut Scopes, &Progress),
-        sample: &mut Sample,
+        sample: &Sample,
     ) -> Result<Self> {
-        let slots = config.num_perm() as i64;
-        let mut search = NearestSearch {
-            members: Vec::new(),
-            buckets: SampleBuckets::default(),
-            reader,
-            config: config.clone(),
-            banding: Banding::for_recall(Histogram::LEAST, slots, DEFAULT_RECALL)?,
-            sketcher: Sketcher::new(config.clone()),
-            hashes: Vec::new(),
-        };
-        let mut taken = std::mem::take(&mut sample.taken).into_iter();
-        taken.try_for_each(|(key, document)| search.add(key, document))?;
-        search.buckets.finish();
-        let common = search.common(sample.documents)?;
-        let mut found = Self { common, ..Self::default() };
-        let (mut compared, mut bytes) = (0, Vec::new());
+        let Choice { config, sets, unrelated, .. } = choice;
+        let least = Histogram::bin_start(*unrelated);
+        let mut members = Vec::new();
+        for (key, taken) in &sample.taken {
+            let fingerprint = fingerprint(reader, config, &taken.bytes)?;
+            let (has_copy, nearest) = (false, None);
+            let member = Member { key, taken, fingerprint, has_copy, nearest };
+            memory::push(&mut members, member)?;
+        }
+        let (mut found, mut compared) = (Self::default(), 0);
+        let (mut bytes, mut hashes) = (Vec::new(), Vec::new());
         rows.each(|row| {
             compared += 1;
             progress.set(Counter::Compared, compared);
-            bytes.clear();
+            (bytes.clear(), hashes.clear());
             // SAFETY: a value of the source's column of documents, by whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut bytes)?;
-            let Some(signed) = search.sign(&bytes)? else {
+            reader.hashes(config, &bytes, &mut hashes, &mut check_interrupts)?;
+            if hashes.is_empty() {
                 found.empty += 1;
                 return Ok(());
-            };
-            let scope = scopes.of(|place| row.scope(place))?;
-            scope.map_or(Ok(()), |scope| search.compare(row.name, &bytes, signed, scope))
+            }
+            let Some(scope) = scopes.of(|place| row.scope(place))? else { return Ok(()) };
+            let mut print = None;
+            for &similar in sets.compare(&hashes, least, &mut check_interrupts)? {
+                let member = &mut members[similar.member];
+                if member.key == row.name || member.taken.scope != Some(scope) {
+                    continue;
+                }
+                if similar.similarity >= 1.0 {
+                    let own = match print {
+                        Some(print) => print,
+                        None => *print.insert(fingerprint(reader, config, &bytes)?),
+                    };
+                    if own == member.fingerprint {
+                        member.has_copy = true;
+                        continue;
+                    }
+                }
+                found.similarities.add_pair(similar.similarity);
+                member.look_at(row.name, &bytes, similar)?;
+            }
+            Ok(())
         })?;
-        found.count(search)
+        found.count(members, reader, config)
     }
 
-    /// Compares the members with the nearest of each.
-    fn count(mut self, search: NearestSearch) -> Result<Self> {
-        let NearestSearch { members, reader, config, .. } = search;
-        let set = |bytes: &[u8]| reader.set(&config, bytes, &mut check_interrupts);
-        for SampleMember { taken, has_copy, nearest, .. } in members {
+    /// The threshold that the similarities suggest, and why.
+    pub fn threshold(&self, choice: &Choice) -> (f64, Suggested) {
+        self.similarities.threshold(choice.unrelated)
+    }
+
+    /// Counts the nearest of each member, compared exactly.
+    fn count(mut self, members: Vec<Member>, reader: Reader, config: &Config) -> Result<Self> {
+        let set = |bytes: &[u8]| reader.set(config, bytes, &mut check_interrupts);
+        for Member { taken, has_copy, nearest, .. } in members {
             check_interrupts();
             self.copies += u64::from(has_copy);
-            let Some(Nearest { estimate, bytes, .. }) = nearest else { continue };
+            let Some(Nearest { similarity, bytes, .. }) = nearest else { continue };
             let exact = match bytes {
                 Some(bytes) => set(&taken.bytes)?.jaccard(&set(&bytes)?),
                 None => None,
             };
-            self.nearest.add(exact.unwrap_or(estimate));
+            self.similarities.add_nearest(exact.unwrap_or(similarity));
         }
         Ok(self)
     }
 }
 
-impl NearestSearch {
-    /// Signs a document by the bytes that it is compared by; `None` if it has no shingles.
-    fn sign(&mut self, bytes: &[u8]) -> Result<Option<Signed>> {
-        let Self { reader, config, banding, sketcher, hashes, .. } = self;
-        hashes.clear();
-        reader.hashes(config, bytes, hashes, &mut check_interrupts)?;
-        let Some(slots) = sketcher.sketch_hashes(hashes, &mut check_interrupts)? else {
-            return Ok(None);
-        };
-        let (signature, mut bands) = (memory::copied(slots)?, Vec::new());
-        banding.hashes(slots, &mut bands)?;
-        Ok(Some((signature, bands)))
-    }
-
-    /// Takes a document of the sample.
-    fn add(&mut self, key: String, taken: Taken) -> Result<()> {
-        let Some((signature, bands)) = self.sign(&taken.bytes)? else { return Ok(()) };
-        self.buckets.add(&bands, self.members.len() as u32)?;
-        let fingerprint = fingerprint(self.reader, &self.config, &taken.bytes)?;
-        let (has_copy, nearest) = (false, None);
-        let member = SampleMember { key, taken, signature, fingerprint, has_copy, nearest };
-        Ok(memory::push(&mut self.members, member)?)
-    }
-
-    /// Looks which column explains best what documents have in common, in a sample of `documents`.
-    fn common(&self, documents: u64) -> Result<Option<(Option<usize>, WithinOrigin)>> {
-        let within = |origin: &dyn Fn(&Taken) -> Option<Scope>| -> Result<_> {
-            let sampled = memory::collect(self.members.iter().filter_map(|member| {
-                Some((origin(&member.taken)?.number(), &member.signature[..]))
-            }))?;
-            Ok(WithinOrigin::of(sampled, documents)?)
-        };
-        let Some(mut most) = within(&|_| Some(Scope::ALL))? else { return Ok(None) };
-        let columns = self.members.first().map_or(0, |member| member.taken.origins.len());
-        let mut explained = None;
-        for column in 0..columns {
-            if let Some(found) = within(&|taken| taken.origins[column])?
-                && found.explains_more_than(&most)
-            {
-                (most, explained) = (found, Some(column));
-            }
-        }
-        Ok(Some((explained, most)))
-    }
-
-    /// Compares a document with the members that share a band with it.
-    fn compare(
-        &mut self,
-        key: &str,
-        bytes: &[u8],
-        (signature, bands): Signed,
-        scope: Scope,
-    ) -> Result<()> {
-        let Self { members, buckets, reader, config, .. } = self;
-        let mut print = None;
-        for number in buckets.sharing(&bands)? {
-            let member = &mut members[number as usize];
-            let taken = &member.taken;
-            let estimate = estimate_jaccard(&member.signature, &signature)?;
-            if member.key == key || taken.scope != Some(scope) || estimate < LEAST_ESTIMATE {
-                continue;
-            }
-            if estimate >= 1.0 {
-                if print.is_none() {
-                    print = Some(fingerprint(*reader, config, bytes)?);
-                }
-                if print == Some(member.fingerprint) {
-                    member.has_copy = true;
-                    continue;
-                }
-            }
-            // Of equal estimates the lowest key, so that the order of the rows does not matter.
-            let best =
-                member.nearest.as_ref().map(|best| (best.estimate, Reverse(best.key.as_str())));
-            if best.is_none_or(|best| (estimate, Reverse(key)) > best) {
-                let fits = bytes.len() <= NEAREST * taken.bytes.len();
-                let bytes = fits.then(|| memory::copied(bytes)).transpose()?;
-                member.nearest = Some(Nearest { estimate, key: memory::owned(key)?, bytes });
-            }
+impl Member<'_> {
+    /// Keeps a document if it is nearer than the nearest one before.
+    fn look_at(&mut self, key: &str, bytes: &[u8], similar: SimilarMember) -> Result<()> {
+        // Of equal similarities the lowest key, so that the order of the rows does not matter.
+        let best = self.nearest.as_ref().map(|best| (best.similarity, Reverse(best.key.as_str())));
+        if best.is_none_or(|best| (similar.similarity, Reverse(key)) > best) {
+            let is_kept = !similar.is_exact && bytes.len() <= NEAREST * self.taken.bytes.len();
+            let bytes = is_kept.then(|| memory::copied(bytes)).transpose()?;
+            let key = memory::owned(key)?;
+            self.nearest = Some(Nearest { similarity: similar.similarity, key, bytes });
         }
         Ok(())
     }
+}
+
+/// The similarity of random pairs within an origin, and the number of the column that explains it best, if one does.
+/// `None` if there are too few documents to say.
+pub fn common(sample: &Sample, choice: &Choice) -> Result<Option<(Option<usize>, WithinOrigin)>> {
+    let within = |origin: &dyn Fn(&Taken) -> Option<Scope>| -> Result<_> {
+        let members = sample.taken.iter().zip(&choice.signatures);
+        let signed = members.filter(|(_, signature)| !signature.is_empty());
+        let sampled = memory::collect(signed.filter_map(|((_, taken), signature)| {
+            Some((origin(taken)?.number(), &signature[..]))
+        }))?;
+        Ok(WithinOrigin::of(sampled, sample.documents)?)
+    };
+    let Some(mut most) = within(&|_| Some(Scope::ALL))? else { return Ok(None) };
+    let columns = sample.taken.first().map_or(0, |(_, taken)| taken.origins.len());
+    let mut explained = None;
+    for column in 0..columns {
+        if let Some(found) = within(&|taken| taken.origins[column])?
+            && found.explains_more_than(&most)
+        {
+            (most, explained) = (found, Some(column));
+        }
+    }
+    Ok(Some((explained, most)))
 }
 
 /// A value that is the same for texts that are equal after normalization, and for equal sets; for others only with

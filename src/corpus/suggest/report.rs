@@ -1,10 +1,10 @@
 //! The rows of a suggestion.
 
-use sketch::{DEFAULT_THRESHOLD, Histogram, Suggested, Unit};
+use sketch::{DEFAULT_THRESHOLD, Suggested, Unit, WithinOrigin};
 
 use super::job::SuggestedJob;
 use super::nearest::Neighbors;
-use super::sample::{Choice, Sample};
+use super::sample::{Choice, FEW, Sample};
 use crate::corpus::reading::keyed_rows::Sampling;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::{Arguments, label};
@@ -14,8 +14,8 @@ use crate::pg::names::{literal, quoted, visible_name};
 use crate::pg::select::SelectColumn;
 use crate::prelude::*;
 
-/// Of fewer documents, random pairs say nothing about a template.
-const FEW: u64 = 100;
+/// Random pairs that are as similar as this share a template.
+const TEMPLATE: f64 = 0.5;
 
 /// The function that lists pairs.
 const PAIRS: &str = "near_duplicate_pairs";
@@ -30,27 +30,27 @@ pub struct SuggestReport<'a> {
     pub wanted: Sampling,
     pub choice: &'a Choice,
     pub found: &'a Neighbors,
+    /// The similarity of random pairs within an origin, and the number of the column that explains it, if one does.
+    pub common: Option<(Option<usize>, WithinOrigin)>,
 }
 
 impl SuggestReport<'_> {
     /// Writes all rows. `origins` are the columns that may say where a document comes from.
     pub fn write(&self, source: &Source, arguments: &Arguments, origins: &[usize]) -> Result<()> {
-        let Self { choice, found, .. } = self;
-        // Random pairs of few documents are those that are alike.
-        let random = if self.sample.count < FEW { 0.0 } else { choice.unrelated };
-        let (threshold, why) = found.nearest.threshold(random);
+        let choice = self.choice;
+        let (threshold, why) = self.found.threshold(choice);
         let job = SuggestedJob::new(source, arguments, &choice.config)?;
         self.counts();
         if source.kind != Kind::Set {
             self.texts();
         }
         self.neighbors(threshold, why);
-        let template = match found.common {
+        let template = match self.common {
             Some((Some(column), within)) => {
                 let origin = label(&source.columns[origins[column]].name);
                 Some((format!("pairs of one {origin}"), quoted(&origin), within.share))
             }
-            Some((None, within)) if random >= Histogram::LEAST => {
+            Some((None, within)) if choice.unrelated >= TEMPLATE && self.sample.count >= FEW => {
                 Some(("random pairs".to_owned(), "*".to_owned(), within.share))
             }
             _ => None,
@@ -78,6 +78,9 @@ impl SuggestReport<'_> {
             let pairs = job.call(PAIRS, &source, threshold, &job.scope);
             self.advice("pairs", Some("without short"), &pairs);
         }
+        // Documents that are similar are not always the same: 40 answers show more than any histogram.
+        let select = job.without_threshold("minlsh_label_pairs", "");
+        self.advice("labels", Some("label some pairs"), &format!("SELECT * FROM {select};"));
         Ok(())
     }
 
@@ -86,9 +89,11 @@ impl SuggestReport<'_> {
         self.counted("documents", all, None, "documents of the source that are not NULL");
         let is_all = self.sample.count as usize >= self.wanted.count
             || self.sample.count >= all - self.sample.large;
-        let how = match is_all {
-            true => "compared with all documents; sample_seed takes others",
-            false => "as many as fit in work_mem; raise it for a larger sample",
+        let how = match (is_all, self.sample.count < FEW) {
+            (true, false) => "compared with all documents; sample_seed takes others",
+            (true, true) => "fewer than 100: they are few, and show little",
+            (false, false) => "as many as fit in work_mem; raise it for a larger sample",
+            (false, true) => "few, but all that fit in work_mem; raise it for a larger sample",
         };
         self.counted("sample", self.sample.count, Some(all), how);
         if self.sample.large > 0 {
@@ -119,29 +124,33 @@ impl SuggestReport<'_> {
         let Self { choice, found, .. } = self;
         let equal = "have a copy that is equal after normalization";
         self.counted("identical", found.copies, Some(self.sample.count), equal);
-        let near = found.nearest.from(threshold);
+        let near = found.similarities.near(threshold);
         let reason = format!("have another document from {threshold} up that is not a copy");
         self.counted("near copies", near, Some(self.sample.count), &reason);
         let why = match why {
             Suggested::Valley => "the valley between copies and others",
-            Suggested::Gap => "nothing lies below: lower thresholds find the same",
-            Suggested::Steady => "the default, as there is no valley: read pairs of each step",
+            Suggested::Unclear => {
+                "the default: similarity alone does not show where copies begin, label some pairs"
+            }
             Suggested::Nothing => "the default: nothing in the sample is similar",
             Suggested::AboveRandom => "above random pairs: a lower one finds unrelated documents",
         };
         let common = "19 of 20 random pairs are no more similar";
         let random = choice.unrelated;
-        let mut lines =
-            vec![("random pairs", random, ".", common), ("threshold", threshold, "-", why)];
+        let mut lines = vec![
+            ("random pairs", rounded(random, 100.0), ".", common),
+            ("threshold", threshold, "-", why),
+        ];
         lines.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut draw = |above: f64| {
             while let Some((item, at, dash, why)) = lines.pop_if(|line| line.1 > above + 1e-9) {
                 let line = format!("{} {why}", dash.repeat(LINE));
-                self.advice(item, Some(&rounded(at, 100.0).to_string()), &line);
+                self.advice(item, Some(&rounded(at, 1000.0).to_string()), &line);
             }
         };
-        let most = found.nearest.bins().map(|(.., count)| count).max().unwrap_or(0).max(1);
-        for (from, to, count) in found.nearest.bins() {
+        let bins = || found.similarities.bins(random);
+        let most = bins().map(|(.., count)| count).max().unwrap_or(0).max(1);
+        for (from, to, count) in bins() {
             draw(from);
             let bar = "#".repeat((count as usize * BAR).div_ceil(most as usize));
             let range = format!("{from:.2} to {to:.2}");

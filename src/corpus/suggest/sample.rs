@@ -1,6 +1,9 @@
 //! The first reading of a suggestion: the sample, what all texts are counted by, and how they are best cut.
 
-use sketch::{Config, DEFAULT_THRESHOLD, ShingleSet, Unit, robust_from, saturated};
+use sketch::{
+    Config, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, SampledSets, ShingleSet, Sketcher,
+    robust_from, saturated,
+};
 
 use crate::corpus::reading::columns::{Scope, Scopes, twice_there};
 use crate::corpus::reading::keyed_rows::{KeyedRows, LeastHashes, Sampling};
@@ -14,13 +17,19 @@ use crate::prelude::*;
 
 /// The bytes that the nearest document of a member may take, as a multiple of its own.
 pub const NEAREST: usize = 2;
-/// About what a member takes beside its document and its key: its signature and bands.
-const MEMBER: usize = 2048;
+/// About what a member takes beside its document, its key and its kept hashes: its signature, and the sizes of its set.
+const MEMBER: usize = 1024;
 /// A document that takes a greater part of the memory is left out, so that there is room for others.
 const PARTS: usize = 16;
 
 /// Characters of a shingle for texts that are too short for the default.
 const SHORT_SIZE: i32 = 3;
+
+/// Of texts with more shingles, short shingles and single words say little.
+const LONG: usize = 1000;
+
+/// A sample of fewer documents shows little of what the source is like.
+pub const FEW: u64 = 100;
 
 /// A document of the sample.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +74,8 @@ impl Sample {
             // SAFETY: a value of the source's column of documents, by whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut bytes)?;
             sample.look(reader, config, &bytes)?;
-            let cost = bytes.len() * (1 + NEAREST) + row.name.len() + MEMBER;
+            let kept = reader.elements(bytes.len()).min(SampledSets::MOST) * SampledSets::BYTES;
+            let cost = bytes.len() * (1 + NEAREST) + row.name.len() + kept + MEMBER;
             if cost > room / PARTS {
                 sample.large += 1;
                 return Ok(());
@@ -103,86 +113,165 @@ impl Sample {
     }
 }
 
-/// A choice of how the texts are cut, and its reason.
+/// A way to cut the texts of a sample, with the reason for it, and their sets.
 pub struct Choice {
     /// The options by which they are cut and signed.
     pub config: Config,
     /// The shingles from which on one change leaves a text similar.
     pub robust: usize,
-    /// The median of the numbers of shingles that the documents have.
-    median: usize,
     /// The number of documents that have one shingle or more, but fewer than `robust`.
     pub short: u64,
-    /// The similarity that 95 of 100 pairs of them, picked at random, do not exceed.
+    /// The similarity that 95 of 100 pairs of different sets, picked at random, do not exceed.
     pub unrelated: f64,
     /// The reasons for the unit, and for the size of shingles.
     pub why: (&'static str, String),
+    /// The sets of the documents, and their signatures: empty for a document without shingles.
+    pub sets: SampledSets,
+    pub signatures: Vec<Vec<i32>>,
+}
+
+/// The ways to cut the texts of a sample that are tried until one shows where copies begin.
+pub struct Choices {
+    /// Options, and the reasons for the unit and the size of shingles.
+    ways: std::vec::IntoIter<(Config, &'static str, &'static str)>,
+    /// The shingle size of the way that is taken if none shows it.
+    pub default_size: usize,
+}
+
+impl Choices {
+    /// Lists the ways for `sample`: one only, if the options are given or the texts are long.
+    pub fn of(sample: &Sample, reader: Reader, config: Config, is_given: bool) -> Result<Self> {
+        let ways = |ways: Vec<_>, default_size| Self { ways: ways.into_iter(), default_size };
+        let with = |shingle_size: i32, unit: &str| {
+            Options { shingle_size, unit: unit.into(), ..Options::of(&config) }.config()
+        };
+        let size = config.shingle_size();
+        if is_given {
+            let why = "as the call, the index or the documents have it";
+            return Ok(ways(vec![(config, why, why)], size));
+        }
+        // One alone has no other to be confused with.
+        if sample.saturated > 1 {
+            let unit = "the default; for long texts try 'word' as well";
+            let config = with(sample.better_size as i32, "char")?;
+            return Ok(ways(vec![(config, unit, "the texts are too long for less")], size));
+        }
+        let mut lengths = Vec::new();
+        for (_, Taken { bytes, .. }) in &sample.taken {
+            let set = reader.set(&config, bytes, &mut check_interrupts)?;
+            memory::push(&mut lengths, set.len())?;
+        }
+        let median = median(&mut lengths);
+        let unit = "the default, for every language";
+        if median > LONG {
+            return Ok(ways(vec![(config, unit, "")], size));
+        }
+        let is_short = median < robust_from(size, DEFAULT_THRESHOLD);
+        let short = with(SHORT_SIZE, "char")?;
+        let default_size = match is_short && !sample.taken.is_empty() {
+            true => short.shingle_size(),
+            false => size,
+        };
+        let words = (with(1, "word")?, "copies stand out by words only", "single words");
+        let three = match default_size == short.shingle_size() {
+            true => "",
+            false => "copies stand out by 3 characters, and not by 5",
+        };
+        Ok(ways(vec![(config, unit, ""), (short, unit, three), words], default_size))
+    }
+
+    /// Cuts the texts of `sample` in the next way.
+    pub fn next(&mut self, sample: &Sample, reader: Reader) -> Result<Option<Choice>> {
+        let Some(way) = self.ways.next() else { return Ok(None) };
+        Choice::cut(sample, reader, way).map(Some)
+    }
 }
 
 impl Choice {
-    /// Cuts all of `sample` by `config`.
+    /// Cuts all of `sample`.
     fn cut(
         sample: &Sample,
         reader: Reader,
-        config: Config,
-        why: (&'static str, &str),
+        (config, unit, size): (Config, &'static str, &'static str),
     ) -> Result<Self> {
         let robust = robust_from(config.shingle_size(), DEFAULT_THRESHOLD);
-        let (mut lengths, mut similarities) = (Vec::new(), Vec::new());
+        let (mut lengths, mut similarities, mut hashes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sets, mut signatures) = (SampledSets::default(), Vec::new());
+        let mut sketcher = Sketcher::new(config.clone());
         let mut last: Option<(ShingleSet, Option<Scope>)> = None;
         for (_, Taken { bytes, scope, .. }) in &sample.taken {
             check_interrupts();
-            let set = reader.set(&config, bytes, &mut check_interrupts)?;
+            hashes.clear();
+            reader.hashes(&config, bytes, &mut hashes, &mut check_interrupts)?;
+            sets.add(&hashes, &mut check_interrupts)?;
+            let signature = sketcher.sketch_hashes(&hashes, &mut check_interrupts)?;
+            memory::push(&mut signatures, memory::copied(signature.unwrap_or_default())?)?;
+            let set = ShingleSet::from_hashes(memory::copied(&hashes)?, &mut check_interrupts);
             memory::push(&mut lengths, set.len())?;
             // Neighbours in the order of a hash are any two documents.
             if let Some((other, of)) = &last
                 && of == scope
+                && *other != set
                 && let Some(similarity) = set.jaccard(other)
             {
                 memory::push(&mut similarities, similarity)?;
             }
             last = Some((set, *scope));
         }
-        lengths.sort_unstable();
+        sets.finish()?;
+        if sample.count < FEW {
+            similarities = pairs_of_few(sample, reader, &config, &mut sets)?;
+        }
         similarities.sort_unstable_by(f64::total_cmp);
         let short = lengths.iter().filter(|length| (1..robust).contains(*length)).count();
+        let median = median(&mut lengths);
+        let size = match size {
+            "" if median >= robust && config.shingle_size() == DEFAULT_SHINGLE_SIZE => {
+                "the default suits these lengths".to_owned()
+            }
+            "" => format!("most texts are short: half have at most {median} shingles of this size"),
+            why => why.to_owned(),
+        };
         Ok(Self {
             config,
             robust,
-            median: lengths.get(lengths.len() / 2).copied().unwrap_or(0),
             short: short as u64,
             unrelated: similarities.get(similarities.len() * 19 / 20).copied().unwrap_or(0.0),
-            why: (why.0, why.1.to_owned()),
+            why: (unit, size),
+            sets,
+            signatures,
         })
     }
+}
 
-    /// Chooses how the texts of `sample` are cut, unless that is given.
-    pub fn of(sample: &Sample, reader: Reader, config: Config, is_given: bool) -> Result<Self> {
-        let cut = |config, unit, size: &str| Self::cut(sample, reader, config, (unit, size));
-        let with_size = |config: &Config, shingle_size: i32| {
-            let options = Options { shingle_size, unit: "char".into(), ..Options::of(config) };
-            options.config()
-        };
-        if is_given {
-            let why = "as the call, the index or the documents have it";
-            return cut(config, why, why);
+/// The similarities of all pairs of different sets in a small sample, where those of neighbours would be too few.
+fn pairs_of_few(
+    sample: &Sample,
+    reader: Reader,
+    config: &Config,
+    sets: &mut SampledSets,
+) -> Result<Vec<f64>> {
+    let (mut similarities, mut hashes) = (Vec::new(), Vec::new());
+    for (at, (_, document)) in sample.taken.iter().enumerate() {
+        hashes.clear();
+        reader.hashes(config, &document.bytes, &mut hashes, &mut check_interrupts)?;
+        let mut of_each = memory::filled(0.0, at)?;
+        for similar in sets.compare(&hashes, 0.0, &mut check_interrupts)? {
+            if similar.member < at {
+                of_each[similar.member] = similar.similarity;
+            }
         }
-        // One alone has no other to be confused with.
-        if sample.saturated > 1 {
-            let config = with_size(&config, sample.better_size as i32)?;
-            let unit = "the default; for long texts try 'word' as well";
-            return cut(config, unit, "the texts are too long for less");
+        let others = sample.taken.iter().map(|(_, other)| other.scope == document.scope);
+        for (similarity, _) in of_each.iter().zip(others).filter(|(_, is_same)| *is_same) {
+            if !hashes.is_empty() && *similarity < 1.0 {
+                memory::push(&mut similarities, *similarity)?;
+            }
         }
-        let usual =
-            cut(config, "the default, for every language", "the default suits these lengths")?;
-        let is_short = usual.config.unit() == Unit::Char && usual.median < usual.robust;
-        if !is_short || sample.taken.is_empty() {
-            return Ok(usual);
-        }
-        let unit = "the default; for titles try 'word' as well";
-        let short = cut(with_size(&usual.config, SHORT_SIZE)?, unit, "")?;
-        let half = short.median;
-        let size = format!("most texts are short: half have at most {half} shingles of this size");
-        Ok(Self { why: (unit, size), ..short })
     }
+    Ok(similarities)
+}
+
+fn median(lengths: &mut [usize]) -> usize {
+    lengths.sort_unstable();
+    lengths.get(lengths.len() / 2).copied().unwrap_or(0)
 }

@@ -34,6 +34,28 @@ FROM given, minlsh_suggest(rows) AS a JOIN minlsh_suggest(rows || ' ORDER BY i D
 WHERE item = 'sample';
 RESET work_mem;
 
+-- No threshold lies below random pairs, however few documents there are.
+SELECT count(*) AS tables, count(*) FILTER (WHERE threshold < random) AS below_random
+FROM generate_series(1, 150) AS n, LATERAL (
+	SELECT max(value::float8) FILTER (WHERE item = 'threshold') AS threshold,
+		max(value::float8) FILTER (WHERE item = 'random pairs') AS random
+	FROM minlsh_suggest(format('SELECT i, left(md5((i %% %s)::text), %s) || repeat(md5(%s::text), %s)
+		FROM generate_series(1, %s) AS i', 1 + n % 9, 4 + n % 25, n, n % 3, 2 + n % 31))) AS suggested;
+-- Few documents show little.
+SELECT item, value, explanation FROM minlsh_suggest('SELECT id, body FROM suggest_reports WHERE id <= 50', 'body')
+WHERE item IN ('sample', 'random pairs', 'threshold', 'labels');
+-- Copies that are far less similar than the default, but more than any others: people with typing errors.
+CREATE TABLE suggest_people AS
+SELECT id, format('%s %s, %s %s street', left(md5('first' || id % 90), 6), left(md5('last' || id), 8), 1 + id % 70,
+	left(md5('street' || id), 9)) AS record FROM generate_series(1, 300) AS id;
+INSERT INTO suggest_people
+	SELECT id + 1000, overlay(overlay(overlay(record PLACING '' FROM 4 FOR 1) PLACING 'xy' FROM 12 FOR 1)
+		PLACING '' FROM 21 FOR 2) FROM suggest_people WHERE id % 3 = 0;
+SELECT item, value, documents, explanation FROM minlsh_suggest('suggest_people', 'record', key_column => 'id')
+WHERE item NOT IN ('empty', 'saturated', 'short');
+SELECT count(*) AS found, count(*) FILTER (WHERE doc_b::text = '1' || lpad(doc_a::text, 3, '0')) AS copies
+FROM near_duplicate_pairs('suggest_people', 0.3, body => 'record', key_column => 'id');
+
 -- Titles are short: shingles of three characters.
 CREATE VIEW suggest_titles AS SELECT id, initcap(left(suggest_words(id, 3), 20)) AS title FROM suggest_reports;
 SELECT item, value, documents, share, explanation FROM minlsh_suggest('suggest_titles', key_column => 'id')
@@ -114,6 +136,6 @@ SELECT * FROM minlsh_suggest('SELECT id, minlsh_signature(minhash(body)) FROM su
 SELECT * FROM minlsh_suggest(NULL);
 
 DROP VIEW suggest_titles;
-DROP TABLE suggest_reports, suggest_pages, suggest_products;
+DROP TABLE suggest_reports, suggest_people, suggest_pages, suggest_products;
 DROP ROLE suggest_reader;
 DROP FUNCTION suggest_words;

@@ -7,8 +7,8 @@ use std::ops::Range;
 use proptest::prelude::*;
 use sketch::corpus::{NumberedSets, SetOutline};
 use sketch::{
-    Blocks, Config, Error, Overlap, PreparedSet, ShingleSet, overlap_of_texts, ratio_interval,
-    set_of_long_text,
+    Blocks, Config, Error, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember,
+    overlap_of_texts, ratio_interval, set_of_long_text,
 };
 
 use crate::common::{cases, mix64};
@@ -31,6 +31,72 @@ fn jaccard(a: &ShingleSet, b: &ShingleSet, threshold: f64) -> Option<f64> {
     let [a, b] = [a, b].map(|set| set.iter().collect::<BTreeSet<_>>());
     let (shared, united) = (a.intersection(&b).count(), a.union(&b).count());
     Some(shared as f64 / united as f64).filter(|jaccard| united > 0 && *jaccard >= threshold)
+}
+
+/// The members of a sample that a set is as similar to as `least`, by the engine.
+fn similar(sample: &[Vec<u64>], hashes: &[u64], least: f64) -> Vec<SimilarMember> {
+    let mut sets = SampledSets::default();
+    sample.iter().for_each(|set| sets.add(set, &mut || ()).unwrap());
+    sets.finish().unwrap();
+    // A comparison leaves nothing behind.
+    sets.compare(&[1, 2, 3], 0.0, &mut || ()).unwrap();
+    sets.compare(hashes, least, &mut || ()).unwrap().to_vec()
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn a_sample_of_small_sets_is_compared_exactly(
+        sample in prop::collection::vec(prop::collection::vec(0_u64..90, 0..100), 0..20),
+        hashes in prop::collection::vec(0_u64..90, 0..100),
+        least in prop_oneof![Just(0.0), thresholds()],
+    ) {
+        let one = sorted(&hashes);
+        let members = (0..).zip(&sample);
+        let expected: Vec<_> = members.filter_map(|(member, set)| {
+            let similarity = jaccard(&one, &sorted(set), least).filter(|j| *j > 0.0)?;
+            Some(SimilarMember { member, similarity, is_exact: true })
+        }).collect();
+        prop_assert_eq!(similar(&sample, &hashes, least), expected);
+    }
+}
+
+#[test]
+fn a_sample_of_large_sets_is_compared_by_parts_of_them() {
+    let range = |from: u64, to: u64| (from..to).map(mix64).collect::<Vec<_>>();
+    // A set of 20,000, one of a third of its hashes, one that is half of it and half other hashes, and a small one.
+    let repeats: Vec<_> = (0..50).flat_map(|_| range(0, 100)).collect();
+    let sample =
+        [range(0, 20_000), range(0, 6667), range(10_000, 30_000), range(0, 100), repeats, vec![]];
+    let found = similar(&sample, &range(0, 20_000), 0.1);
+    let close = |similar: &SimilarMember, to: f64| {
+        (similar.similarity - to).abs() < 0.12 && !similar.is_exact
+    };
+    let [itself, third, half] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(*itself, SimilarMember { member: 0, similarity: 1.0, is_exact: false });
+    assert!(third.member == 1 && close(third, 1.0 / 3.0), "{third:?}");
+    assert!(half.member == 2 && close(half, 1.0 / 3.0), "{half:?}");
+    // What is repeated counts once, however often it is there.
+    let of_small = similar(&sample, &range(0, 80), 0.5);
+    let exact = |member| SimilarMember { member, similarity: 0.8, is_exact: true };
+    assert_eq!(of_small, [exact(3), exact(4)]);
+    assert_eq!(similar(&sample, &[], 0.0), []);
+    assert_eq!(similar(&[], &range(0, 80), 0.0), []);
+}
+
+#[test]
+fn estimates_of_large_sets_are_not_biased() {
+    let of =
+        |i: u64, from: u64, to: u64| (from..to).map(|n| mix64(n + (i << 32))).collect::<Vec<_>>();
+    // Pairs of 1,000 and 1,500 hashes, 500 of them shared.
+    let estimate = |i| {
+        let found = similar(&[of(i, 0, 1000)], &of(i, 500, 2000), 0.0);
+        found.first().map_or(0.0, |similar| similar.similarity)
+    };
+    let mean = (0..400).map(estimate).sum::<f64>() / 400.0;
+    // Four standard errors.
+    assert!((mean - 0.25).abs() < 4.0 * 0.05 / 20.0, "{mean}");
 }
 
 #[test]

@@ -1,0 +1,160 @@
+//! The sets of a sample, with which many other sets are compared.
+
+use crate::hash::mix::fmix64;
+use crate::hash::sort_by_key;
+use crate::{Check, Result, memory};
+
+/// The samplings of a set: at each level half of the hashes that the level below keeps. Level 0 keeps all.
+const LEVELS: usize = 32;
+
+/// The sets of a sample of documents. One pass over the hashes of another set finds its Jaccard similarity to each of
+/// them, however low it is.
+///
+/// A set of up to [`MOST`](Self::MOST) hashes is kept whole. Of a larger one a part is kept, chosen by the hashes
+/// alone, so two sets are compared by those hashes that the coarser of their two parts would keep. The similarity is
+/// exact if both sets are small, and an unbiased estimate otherwise.
+///
+/// ```
+/// use sketch::{SampledSets, SimilarMember};
+///
+/// let mut sample = SampledSets::default();
+/// sample.add(&[1, 2, 3, 4], &mut || ())?;
+/// sample.add(&[7, 8, 9], &mut || ())?;
+/// sample.finish()?;
+/// let found = sample.compare(&[2, 3, 4, 4, 5], 0.1, &mut || ())?;
+/// assert_eq!(found, [SimilarMember { member: 0, similarity: 3.0 / 5.0, is_exact: true }]);
+/// # Ok::<(), sketch::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct SampledSets {
+    /// The kept hashes and their sets, ascending.
+    postings: Vec<(u64, u32)>,
+    /// The first posting whose hash has these leading bits, or higher ones; the last entry is the number of postings.
+    directory: Vec<u32>,
+    /// The number of bits of a hash behind the leading ones.
+    shift: u32,
+    sets: Vec<Outline>,
+    /// Scratch: the kept hashes of the set that is compared, how many each set of the sample shares, and the answer.
+    kept: Vec<u64>,
+    common: Vec<u32>,
+    found: Vec<SimilarMember>,
+}
+
+/// A set of the sample that another set is similar to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SimilarMember {
+    /// The number of the set, in the order in which they were added.
+    pub member: usize,
+    /// Their Jaccard similarity.
+    pub similarity: f64,
+    /// False if it is an estimate.
+    pub is_exact: bool,
+}
+
+/// The level of a set, and how many of its hashes are kept at each level; below its own, zero.
+#[derive(Clone, Debug, Default)]
+struct Outline {
+    level: usize,
+    sizes: [u32; LEVELS],
+}
+
+impl SampledSets {
+    /// The number of hashes up to which a set is kept whole. Of a larger set at most about twice as many are kept.
+    pub const MOST: usize = 128;
+    /// About the bytes that a set takes for each hash that is kept.
+    pub const BYTES: usize = 24;
+
+    /// Adds a set by its hashes, in any order and with any repeats.
+    pub fn add(&mut self, hashes: &[u64], check: Check) -> Result<()> {
+        let member = self.sets.len() as u32;
+        let outline = Outline::of(hashes, &mut self.kept, check)?;
+        memory::reserve(&mut self.postings, self.kept.len())?;
+        self.postings.extend(self.kept.iter().map(|hash| (*hash, member)));
+        memory::push(&mut self.sets, outline)
+    }
+
+    /// Prepares the comparisons, once all sets are added.
+    pub fn finish(&mut self) -> Result<()> {
+        self.postings.sort_unstable();
+        let bits = (self.postings.len() / 2).max(2).ilog2();
+        self.shift = u64::BITS - bits;
+        self.directory = memory::with_capacity((1 << bits) + 1)?;
+        let mut at = 0;
+        for leading in 0..1_u64 << bits {
+            while self.postings.get(at).is_some_and(|(hash, _)| hash >> self.shift < leading) {
+                at += 1;
+            }
+            self.directory.push(at as u32);
+        }
+        self.directory.push(self.postings.len() as u32);
+        self.common = memory::filled(0, self.sets.len())?;
+        Ok(())
+    }
+
+    /// Lists the sets of the sample that a set of `hashes` is as similar to as `least`, and shares a kept hash with, in
+    /// the order of their numbers.
+    pub fn compare(
+        &mut self,
+        hashes: &[u64],
+        least: f64,
+        check: Check,
+    ) -> Result<&[SimilarMember]> {
+        let Self { postings, directory, shift, sets, kept, common, found } = self;
+        let outline = Outline::of(hashes, kept, check)?;
+        found.clear();
+        common.fill(0);
+        for hash in kept.iter() {
+            let start = directory[(hash >> *shift) as usize] as usize;
+            let from = postings[start..].iter().skip_while(|(of, _)| of < hash);
+            for (_, member) in from.take_while(|(of, _)| of == hash) {
+                common[*member as usize] += 1;
+            }
+        }
+        // A / B >= least, without a division for each of many sets that are not similar.
+        let least = least as f32 * (1.0 - f32::EPSILON);
+        for (member, (common, set)) in common.iter().zip(sets.iter()).enumerate() {
+            let level = outline.level.max(set.level);
+            let united = outline.sizes[level] + set.sizes[level] - common;
+            if *common == 0 || (*common as f32) < least * united as f32 {
+                continue;
+            }
+            let similarity = f64::from(*common) / f64::from(united);
+            memory::push(found, SimilarMember { member, similarity, is_exact: level == 0 })?;
+        }
+        Ok(found)
+    }
+}
+
+impl Outline {
+    /// Writes the hashes of a set that are kept into `kept`, mixed and ascending.
+    fn of(hashes: &[u64], kept: &mut Vec<u64>, check: Check) -> Result<Self> {
+        let mut level = 0;
+        while hashes.len() >> level > SampledSets::MOST && level < LEVELS - 1 {
+            level += 1;
+        }
+        loop {
+            check();
+            kept.clear();
+            for hash in hashes.iter().map(|hash| fmix64(*hash)) {
+                if hash.trailing_zeros() as usize >= level {
+                    memory::push(kept, hash)?;
+                }
+            }
+            sort_by_key(kept, check);
+            kept.dedup();
+            // A text of many repeats has fewer hashes than shingles.
+            if level == 0 || kept.len() >= SampledSets::MOST / 2 {
+                break;
+            }
+            level -= 1;
+        }
+        let mut sizes = [0; LEVELS];
+        for hash in kept.iter() {
+            sizes[(hash.trailing_zeros() as usize).min(LEVELS - 1)] += 1;
+        }
+        for level in (0..LEVELS - 1).rev() {
+            sizes[level] += sizes[level + 1];
+        }
+        Ok(Self { level, sizes })
+    }
+}
