@@ -8,6 +8,7 @@ use pgrx::direct_function_call_as_datum;
 
 use crate::document::kind::Kind;
 use crate::index::layout::SCOPE_HASH;
+use crate::index::partitions::{Missing, missing};
 use crate::index::stored_options;
 use crate::options::{IndexOptions, Threshold, further_arguments};
 use crate::pg::dependency;
@@ -198,7 +199,11 @@ impl Info {
         if self.index.valid {
             return Ok(());
         }
-        Err(wrong_state(format!("index \"{}\" is not valid", self.index.name))
+        let refused = wrong_state(format!("index \"{}\" is not valid", self.index.name));
+        if let Some((detail, hint)) = Missing::shown(&missing(&self.index)) {
+            return Err(refused.set_detail(detail).set_hint(hint));
+        }
+        Err(refused
             .set_detail(
                 "CREATE INDEX CONCURRENTLY has not finished or has failed, so rows are missing.",
             )

@@ -18,6 +18,7 @@ pub mod minlsh_index;
 pub mod nbtree;
 mod own_rows;
 mod page_file;
+pub mod partitions;
 mod reloptions;
 mod scan;
 pub mod sort;

@@ -3,6 +3,7 @@
 use crate::clusters;
 use crate::index;
 use crate::index::info::Info;
+use crate::index::partitions::{Missing, missing};
 use crate::index::table_scan::Share;
 use crate::pg::index::Index;
 use crate::pg::names::relation_name;
@@ -73,10 +74,11 @@ fn check_named(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<b
         return Ok(true);
     }
     check_owner_before(name)?;
+    let lacking = report_missing(name, result)?;
     let of_side_tables = side_table::check::check(name, share, result)?;
     let mut indexes = native_indexes(name);
     if of_side_tables.is_none() && indexes.is_empty() {
-        return Ok(false);
+        return Ok(lacking);
     }
     indexes.extend(of_side_tables.into_iter().flatten());
     indexes.sort_unstable_by_key(|index| index.to_u32());
@@ -84,6 +86,30 @@ fn check_named(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<b
     let several = indexes.len() > 1 || indexes.first() != Some(&name);
     indexes.into_iter().try_for_each(|index| check_native(index, share, several, result))?;
     Ok(true)
+}
+
+/// Reports the partitions without an index that is attached to a partitioned one: to the named index and the indexes
+/// attached to that, or to those of the named table. Returns true if there are some.
+fn report_missing(name: Oid, result: &ResultRows) -> Result<bool> {
+    let indexes = match catalog::relation_kind(name) {
+        b'I' => inheritors(name, Lock::Read).into_iter().filter_map(Index::open).collect(),
+        b'p' => inheritors(name, Lock::Read).into_iter().flat_map(Index::of_table).collect(),
+        _ => Vec::new(),
+    };
+    let mut any = false;
+    for index in indexes.iter().filter(|index| index.method == catalog::access_method()) {
+        for Missing { partition, statements } in missing(index) {
+            let statements = statements.map_or_else(String::new, |text| format!(": {text}"));
+            let problem = format!(
+                "index \"{}\" is not valid, as partition {partition} has no valid index that is attached to \
+                 it{statements}",
+                index.name
+            );
+            result.push(&[None, Some(text::write(&problem))]);
+            any = true;
+        }
+    }
+    Ok(any)
 }
 
 /// The native indexes that a name stands for: itself, the parts of a partitioned one, or all of a

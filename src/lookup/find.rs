@@ -12,6 +12,7 @@ use pgrx::pg_sys::PG_NODE_TREEOID;
 
 use crate::document::kind::Kind;
 use crate::index::info::Info;
+use crate::index::partitions::{Missing, missing};
 use crate::indexed::{Indexed, of_documents};
 use crate::lookup::session_cache;
 use crate::options::{Threshold, Verify};
@@ -74,6 +75,13 @@ impl Finder {
             }
             let message =
                 format!("{argument}: table \"{table}\" has no minlsh index of all its rows");
+            if let Some((detail, hint)) = all
+                .iter()
+                .filter(|info| !info.index.partial)
+                .find_map(|info| Missing::shown(&missing(&info.index)))
+            {
+                return undefined_object(message).set_detail(detail).set_hint(hint);
+            }
             undefined_object(message)
                 .set_detail(
                     "Partial and invalid indexes do not count. Name a partial index to use it.",

@@ -1,7 +1,9 @@
 //! An index as the catalogs describe it.
 
+use pgrx::direct_function_call_as_datum;
 use pgrx::pg_sys::{self, Datum, Oid};
 
+use crate::pg::bytes;
 use crate::pg::catalog::{self, AttributeRow, CatalogRow};
 use crate::pg::list;
 use crate::pg::memory::Memory;
@@ -116,6 +118,15 @@ impl Index {
         let tree = row.column(pg_sys::Anum_pg_index_indpred)?;
         // SAFETY: a varlena, copied while the row is held.
         Some(Datum::from(unsafe { pg_sys::pg_detoast_datum_copy(tree.cast_mut_ptr()) }))
+    }
+
+    /// The statement that creates it, with names as `pg_get_indexdef()` has them.
+    pub fn definition(&self) -> Option<String> {
+        let of = [Some(Datum::from(self.oid))];
+        // SAFETY: `pg_get_indexdef(oid)`, which takes any value, and gives a text in the current memory context.
+        let whole = unsafe { direct_function_call_as_datum(pg_sys::pg_get_indexdef, &of) }?;
+        // SAFETY: as above.
+        Some(String::from_utf8_lossy(unsafe { bytes::read(whole) }).into_owned())
     }
 
     /// The types of its columns, as the table has them.

@@ -160,6 +160,12 @@ pub fn inheritors(parent: Oid, lock: Lock) -> Vec<Oid> {
     unsafe { list::oids(pg_sys::find_all_inheritors(parent, lock.mode(), std::ptr::null_mut())) }
 }
 
+/// The tables or indexes that inherit from one directly, locked.
+pub fn children(parent: Oid, lock: Lock) -> Vec<Oid> {
+    // SAFETY: catalog lookups; the list is made for us.
+    unsafe { list::oids(pg_sys::find_inheritance_children(parent, lock.mode())) }
+}
+
 /// The partitioned tables above a partition, from its parent to the root; none of any other relation.
 pub fn partition_ancestors(relation: Oid) -> Vec<Oid> {
     // SAFETY: catalog lookups; the list is made for us.

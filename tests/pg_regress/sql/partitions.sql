@@ -170,3 +170,39 @@ SELECT * FROM minlsh_check('child');
 SELECT doc_id FROM child_minlsh;
 SELECT minlsh_create_index('parent', 'body');
 DROP TABLE parent CASCADE;
+
+-- A partitioned index that is created ON ONLY its table is not valid until an index of each partition is attached. The
+-- check, and the errors of what would use it, show the statements that do that.
+CREATE SCHEMA elsewhere;
+CREATE TABLE parted (id integer PRIMARY KEY, body text) PARTITION BY RANGE (id);
+CREATE TABLE parted_a PARTITION OF parted FOR VALUES FROM (0) TO (10);
+CREATE TABLE elsewhere.parted_b PARTITION OF parted FOR VALUES FROM (10) TO (20);
+CREATE TABLE parted_c PARTITION OF parted FOR VALUES FROM (20) TO (40) PARTITION BY RANGE (id);
+CREATE TABLE parted_ca PARTITION OF parted_c FOR VALUES FROM (20) TO (30);
+INSERT INTO parted SELECT i, 'one text' FROM unnest(ARRAY[1, 2, 11, 21]) AS i;
+CREATE INDEX parted_near ON ONLY parted USING minlsh (body) WITH (threshold = 0.7);
+CREATE INDEX other ON parted_a USING minlsh (body);
+CREATE INDEX like_it ON parted_a USING minlsh (body) WITH (threshold = 0.7);
+CREATE INDEX parted_c_near ON ONLY parted_c USING minlsh (body) WITH (threshold = 0.7);
+SELECT * FROM minlsh_check('parted_near');
+SELECT near_duplicates(1, index => 'parted_near');
+SELECT near_duplicates(1, index => 'parted');
+SELECT near_duplicate_pairs('parted_near');
+-- Statement by statement, until nothing is missing.
+CREATE FUNCTION mend() RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE statement text;
+BEGIN
+	LOOP
+		SELECT regexp_replace(problem, '^.*?is attached to it: ', '') INTO statement FROM minlsh_check('parted') LIMIT 1;
+		EXIT WHEN statement IS NULL;
+		EXECUTE statement;
+		RETURN NEXT statement;
+	END LOOP;
+END $$;
+SELECT mend();
+SELECT array_agg(doc_id) FROM near_duplicates(1, index => 'parted');
+SELECT count(*) FROM near_duplicate_pairs('parted_near');
+SELECT * FROM minlsh_check();
+DROP TABLE parted;
+DROP FUNCTION mend();
+DROP SCHEMA elsewhere;
