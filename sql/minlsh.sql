@@ -1637,7 +1637,7 @@ CREATE FUNCTION common_passages(source text, min_documents integer DEFAULT 100,
 		OUT doc_id minlsh_key, OUT passage_from integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_common_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION common_passages(text, integer, text, text, text, integer, text) IS
-	'passages that at least min_documents documents have in common, as in the first of them';
+	'passages that at least min_documents documents have in common, each with the first document that has it';
 
 CREATE FUNCTION strip_passages(source text, min_documents integer DEFAULT 100,
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
@@ -1654,7 +1654,7 @@ CREATE FUNCTION repeated_passages(source text, min_match integer DEFAULT 50,
 		OUT of_doc_id minlsh_key, OUT of_from integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_repeated_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION repeated_passages(text, integer, text, text, text, text) IS
-	'passages of each document that an earlier one by key has, with one place where it is';
+	'passages of each document that an earlier one by key has, with the first place where they are';
 
 CREATE FUNCTION contained_documents(source text, coverage double precision DEFAULT 0.9,
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,

@@ -147,7 +147,7 @@ fn read_literal(literal: &[u8]) -> Read<Datum> {
 /// A passage made ready, which most calls of a query share.
 struct PreparedPassage {
     normalization: Normalization,
-    sought: Sought<'static>,
+    sought: Sought,
     /// The number of its characters that a text must have.
     needed: usize,
 }
@@ -161,11 +161,11 @@ fn contains(call: &Call, body: usize, passage: usize) -> Result<Option<Datum>> {
     let prepared = kept.get(image, || prepare(image))?;
     // SAFETY: declared text, and lives as long as the call.
     let body = lossless::decode(unsafe { bytes::read(body) })?;
-    let body = Characters::of(&prepared.normalization, &body, &mut check_interrupts);
-    let body = body?;
+    let body = Characters::of(&prepared.normalization, &body, &mut check_interrupts)?;
+    let body = body.without_text();
     let sought = &mut prepared.sought;
-    let contains = !sought.passage.is_empty()
-        && sought.covered(&body, &mut check_interrupts)? >= prepared.needed;
+    let contains =
+        !sought.is_empty() && sought.covered(&body, &mut check_interrupts)? >= prepared.needed;
     Ok(Some(Datum::from(contains)))
 }
 
@@ -173,8 +173,7 @@ fn prepare(image: &[u8]) -> Result<PreparedPassage> {
     let passage = Passage::from_bytes(image)?;
     let normalization = passage.steps()?;
     let text = lossless::decode(passage.text)?;
-    let characters = Characters::of(&normalization, &text, &mut check_interrupts)
-        .and_then(Characters::into_owned)?;
+    let characters = Characters::of(&normalization, &text, &mut check_interrupts)?;
     let needed = needed(passage.coverage, characters.len());
     let sought = Sought::new(characters, passage.min_match, &mut check_interrupts);
     Ok(PreparedPassage { normalization, sought: sought?, needed })

@@ -178,7 +178,10 @@ pub fn marked(normalization: &Normalization, a: &str, b: &str) -> Result<String,
 fn shared_passages(call: &Call) -> Result<Option<Datum>> {
     let (a, b, min_match, normalization) = two_texts(call)?;
     let rows = ResultRows::start(call);
-    let read = |text| Characters::with_places(&normalization, text, &mut check_interrupts);
+    let read = |text| {
+        let characters = Characters::with_places(&normalization, text, &mut check_interrupts);
+        characters.map(Characters::without_text)
+    };
     let (read_a, read_b) = (read(a)?, read(b)?);
     let runs = shared_runs(&read_a, &read_b, min_match, &mut check_interrupts)?;
     let (bytes_a, bytes_b) = (CharacterOffsets::of(a)?, CharacterOffsets::of(b)?);
@@ -205,14 +208,17 @@ fn shared_passages(call: &Call) -> Result<Option<Datum>> {
 /// `passage_coverage(passage text, body text, min_match, normalization) → double precision`
 fn passage_coverage(call: &Call) -> Result<Option<Datum>> {
     let (a, b, min_match, normalization) = two_texts(call)?;
-    let read = |text| Characters::of(&normalization, text, &mut check_interrupts);
-    let (passage, body) = (read(a)?, read(b)?);
+    let read = |text| {
+        let characters = Characters::of(&normalization, text, &mut check_interrupts);
+        characters.map(Characters::without_text)
+    };
+    let passage = read(a)?;
     let length = passage.len();
     if length == 0 {
         return Ok(None);
     }
     let mut sought = Sought::new(passage, min_match, &mut check_interrupts)?;
-    let covered = sought.covered(&body, &mut check_interrupts)?;
+    let covered = sought.covered(&read(b)?, &mut check_interrupts)?;
     Ok(Some(float8_datum(covered as f64 / length as f64)))
 }
 

@@ -107,8 +107,10 @@ fn stored(marks: Sorter, texts: &mut Texts) -> Result<Sorter> {
         let place = WindowPlace(key);
         let (number, character) = (place.document(), place.character());
         if read.as_ref().is_none_or(|(of, _)| *of != number) {
+            // The one before may be as large.
+            read = None;
             let characters = Texts::characters(&texts.cut, texts.kept.text(number, &mut buffer)?)?;
-            read = Some((number, characters.into_owned()?));
+            read = Some((number, characters.without_text()));
             texts.progress.set(Counter::Compared, u64::from(number) + 1);
         }
         let Some((_, characters)) = &read else { return Ok(()) };

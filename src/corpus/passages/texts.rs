@@ -28,6 +28,12 @@ use crate::prelude::*;
 /// Bytes of texts in a batch.
 const BATCH: usize = 128 << 10;
 
+/// Bytes that are taken for each of a text while it is looked at.
+const WORK: usize = 16;
+
+/// Texts of fewer bytes are looked at by several threads, however little memory there is.
+const LONG: usize = 1 << 20;
+
 /// Bytes of texts that are compared with one text together.
 const TOGETHER: usize = 1 << 20;
 
@@ -298,6 +304,8 @@ pub struct Feeder<'a, 'scope, 'env, T: Default + Send> {
     batch: TextBatch<T>,
     /// The bytes that fill a batch, with those that its findings take for each of them.
     full: usize,
+    /// A batch of more bytes than these is looked at while no other one is.
+    alone: usize,
     weight: usize,
 }
 
@@ -309,7 +317,8 @@ pub type VisitCompared<'a, T> = dyn FnMut(&Members, &TextBatch<T>) -> Result<()>
 impl<'a, 'scope, 'env, T: Default + Send + 'scope> Feeder<'a, 'scope, 'env, T> {
     fn new(hands: &'a mut Hands<'scope, 'env, Finder<T>>, memory: usize, weight: usize) -> Self {
         let full = BATCH.min(memory / (4 * weight));
-        Self { hands, batch: TextBatch::default(), full, weight }
+        let alone = LONG.max(memory / WORK);
+        Self { hands, batch: TextBatch::default(), full, alone, weight }
     }
 
     /// Gives a text; calls `take` with batches that are done.
@@ -328,11 +337,15 @@ impl<'a, 'scope, 'env, T: Default + Send + 'scope> Feeder<'a, 'scope, 'env, T> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        let mut next = self.hands.batch();
+        let alone = self.batch.bytes() > self.alone;
+        let mut next = if alone { TextBatch::default() } else { self.hands.batch() };
         next.clear();
         let batch = std::mem::replace(&mut self.batch, next);
         let bytes = batch.bytes() * self.weight;
-        self.hands.give(batch, bytes, &mut |batch| take(batch))
+        match alone {
+            true => self.hands.give_alone(batch, &mut |batch| take(batch)),
+            false => self.hands.give(batch, bytes, &mut |batch| take(batch)),
+        }
     }
 
     pub fn finish(&mut self, take: &mut TakeFound<T>) -> Result<()> {

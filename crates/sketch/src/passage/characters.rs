@@ -46,13 +46,9 @@ impl<'a> Characters<'a> {
         Ok(Self { text, codes, places })
     }
 
-    /// The same characters, apart from the text that they were read from.
-    pub fn into_owned(self) -> Result<Characters<'static>> {
-        let text = match self.text {
-            Cow::Borrowed(text) => memory::owned(text)?,
-            Cow::Owned(text) => text,
-        };
-        Ok(Characters { text: Cow::Owned(text), codes: self.codes, places: self.places })
+    /// The same characters, which no longer know [`Self::text`].
+    pub fn without_text(self) -> Characters<'static> {
+        Characters { text: Cow::Borrowed(""), codes: self.codes, places: self.places }
     }
 
     /// The number of characters.
@@ -62,7 +58,7 @@ impl<'a> Characters<'a> {
 
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
-        self.text.is_empty()
+        self.codes.is_empty()
     }
 
     /// The normalised text.
@@ -78,6 +74,10 @@ impl<'a> Characters<'a> {
 
     pub(super) fn codes(&self) -> &[u32] {
         &self.codes
+    }
+
+    pub(super) fn into_codes(self) -> Vec<u32> {
+        self.codes
     }
 }
 

@@ -12,70 +12,115 @@ pub struct CommonRun {
     pub range: Range<usize>,
     /// The least number of documents that have any window of it.
     pub documents: u32,
+    /// The number of a window that no more documents have.
+    pub rarest: u32,
+    /// True if it has a window that no earlier text has, so no earlier text has all of the run.
+    pub is_first: bool,
 }
 
-/// Joins windows to runs. A run ends where the number of documents becomes half or double of what it was: there
-/// another passage begins.
+/// Joins the windows of one text after another to runs, and lists each run once. A run ends where the number of
+/// documents becomes half or double of what it was: there another passage begins.
 pub struct CommonRuns {
     min_match: usize,
-    runs: Vec<CommonRun>,
+    /// The windows of all texts, by number.
+    windows: Vec<SeenWindow>,
+    /// The runs of the text at hand, in order, and the number of the first window of each in `numbers`.
+    runs: Vec<(CommonRun, usize)>,
+    /// The windows of these runs, in order.
+    numbers: Vec<u32>,
     before: u32,
-    /// The characters of windows that are listed, as far as there are any.
-    listed: Vec<bool>,
+    has_unlisted: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct SeenWindow {
+    is_seen: bool,
+    /// True if it lies in a run that is listed.
+    is_listed: bool,
 }
 
 impl CommonRuns {
-    /// No window yet.
-    pub fn new(min_match: usize) -> Self {
-        Self { min_match, runs: Vec::new(), before: 0, listed: Vec::new() }
+    /// No text yet; texts have `windows` different windows of `min_match` characters.
+    pub fn new(min_match: usize, windows: usize) -> Result<Self> {
+        Ok(Self {
+            min_match,
+            windows: memory::filled(SeenWindow::default(), windows)?,
+            runs: Vec::new(),
+            numbers: Vec::new(),
+            before: 0,
+            has_unlisted: false,
+        })
     }
 
-    /// Adds the window at a place, behind those before, which so many documents have.
-    pub fn push(&mut self, place: usize, documents: u32) -> Result<()> {
+    /// Adds the window `number` of the text at hand, which `documents` have. It is at `place`, behind those before.
+    pub fn push(&mut self, place: usize, number: u32, documents: u32) -> Result<()> {
+        let window = &mut self.windows[number as usize];
+        let is_new = !std::mem::replace(&mut window.is_seen, true);
+        self.has_unlisted |= !window.is_listed;
         let before = std::mem::replace(&mut self.before, documents);
         let is_alike = documents < before.saturating_mul(2) && before < documents.saturating_mul(2);
         match self.runs.last_mut() {
-            Some(last) if is_alike && last.range.end == place + self.min_match - 1 => {
+            Some((last, _)) if is_alike && last.range.end == place + self.min_match - 1 => {
                 last.range.end += 1;
-                last.documents = last.documents.min(documents);
-                Ok(())
+                last.is_first |= is_new;
+                if documents < last.documents {
+                    (last.documents, last.rarest) = (documents, number);
+                }
             }
             _ => {
                 let range = place..place + self.min_match;
-                memory::push(&mut self.runs, CommonRun { range, documents })
+                let run = CommonRun { range, documents, rarest: number, is_first: is_new };
+                memory::push(&mut self.runs, (run, self.numbers.len()))?;
             }
         }
+        memory::push(&mut self.numbers, number)
     }
 
-    /// Marks the window at a place, behind those before, as one that is listed.
-    pub fn mark(&mut self, place: usize) -> Result<()> {
-        let before = place.max(self.listed.len());
-        memory::resize(&mut self.listed, before, false)?;
-        memory::resize(&mut self.listed, place + self.min_match, true)
-    }
-
-    /// The runs, in order.
-    pub fn finish(self) -> Vec<CommonRun> {
-        self.runs
-    }
-
-    /// The runs that are worth to be listed, in order: those that most documents have first, each if it has `min_match`
-    /// characters that are not listed yet. So what some documents happen to have next to a passage is not listed.
-    pub fn unlisted(self) -> Result<Vec<CommonRun>> {
-        let Self { min_match, mut runs, mut listed, .. } = self;
-        let end = runs.last().map_or(0, |last| last.range.end);
-        memory::resize(&mut listed, end, false)?;
-        runs.sort_unstable_by_key(|run| (Reverse(run.documents), run.range.start));
-        runs.retain(|run| {
-            let own = &mut listed[run.range.clone()];
-            let is_new = own.iter().filter(|listed| !**listed).count() >= min_match;
-            if is_new {
-                own.fill(true);
+    /// Ends the text at hand. Returns the runs of it that are worth to be listed, in order: those that most documents
+    /// have first, each if `min_match` of its characters are in no run that is listed already. So what some documents
+    /// happen to have next to a passage is not listed.
+    pub fn unlisted(&mut self) -> Result<Vec<CommonRun>> {
+        let mut listed = Vec::new();
+        if std::mem::take(&mut self.has_unlisted) {
+            let mut order = memory::collect(0..self.runs.len())?;
+            order.sort_unstable_by_key(|run| (Reverse(self.runs[*run].0.documents), *run));
+            for run in order {
+                if self.unlisted_characters(run) >= self.min_match {
+                    let (run, first) = &self.runs[run];
+                    let windows = run.range.len() - self.min_match + 1;
+                    for number in &self.numbers[*first..*first + windows] {
+                        self.windows[*number as usize].is_listed = true;
+                    }
+                    memory::push(&mut listed, run.clone())?;
+                }
             }
-            is_new
-        });
-        runs.sort_unstable_by_key(|run| run.range.start);
-        Ok(runs)
+            listed.sort_unstable_by_key(|run| run.range.start);
+        }
+        (self.runs, self.numbers, self.before) = (Vec::new(), Vec::new(), 0);
+        Ok(listed)
+    }
+
+    /// The number of characters of a run of the text at hand that lie in no window that is listed.
+    fn unlisted_characters(&self, run: usize) -> usize {
+        let Range { start, end } = self.runs[run].0.range;
+        let near = self.runs.partition_point(|(other, _)| other.range.end <= start);
+        let (mut unlisted, mut done) = (end - start, start);
+        for (other, first) in &self.runs[near..] {
+            let own = &other.range;
+            if own.start >= end {
+                break;
+            }
+            let least = own.start.max((start + 1).saturating_sub(self.min_match));
+            for place in least..end.min(own.end - self.min_match + 1) {
+                let number = self.numbers[first + place - own.start];
+                if self.windows[number as usize].is_listed {
+                    let to = end.min(place + self.min_match);
+                    unlisted -= to - done.max(place);
+                    done = to;
+                }
+            }
+        }
+        unlisted
     }
 }
 

@@ -50,6 +50,11 @@ const PLACES: usize = 16;
 /// No anchor, no class.
 const NONE: u32 = u32::MAX;
 
+/// The part of the windows of one text that is looked up at a time by the hash of the whole window, and the least
+/// number of them: a window that is looked up takes up to 37 bytes.
+const PART: usize = 4;
+const LEAST_PART: usize = 1 << 18;
+
 /// Runs of `min_match` or more characters whose union in `a` is all of `a` that lies in windows which `b` has, by place
 /// in `a`: as few as greedy covering needs. An `a` of fewer characters is one window of its own length.
 ///
@@ -60,11 +65,14 @@ pub fn shared_runs(
     min_match: usize,
     check: Check,
 ) -> Result<Vec<Run>> {
-    let t = min_match.min(a.len());
+    runs_of(a.codes(), b.codes(), min_match.min(a.len()), check)
+}
+
+/// The runs of windows of `t` characters, which `a` has at least.
+pub(super) fn runs_of(a: &[u32], b: &[u32], t: usize, check: Check) -> Result<Vec<Run>> {
     if t == 0 || b.len() < t {
         return Ok(Vec::new());
     }
-    let (a, b) = (a.codes(), b.codes());
     let mut scratch = Scratch::new(Level::best())?;
     let anchors = Anchors::new(b, t, &mut scratch, check)?;
     let mut walk = Walk {
@@ -79,12 +87,14 @@ pub fn shared_runs(
         known: 0..0,
     };
     walk.all(check)?;
-    if !walk.hard.is_empty() {
-        walk.found = cover(&mut walk.found, t)?;
-        let open = uncovered(&walk.found, &walk.hard, t)?;
-        walk.look_up(&open, check)?;
+    let Walk { hard, mut found, scratch, .. } = walk;
+    drop(anchors);
+    if !hard.is_empty() {
+        found = cover(&mut found, t)?;
+        let open = uncovered(&found, &hard, t)?;
+        WindowSearch { a, b, t, scratch, found: &mut found }.look_up(&open, check)?;
     }
-    cover(&mut walk.found, t)
+    cover(&mut found, t)
 }
 
 /// The number of characters of `a` that lie in runs.
@@ -289,10 +299,45 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
 
-    /// Looks up windows of `a` with too many places to try, by the hash of the whole window.
+/// A search for windows of `a` with too many places to try, by the hash of the whole window.
+struct WindowSearch<'a> {
+    a: &'a [u32],
+    b: &'a [u32],
+    t: usize,
+    scratch: Scratch,
+    found: &'a mut Vec<Run>,
+}
+
+impl WindowSearch<'_> {
+    /// Adds runs that have the windows in `open`, as far as there are any.
     fn look_up(&mut self, open: &[Range<usize>], check: Check) -> Result<()> {
-        let Self { a, b, t, ref mut scratch, ref mut found, .. } = *self;
+        let most = (self.a.len() / PART).max(LEAST_PART);
+        let (mut part, mut count) = (Vec::new(), 0);
+        for windows in open {
+            let mut from = windows.start;
+            while from < windows.end {
+                let end = windows.end.min(from + most - count);
+                memory::push(&mut part, from..end)?;
+                count += end - from;
+                from = end;
+                if count == most {
+                    from = from.max(self.look_up_part(&part, check)?);
+                    part.clear();
+                    count = 0;
+                }
+            }
+        }
+        if count > 0 {
+            self.look_up_part(&part, check)?;
+        }
+        Ok(())
+    }
+
+    /// The same for some of them. Returns the window to go on with.
+    fn look_up_part(&mut self, open: &[Range<usize>], check: Check) -> Result<usize> {
+        let Self { a, b, t, ref mut scratch, ref mut found } = *self;
         let count: usize = open.iter().map(Range::len).sum();
         let mut classes = Classes::new(count)?;
         let mut class = memory::with_capacity(count)?;
@@ -317,7 +362,7 @@ impl Walk<'_> {
             }
             Ok(())
         })?;
-        let mut base = 0;
+        let (mut base, mut done) = (0, 0);
         for range in open {
             let mut i = range.start;
             while i < range.end {
@@ -341,9 +386,10 @@ impl Walk<'_> {
                     None => 1,
                 };
             }
+            done = i;
             base += range.len();
         }
-        Ok(())
+        Ok(done)
     }
 }
 

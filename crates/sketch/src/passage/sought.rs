@@ -4,16 +4,53 @@ use std::ops::Range;
 
 use super::characters::{Characters, common};
 use super::hashes::{BLOCK, Scratch, each_hash, hash};
-use super::runs::{Classes, Filter};
+use super::runs::{Classes, Filter, covered, runs_of};
 use crate::simd::Level;
 use crate::{Check, Error, Result, memory};
 
-/// A passage, to find out how much of it other texts have: the grams of its windows as a filter, and classes of equal
-/// windows.
-pub struct Sought<'a> {
-    /// The passage.
-    pub passage: Characters<'a>,
+/// The characters of a passage above which no table of it is kept, which takes up to 34 bytes for each of them. It is
+/// compared with one text after another instead, which takes longer if there are many.
+const LONG: usize = 1 << 19;
+
+/// A passage, to find out how much of it other texts have.
+pub struct Sought {
+    passage: Vec<u32>,
     /// The length of a window; a passage that is shorter than `min_match` is one.
+    t: usize,
+    /// `None` for a passage that is long.
+    table: Option<WindowTable>,
+}
+
+impl Sought {
+    /// Prepares a passage.
+    pub fn new(passage: Characters, min_match: usize, check: Check) -> Result<Self> {
+        let passage = passage.into_codes();
+        let t = min_match.min(passage.len());
+        let is_long = passage.len() > LONG;
+        let table = if is_long { None } else { Some(WindowTable::new(&passage, t, check)?) };
+        Ok(Self { passage, t, table })
+    }
+
+    /// True if the passage has no characters.
+    pub fn is_empty(&self) -> bool {
+        self.passage.is_empty()
+    }
+
+    /// The number of characters of the passage that lie in windows that `body` has.
+    pub fn covered(&mut self, body: &Characters, check: Check) -> Result<usize> {
+        let Self { passage, t, table } = self;
+        if *t == 0 || body.len() < *t {
+            return Ok(0);
+        }
+        match table {
+            Some(table) => Ok(table.covered(passage, body.codes(), check)),
+            None => Ok(covered(&runs_of(passage, body.codes(), *t, check)?)),
+        }
+    }
+}
+
+/// The windows of a passage: their grams as a filter, and classes of equal windows.
+struct WindowTable {
     t: usize,
     k: usize,
     filter: Filter,
@@ -24,10 +61,8 @@ pub struct Sought<'a> {
     scratch: Scratch,
 }
 
-impl<'a> Sought<'a> {
-    /// Prepares a passage.
-    pub fn new(passage: Characters<'a>, min_match: usize, check: Check) -> Result<Self> {
-        let (text, t) = (passage.codes(), min_match.min(passage.len()));
+impl WindowTable {
+    fn new(text: &[u32], t: usize, check: Check) -> Result<Self> {
         let k = t.div_ceil(2).clamp(1, 16);
         let grams = 0..(text.len() + 1).saturating_sub(k);
         let windows = if t == 0 { 0 } else { text.len() - t + 1 };
@@ -45,16 +80,13 @@ impl<'a> Sought<'a> {
             Ok::<_, Error>(())
         })?;
         let seen = memory::filled(false, classes.first.len())?;
-        Ok(Self { passage, t, k, filter, classes, class, seen, scratch })
+        Ok(Self { t, k, filter, classes, class, seen, scratch })
     }
 
-    /// The number of characters of the passage that lie in windows that `body` has.
-    pub fn covered(&mut self, body: &Characters, check: Check) -> Result<usize> {
+    /// The number of characters of `passage` that lie in windows that `body` has.
+    fn covered(&mut self, passage: &[u32], body: &[u32], check: Check) -> usize {
         let t = self.t;
-        if t == 0 || body.len() < t {
-            return Ok(0);
-        }
-        self.see(body.codes(), check);
+        self.see(passage, body, check);
         let (mut covered, mut end) = (0, 0);
         for (from, class) in self.class.iter().enumerate() {
             if self.seen[*class as usize] {
@@ -62,11 +94,11 @@ impl<'a> Sought<'a> {
                 end = from + t;
             }
         }
-        Ok(covered)
+        covered
     }
 
-    /// Sees which classes of the passage `b` has.
-    fn see(&mut self, b: &[u32], check: Check) {
+    /// Sees which classes of the passage `a` the text `b` has.
+    fn see(&mut self, a: &[u32], b: &[u32], check: Check) {
         self.seen.fill(false);
         let (t, k) = (self.t, self.k);
         let (stride, windows) = (t - k + 1, b.len() - t + 1);
@@ -83,7 +115,7 @@ impl<'a> Sought<'a> {
             }
             let (from, to) = (q.saturating_sub(t - k).max(done), (q + 1).min(windows));
             if from > region.end || region.len() >= 4 * BLOCK {
-                self.look_up(b, region, &mut left, check);
+                self.look_up(a, b, region, &mut left, check);
                 if left == 0 {
                     return;
                 }
@@ -95,13 +127,20 @@ impl<'a> Sought<'a> {
             region.end = to.max(region.end);
             done = to.max(done);
         }
-        self.look_up(b, region, &mut left, check);
+        self.look_up(a, b, region, &mut left, check);
     }
 
-    /// Marks the classes of the passage that windows of a region of `b` have.
-    fn look_up(&mut self, b: &[u32], region: Range<usize>, left: &mut usize, check: Check) {
-        let Self { passage, t, classes, class, seen, scratch, .. } = self;
-        let (a, t) = (passage.codes(), *t);
+    /// Marks the classes of the passage `a` that windows of a region of `b` have.
+    fn look_up(
+        &mut self,
+        a: &[u32],
+        b: &[u32],
+        region: Range<usize>,
+        left: &mut usize,
+        check: Check,
+    ) {
+        let Self { t, classes, class, seen, scratch, .. } = self;
+        let t = *t;
         let (end, mut at) = (region.end + t - 1, region.start);
         while at < region.end {
             check();

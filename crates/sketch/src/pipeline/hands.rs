@@ -177,6 +177,19 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         self.collect(AHEAD * threads + 1, W::EARLY * threads, take)
     }
 
+    /// Computes a batch while no other one is out, and frees it: one that takes so much memory that the threads must
+    /// not have another beside it.
+    pub fn give_alone<E: From<Error>>(
+        &mut self,
+        mut batch: W::Batch,
+        take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.finish(take)?;
+        self.spare.clear();
+        self.own.work(&mut batch, &mut self.setting.check_interrupts)?;
+        take(&mut batch)
+    }
+
     /// Calls `take` with all that are out.
     pub fn finish<E: From<Error>>(
         &mut self,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::texts::{Finder, GivenText};
 use crate::hash::{Element, ElementHash, sort_by_key};
 use crate::passage::{
-    Bound, CharacterOffsets, Characters, CommonRuns, Fingerprints, Sought, covered, needed,
-    shared_runs, whole_words,
+    Bound, CharacterOffsets, Characters, Fingerprints, Sought, covered, needed, shared_runs,
+    whole_words,
 };
 use crate::text::Normalization;
 use crate::{Check, Error, Result, memory};
@@ -23,9 +23,6 @@ pub struct PassageCut {
 
 /// A test of hashes that threads share.
 pub type Test = Arc<dyn Fn(u64) -> bool + Send + Sync>;
-
-/// The number of documents of a window, by its hash; `None` if too few have it.
-pub type CountOf = Arc<dyn Fn(u64) -> Option<u32> + Send + Sync>;
 
 /// Finds the fingerprints of texts, which are read by `cut`, and kept as normalized if `keeps_texts`.
 pub fn fingerprinting(cut: PassageCut, keeps_texts: bool) -> Result<Finder<Fingerprinted>> {
@@ -139,22 +136,31 @@ impl Windowing {
     }
 }
 
-/// Makes texts without the windows that `count` knows, which have `frequent` fingerprints.
-pub fn stripping(cut: PassageCut, frequent: Test, count: CountOf) -> Result<Finder<Stripped>> {
+/// Makes texts without the windows that are `unwanted`, which have `frequent` fingerprints.
+pub fn stripping(cut: PassageCut, frequent: Test, unwanted: Test) -> Result<Finder<Stripped>> {
     let mut fingerprints = Fingerprints::new()?;
     Ok(Box::new(move |given, found, check| {
         let (original, salt) = (given.text, given.salt);
         let text = Characters::with_places(&cut.normalization, original, check)?;
         let frequent = |entry: u64| frequent(entry ^ salt);
-        let mut runs = CommonRuns::new(cut.min_match);
+        // Neighbouring windows are removed as one: a word can lie in several of them, and in none as a whole.
+        let mut runs: Vec<Range<usize>> = Vec::new();
         fingerprints.windows(&text, cut.min_match, frequent, check, &mut |place, hash| {
-            count(hash ^ salt).map_or(Ok(()), |documents| runs.push(place, documents))
+            let end = place + cut.min_match;
+            match runs.last_mut() {
+                _ if !unwanted(hash ^ salt) => Ok(()),
+                Some(last) if place <= last.end => {
+                    last.end = end;
+                    Ok(())
+                }
+                _ => memory::push(&mut runs, place..end),
+            }
         })?;
         let offsets = CharacterOffsets::of(original)?;
         let (mut end, mut removed) = (0, 0);
-        for run in runs.finish() {
+        for run in runs {
             check();
-            let bytes = offsets.bytes(&text.original(run.range));
+            let bytes = offsets.bytes(&text.original(run));
             let Some(bytes) = whole_words(original, bytes.start.max(end)..bytes.end) else {
                 continue;
             };
@@ -238,13 +244,17 @@ pub struct Lookups {
 
 /// Finds the texts of a batch that have the share `coverage` of its first one. All are normalized.
 pub fn containing(min_match: usize, coverage: f64) -> Finder<Containers> {
-    let mut first: Option<(Sought<'static>, usize)> = None;
+    let mut first: Option<(Sought, usize)> = None;
     Box::new(move |given, found, check| {
+        if found.contained.is_none() {
+            // The first text of the batch before may be as large.
+            first = None;
+        }
         let text = Characters::of(&Normalization::none(), given.text, check)?;
         let (Some(_), Some((sought, least))) = (found.contained, &mut first) else {
             found.contained = Some(given.number);
             let least = needed(coverage, text.len());
-            first = Some((Sought::new(text.into_owned()?, min_match, check)?, least));
+            first = Some((Sought::new(text, min_match, check)?, least));
             return Ok(());
         };
         let covered = sought.covered(&text, check)?;
@@ -270,12 +280,16 @@ pub struct Containers {
 pub fn sharing(cut: PassageCut, coverage: Option<f64>) -> Finder<Shared> {
     let mut first: Option<(Characters<'static>, Vec<Range<usize>>)> = None;
     Box::new(move |given, found, check| {
-        let text = Characters::with_places(&cut.normalization, given.text, check)?;
+        if !found.has_first {
+            // The first text of the batch before may be as large.
+            first = None;
+        }
+        let text = Characters::with_places(&cut.normalization, given.text, check)?.without_text();
         let (true, Some((first, left_out))) = (found.has_first, &first) else {
             let windows =
                 |&(from, count): &(u64, u32)| from as usize..from as usize + count as usize;
             let left_out = memory::collect(given.known.iter().map(windows))?;
-            first = Some((text.into_owned()?, left_out));
+            first = Some((text, left_out));
             found.has_first = true;
             return Ok(());
         };

@@ -29,44 +29,57 @@ fn words_stay_whole() {
     assert_eq!(whole_words(text, 4..4), None);
 }
 
+/// The runs that are listed of texts, each given by its windows: place, number and documents.
+fn listed(texts: &[&[(usize, u32, u32)]]) -> Vec<Vec<CommonRun>> {
+    let mut runs = CommonRuns::new(10, 200).unwrap();
+    let list = |text: &&[(usize, u32, u32)]| {
+        text.iter().for_each(|(place, number, count)| runs.push(*place, *number, *count).unwrap());
+        runs.unlisted().unwrap()
+    };
+    texts.iter().map(list).collect()
+}
+
+fn run(range: Range<usize>, documents: u32, rarest: u32, is_first: bool) -> CommonRun {
+    CommonRun { range, documents, rarest, is_first }
+}
+
 #[test]
 fn a_run_ends_where_others_have_the_next_window() {
-    let mut runs = CommonRuns::new(10);
-    for (place, documents) in [(3, 5), (4, 6), (5, 12), (6, 12), (9, 12)] {
-        runs.push(place, documents).unwrap();
-    }
-    let run = |range, documents| CommonRun { range, documents };
-    assert_eq!(runs.finish(), [run(3..14, 5), run(5..16, 12), run(9..19, 12)]);
+    let windows = [(3, 1, 5), (4, 2, 6), (15, 3, 12), (16, 4, 12), (29, 5, 12)];
+    let runs = [run(3..14, 5, 1, true), run(15..26, 12, 3, true), run(29..39, 12, 5, true)];
+    assert_eq!(listed(&[&windows]), [runs]);
 }
 
 #[test]
 fn edges_of_a_passage_are_not_listed() {
     // Few documents go on as this text does, and before it some begin in the same way.
-    let runs = || {
-        let mut runs = CommonRuns::new(10);
-        let counts =
-            [(3, 40), (4, 40), (5, 500), (30, 500), (31, 100), (32, 40), (45, 40), (46, 40)];
-        let mut before = 0;
-        for (end, documents) in counts {
-            (before..end).for_each(|place| runs.push(place, documents).unwrap());
-            before = end;
-        }
-        runs
-    };
-    let run = |range, documents| CommonRun { range, documents };
-    let all = [run(0..13, 40), run(4..39, 500), run(30..40, 100), run(31..55, 40)];
-    assert_eq!(runs().finish(), all);
-    assert_eq!(runs().unlisted().unwrap(), [run(4..39, 500), run(31..55, 40)]);
+    let counts = [(3, 40), (4, 40), (5, 500), (30, 500), (31, 100), (32, 40), (45, 40), (46, 40)];
+    let count = |place: &usize| counts.iter().find(|(end, _)| place < end).map(|count| count.1);
+    let all: Vec<_> = (0..46).map(|place| (place, place as u32, count(&place).unwrap())).collect();
+    assert_eq!(listed(&[&all]), [[run(4..39, 500, 4, true), run(31..55, 40, 31, true)]]);
     // What is listed already is not listed again, unless it is part of a longer one.
-    let again = |marked: Range<usize>| {
-        let mut runs = CommonRuns::new(10);
-        marked.for_each(|place| runs.mark(place).unwrap());
-        (0..30).for_each(|place| runs.push(place, 7).unwrap());
-        runs.unlisted().unwrap()
-    };
-    assert_eq!(again(0..30), []);
-    assert_eq!(again(1..22), []);
-    assert_eq!(again(0..20), [run(0..39, 7)]);
+    let part =
+        |places: Range<usize>| -> Vec<_> { places.map(|place| (place, place as u32, 7)).collect() };
+    for (before, after) in [(0..30, None), (1..22, None), (0..20, Some(run(0..39, 7, 0, true)))] {
+        let found = listed(&[&part(before), &part(0..30)]);
+        assert_eq!(found[1], Vec::from_iter(after));
+    }
+}
+
+#[test]
+fn a_passage_that_is_twice_in_a_text_is_listed_once() {
+    let twice: Vec<_> =
+        (0..12).chain(100..112).map(|place| (place, place as u32 % 100, 7)).collect();
+    assert_eq!(listed(&[&twice]), [[run(0..21, 7, 0, true)]]);
+}
+
+#[test]
+fn a_run_that_an_earlier_text_may_have_is_told() {
+    // The first text has the windows of the second one's run, of which too little was worth to be listed.
+    let count = |place: usize| if place < 5 { 9 } else { 90 };
+    let first: Vec<_> = (0..20).map(|place| (place, place as u32, count(place))).collect();
+    let second: Vec<_> = (0..5).map(|place| (place + 40, place as u32, 9)).collect();
+    assert_eq!(listed(&[&first, &second]), [[run(5..29, 90, 5, true)], [run(40..54, 9, 0, false)]]);
 }
 
 /// The hash of a window by definition.

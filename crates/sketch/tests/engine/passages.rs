@@ -203,6 +203,26 @@ fn texts_that_are_hard() {
 }
 
 #[test]
+fn windows_of_long_texts_are_looked_up_in_parts() {
+    // Lines of dashes that end with a word: nearly each window has a part that is in thousands of places.
+    let mut state = 1_u64;
+    let mut lines: Vec<String> = (0..11_000)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            format!("{}{:05x}", "-".repeat(45), state >> 44)
+        })
+        .collect();
+    let a = lines.concat();
+    // Other neighbours, and half of the words.
+    lines.truncate(5500);
+    lines.reverse();
+    let b = lines.concat();
+    // More characters than a table is kept of, and the other way round.
+    check(&a, &b, 50, 0.3);
+    check(&b, &a, 50, 0.3);
+}
+
+#[test]
 fn a_share_is_counted_in_whole_characters() {
     assert_eq!(needed(0.8, 5), 4);
     assert_eq!(needed(0.8, 500), 400);

@@ -3,6 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use minlsh_integration::Random;
+
 use super::operators::WAYS;
 use super::{As, Asker, Expected, Question, rounded};
 use crate::documents::{Kind, Value, quoted};
@@ -26,19 +28,66 @@ impl Sought {
 
 const EVEN: &str = " WHERE flag % 2 = 0";
 
-/// A row, the values of its scopes, and its text.
-type Document = (usize, Vec<Option<usize>>, Vec<char>);
+/// A document of a job.
+struct Document {
+    key: String,
+    /// True if it is in the second source of a job that reads two.
+    is_even: bool,
+    scope: Vec<Option<usize>>,
+    text: Vec<char>,
+}
+
+impl Document {
+    /// True if only the keys differ.
+    fn is_copy_of(&self, other: &Self) -> bool {
+        (&self.scope, &self.text) == (&other.scope, &other.text)
+    }
+
+    /// The first place of a passage, if it has it.
+    fn find(&self, passage: &[char]) -> Option<usize> {
+        self.text.windows(passage.len()).position(|part| part == passage)
+    }
+}
 
 /// The documents of a job.
 struct Corpus {
+    /// A query.
     sql: String,
     /// The same, of some of the rows.
     even: String,
+    /// The name of the column of texts.
+    body: String,
+    /// The name of the column of keys.
+    key: String,
     /// The arguments that follow, each after a comma.
     arguments: String,
     min_match: usize,
-    /// In the order of keys: its row, its scope and its characters.
+    /// In the order of keys.
     documents: Vec<Document>,
+}
+
+impl Corpus {
+    /// The documents without copies: the first of equal ones is left.
+    fn different(&self) -> Vec<&Document> {
+        let mut different: Vec<&Document> = Vec::new();
+        for one in &self.documents {
+            if different.iter().all(|other| !other.is_copy_of(one)) {
+                different.push(one);
+            }
+        }
+        different
+    }
+
+    /// The number of documents that have each window, copies counted once.
+    fn counts(&self) -> HashMap<(&[Option<usize>], &[char]), usize> {
+        let mut counts = HashMap::new();
+        for one in self.different() {
+            for window in one.text.windows(self.min_match).collect::<HashSet<_>>() {
+                *counts.entry((&one.scope[..], window)).or_default() += 1;
+            }
+        }
+        counts
+    }
 }
 
 impl Asker<'_> {
@@ -46,7 +95,9 @@ impl Asker<'_> {
         if !matches!(self.scene.kind, Kind::Text(_)) {
             return None;
         }
-        match self.random.below(10) {
+        match self.random.below(13) {
+            11 | 12 => Some(self.common()),
+            10 => Some(self.stripped()),
             9 => Some(self.passages_between()),
             8 => Some(self.contained()),
             0 => Some(self.coverages()),
@@ -198,6 +249,9 @@ impl Asker<'_> {
 
     /// A query as the source of a job, whose passages are characters as they are stored.
     fn corpus(&mut self) -> Corpus {
+        if self.random.below(2) == 0 {
+            return self.made_up_corpus();
+        }
         let scene = self.scene;
         let cut = Cut { normalization: "none", ..Cut::random(self.random) };
         let mut columns = vec![scene.key.clone(), scene.body.clone()];
@@ -221,137 +275,202 @@ impl Asker<'_> {
         order.sort_by_key(|row| self.facts.rank[*row]);
         let wanted = |row: &usize| !only_even || self.is_even(*row);
         let rows = |condition: &str| {
-            quoted(&format!("SELECT {} FROM {}{condition}", columns.join(", "), scene.table))
+            format!("SELECT {} FROM {}{condition}", columns.join(", "), scene.table)
         };
         let documents = order.into_iter().filter(wanted).filter_map(|row| {
-            let scope = in_scopes[row].clone()?;
-            Some((row, scope, texts[row].clone()?))
+            Some(Document {
+                key: self.facts.keys[row].clone(),
+                is_even: self.is_even(row),
+                scope: in_scopes[row].clone()?,
+                text: texts[row].clone()?,
+            })
         });
         Corpus {
             documents: documents.collect(),
             sql: rows(condition),
             even: rows(EVEN),
+            body: scene.body.clone(),
+            key: scene.key.clone(),
             arguments,
             min_match: cut.min_match,
         }
     }
 
-    /// The windows of each document that an earlier one has.
+    /// Texts made of parts of a few sentences that overlap, so that passages are next to others, within others, and
+    /// cut off, here in one way and there in another.
+    fn made_up_corpus(&mut self) -> Corpus {
+        let random = &mut *self.random;
+        let word = |random: &mut Random| {
+            let letter = ["a", "b", "c", "Ä", "漢"][random.below(5)];
+            letter.repeat(1 + random.below(8))
+        };
+        let sentences: Vec<Vec<String>> = (0..1 + random.below(3))
+            .map(|_| (0..4 + random.below(6)).map(|_| word(random)).collect())
+            .collect();
+        let mut documents = Vec::new();
+        for key in 1..=2 + random.below(11) {
+            let mut text = String::new();
+            for _ in 0..1 + random.below(3) {
+                let sentence = &sentences[random.below(sentences.len())];
+                let from = random.below(sentence.len());
+                let to = from + 1 + random.below(sentence.len() - from);
+                text.push_str(&sentence[from..to].join(" "));
+                text.push_str([" ", " ", "", ". "][random.below(4)]);
+            }
+            // A quarter of the texts are made of the sentences alone.
+            if random.below(4) > 0 {
+                text.push_str(&format!("{:x}", random.seed()));
+            }
+            let copies = if random.below(8) == 0 { 2 } else { 1 };
+            for copy in 0..copies {
+                documents.push((key * 10 + copy, text.clone()));
+            }
+        }
+        let min_match = 16 + random.below(5);
+        let values = documents.iter().map(|(key, text)| format!("({key}, {})", quoted(text)));
+        let values = values.collect::<Vec<_>>().join(", ");
+        let sql = format!("SELECT * FROM (VALUES {values}) AS made (id, body)");
+        let documents = documents.into_iter().map(|(key, text)| Document {
+            key: key.to_string(),
+            is_even: key % 20 < 10,
+            scope: Vec::new(),
+            text: text.chars().collect(),
+        });
+        Corpus {
+            documents: documents.collect(),
+            even: format!("{sql} WHERE id % 20 < 10"),
+            sql,
+            body: "body".into(),
+            key: "id".into(),
+            arguments: format!(", min_match => {min_match}, normalization => 'none'"),
+            min_match,
+        }
+    }
+
+    /// The runs of each document that an earlier one has, with the first place of them.
     fn repeated(&mut self) -> Question {
         let Corpus { sql, arguments, min_match, documents, .. } = self.corpus();
-        let mut seen = HashSet::new();
+        let mut first: HashMap<_, (usize, usize)> = HashMap::new();
         let mut rows = Vec::new();
-        for (row, scope, text) in &documents {
+        for (number, Document { key, scope, text, .. }) in documents.iter().enumerate() {
+            // Its first window, the number of its windows, and the place of the first one.
+            let mut runs: Vec<(usize, usize, (usize, usize))> = Vec::new();
             for (at, window) in text.windows(min_match).enumerate() {
-                if seen.contains(&(scope, window)) {
-                    rows.push(format!("{} | {}", self.facts.keys[*row], at + 1));
+                let of = *first.entry((scope, window)).or_insert((number, at));
+                if of.0 == number {
+                    continue;
+                }
+                match runs.last_mut() {
+                    Some((from, count, (document, place)))
+                        if *from + *count == at && (*document, *place + *count) == of =>
+                    {
+                        *count += 1;
+                    }
+                    _ => runs.push((at, 1, of)),
                 }
             }
-            seen.extend(text.windows(min_match).map(|window| (scope, window)));
+            for (at, count, (document, place)) in runs {
+                let (length, of) = (count + min_match - 1, &documents[document].key);
+                rows.push(format!("{key} | {} | {length} | {of} | {}", at + 1, place + 1));
+            }
         }
-        let sql = format!(
-            "SELECT DISTINCT doc_id, generate_series(passage_from, passage_from + passage_length - {min_match}) \
-             FROM repeated_passages({sql}{arguments})"
-        );
+        let sql = format!("SELECT * FROM repeated_passages({}{arguments})", quoted(&sql));
         Question::new("repeated passages", sql, Expected::OneOf(vec![rows]))
     }
 
     /// The windows that documents have in common with the even ones.
     fn passages_between(&mut self) -> Question {
-        let Corpus { sql, even, arguments, min_match, documents } = self.corpus();
+        let Corpus { sql, even, body, key, arguments, min_match, documents } = self.corpus();
         let coverage = [None, Some(0.05), Some(0.5), Some(1.0)][self.random.below(4)];
         let most = [1, 2, 3, 100][self.random.below(4)];
-        let others: Vec<_> = documents.iter().filter(|other| self.is_even(other.0)).collect();
+        let others: Vec<_> = documents.iter().filter(|other| other.is_even).collect();
         let mut count = HashMap::new();
-        for (_, scope, text) in &others {
+        for Document { scope, text, .. } in &others {
             for window in text.windows(min_match).collect::<HashSet<_>>() {
                 *count.entry((scope, window)).or_insert(0) += 1;
             }
         }
         let mut rows = Vec::new();
-        for (a, scope, text) in documents.iter().filter(|one| one.2.len() >= min_match) {
-            for (b, _, other) in others.iter().filter(|other| other.1 == *scope) {
-                if coverage.is_some_and(|share| !contains(text, other, min_match, share)) {
+        for a in documents.iter().filter(|one| one.text.len() >= min_match) {
+            for b in others.iter().filter(|other| other.scope == a.scope) {
+                if coverage.is_some_and(|share| !contains(&a.text, &b.text, min_match, share)) {
                     continue;
                 }
-                let has: HashSet<_> = other.windows(min_match).collect();
-                for (at, window) in text.windows(min_match).enumerate() {
-                    if has.contains(window) && count[&(scope, window)] <= most {
-                        let keys = &self.facts.keys;
-                        rows.push(format!("{} | {} | {}", keys[*a], keys[*b], at + 1));
+                let has: HashSet<_> = b.text.windows(min_match).collect();
+                for (at, window) in a.text.windows(min_match).enumerate() {
+                    if has.contains(window) && count[&(&a.scope, window)] <= most {
+                        rows.push(format!("{} | {} | {} | t | t", a.key, b.key, at + 1));
                     }
                 }
             }
         }
         let coverage = coverage.map_or_else(|| "NULL".to_owned(), |share| share.to_string());
+        let is_there = |source: &str, side: &str| {
+            format!(
+                "EXISTS (SELECT FROM ({source}) AS source WHERE {key}::text = {side}_id::text \
+                 AND substr({body}::text, {side}_from, {side}_length) = passage)"
+            )
+        };
         let sql = format!(
-            "SELECT DISTINCT a_id, b_id, generate_series(a_from, a_from + a_length - {min_match}) \
-             FROM passages_between({sql}, {even}, coverage => {coverage}, max_documents => {most}{arguments})"
+            "SELECT DISTINCT a_id, b_id, generate_series(a_from, a_from + a_length - {min_match}), {}, {} \
+             FROM passages_between({}, {}, coverage => {coverage}, max_documents => {most}{arguments})",
+            is_there(&sql, "a"),
+            is_there(&even, "b"),
+            quoted(&sql),
+            quoted(&even)
         );
         Question::new("passages between", sql, Expected::OneOf(vec![rows]))
     }
 
     /// Asks which documents others have a share of: the longest of these, and how many there are.
     fn contained(&mut self) -> Question {
-        let Corpus { sql, arguments, min_match, documents, .. } = self.corpus();
+        let corpus = self.corpus();
+        let min_match = corpus.min_match;
         let coverage = [1.0, 0.9, 0.8, 0.5, 0.3, 0.05][self.random.below(6)];
-        let mut different: Vec<&Document> = Vec::new();
-        for one in documents.iter().filter(|one| one.2.len() >= min_match) {
-            if different.iter().all(|other| (&other.1, &other.2) != (&one.1, &one.2)) {
-                different.push(one);
-            }
-        }
+        let mut different = corpus.different();
+        different.retain(|one| one.text.len() >= min_match);
         let mut rows = Vec::new();
-        for (document, scope, text) in &different {
+        for one in &different {
             let has = |other: &&&Document| {
-                other.0 != *document
-                    && other.1 == *scope
-                    && contains(text, &other.2, min_match, coverage)
+                other.key != one.key
+                    && other.scope == one.scope
+                    && contains(&one.text, &other.text, min_match, coverage)
             };
             let containers: Vec<_> = different.iter().filter(has).collect();
             // The first of the longest.
-            let longest = containers.iter().rev().max_by_key(|other| other.2.len());
-            if let Some((container, _, body)) = longest.map(|longest| **longest) {
-                let share = covered(text, body, min_match) as f64 / text.len() as f64;
-                let (keys, count) = (&self.facts.keys, containers.len());
-                let (document, container) = (&keys[*document], &keys[*container]);
-                rows.push(format!("{document} | {container} | {} | {count}", rounded(share)));
+            let longest = containers.iter().rev().max_by_key(|other| other.text.len());
+            if let Some(container) = longest {
+                let covered = covered(&one.text, &container.text, min_match);
+                let share = rounded(covered as f64 / one.text.len() as f64);
+                let count = containers.len();
+                rows.push(format!("{} | {} | {share} | {count}", one.key, container.key));
             }
         }
         let sql = format!(
             "SELECT doc_id, container_id, round(coverage::numeric, 9), containers \
-             FROM contained_documents({sql}, {coverage}{arguments})"
+             FROM contained_documents({}, {coverage}{})",
+            quoted(&corpus.sql),
+            corpus.arguments
         );
         Question::new("contained documents", sql, Expected::OneOf(vec![rows]))
     }
 
-    /// The passages that enough different documents have, each of the first document that has most of it.
+    /// The passages that enough different documents have, each with the first document that has it.
     fn common(&mut self) -> Question {
-        let Corpus { sql, arguments, min_match, documents, .. } = self.corpus();
+        let corpus = self.corpus();
+        let (min_match, counts) = (corpus.min_match, corpus.counts());
         let least = 2 + self.random.below(3);
-        let mut different: Vec<&Document> = Vec::new();
-        let mut count: HashMap<_, usize> = HashMap::new();
-        for one in &documents {
-            if different.iter().all(|other| (&other.1, &other.2) != (&one.1, &one.2)) {
-                different.push(one);
-                for window in one.2.windows(min_match).collect::<HashSet<_>>() {
-                    *count.entry((&one.1, window)).or_default() += 1;
-                }
-            }
-        }
+        let different = corpus.different();
         let mut listed = HashSet::new();
         let mut rows = Vec::new();
-        for (row, scope, text) in different {
+        for one in &different {
+            let (scope, text) = (&one.scope[..], &one.text[..]);
             let mut runs: Vec<(std::ops::Range<usize>, usize)> = Vec::new();
-            let mut is_listed = vec![false; text.len()];
             let mut before = 0;
             for (at, window) in text.windows(min_match).enumerate() {
-                let documents = count[&(scope, window)];
+                let documents = counts[&(scope, window)];
                 if documents < least {
                     continue;
-                }
-                if listed.contains(&(scope, window)) {
-                    is_listed[at..at + min_match].fill(true);
                 }
                 let is_alike = documents < 2 * before && before < 2 * documents;
                 before = documents;
@@ -364,19 +483,74 @@ impl Asker<'_> {
             }
             runs.sort_by_key(|(_, documents)| std::cmp::Reverse(*documents));
             for (run, documents) in runs {
-                let new = run.clone().filter(|at| !is_listed[*at]).count();
-                if new >= min_match {
-                    is_listed[run.clone()].fill(true);
-                    listed.extend(text[run.clone()].windows(min_match).map(|one| (scope, one)));
-                    let passage: String = text[run.clone()].iter().collect();
-                    let key = &self.facts.keys[*row];
-                    rows.push(format!("{passage} | {documents} | {key} | {}", run.start + 1));
+                let mut is_listed = vec![false; text.len()];
+                for (at, window) in text.windows(min_match).enumerate() {
+                    if listed.contains(&(scope, window)) {
+                        is_listed[at..at + min_match].fill(true);
+                    }
                 }
+                let passage = &text[run.clone()];
+                if run.filter(|at| !is_listed[*at]).count() < min_match {
+                    continue;
+                }
+                listed.extend(passage.windows(min_match).map(|window| (scope, window)));
+                let mut having = different.iter().filter(|other| other.scope == scope);
+                let first = having.find(|other| other.find(passage).is_some()).expect("itself");
+                let passage: String = passage.iter().collect();
+                rows.push(format!("{passage} | {documents} | {} | t", first.key));
             }
         }
+        let Corpus { sql, body, key, arguments, .. } = &corpus;
         let sql = format!(
-            "SELECT passage, documents, doc_id, passage_from FROM common_passages({sql}, {least}{arguments})"
+            "SELECT passage, documents, doc_id, EXISTS (SELECT FROM ({sql}) AS source \
+             WHERE {key}::text = doc_id::text \
+             AND substr({body}::text, passage_from, passage_length) = passage) \
+             FROM common_passages({}, {least}{arguments})",
+            quoted(sql)
         );
         Question::new("common passages", sql, Expected::OneOf(vec![rows]))
+    }
+
+    /// The texts without the windows that enough different documents have, where words stay whole.
+    fn stripped(&mut self) -> Question {
+        let corpus = self.corpus();
+        let (min_match, counts) = (corpus.min_match, corpus.counts());
+        let least = 2 + self.random.below(3);
+        let mut rows = Vec::new();
+        for Document { key, scope, text, .. } in &corpus.documents {
+            let mut is_common = vec![false; text.len()];
+            for (at, window) in text.windows(min_match).enumerate() {
+                if counts[&(&scope[..], window)] >= least {
+                    is_common[at..at + min_match].fill(true);
+                }
+            }
+            let (mut left, mut removed, mut at) = (String::new(), 0, 0);
+            while at < text.len() {
+                let is_word = |at: usize| text.get(at).is_some_and(|c| c.is_alphanumeric());
+                let length = is_common[at..].iter().take_while(|common| **common).count();
+                let (mut from, mut to) = (at, at + length);
+                if at > 0 && is_word(at - 1) {
+                    from += (at..to).take_while(|at| is_word(*at)).count();
+                }
+                if is_word(to) {
+                    to -= (from..to).rev().take_while(|at| is_word(*at)).count();
+                }
+                left.extend(&text[at..from]);
+                if from < to {
+                    left.push(' ');
+                }
+                removed += to - from;
+                let end = (at + length).max(at + 1);
+                left.extend(&text[to.max(from)..end]);
+                at = end;
+            }
+            rows.push(format!("{key} | {left} | {removed}"));
+        }
+        let sql = format!(
+            "SELECT * FROM strip_passages({}, {least}{})",
+            quoted(&corpus.sql),
+            corpus.arguments
+        );
+        Question::new("stripped texts", sql, Expected::OneOf(vec![rows]))
     }
 }
