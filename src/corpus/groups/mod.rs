@@ -364,23 +364,36 @@ impl Comparing {
         judged.map_err(Into::into)
     }
 
-    /// Reports what a limit has left out, which is never silent.
-    fn report(&self, LeftOut { comparisons, documents }: LeftOut) {
+    /// Reports the comparisons that a limit has left out: by a WARNING if random pairs show that similar ones are
+    /// missing, else by a NOTICE.
+    fn report(&self, LeftOut { comparisons, documents, similar, missing }: LeftOut) {
         if comparisons == 0 {
             return;
         }
         let limit = self.limit;
-        warning(format!("up to {comparisons} pairs of similar documents may be missing"))
+        let (level, found) = match similar {
+            0 => (PgLogLevel::NOTICE, "none of these was similar.".to_owned()),
+            _ => {
+                let were = if similar == 1 { "was" } else { "were" };
+                let found = format!(
+                    "{similar} of these {were} similar, so about {missing} similar pairs may be missing."
+                );
+                (PgLogLevel::WARNING, found)
+            }
+        };
+        let message =
+            format!("{comparisons} pairs of documents that share a bucket were not compared there");
+        let report = if similar == 0 { notice(message) } else { warning(message) };
+        report
             .set_detail(format!(
-                "In {documents} cases a document was compared with {limit} others without success \
-                 (minlsh.bucket_limit), and then with no more, because many documents share parts without being \
-                 similar."
+                "In {documents} cases a document was compared with {limit} others of a bucket without success \
+                 (minlsh.bucket_limit), and of the rest only with one, picked at random: {found}"
             ))
             .set_hint(
                 "Raise minlsh.bucket_limit, pass boilerplate => the column that says where a document comes from, or \
                  pass a higher num_perm.",
             )
-            .report(PgLogLevel::WARNING);
+            .report(level);
     }
 
     /// Those who work on documents of so many bytes.

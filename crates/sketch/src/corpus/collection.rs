@@ -1,6 +1,7 @@
 //! The questions of a job to a collection of documents.
 
 use crate::error::Error;
+use crate::hash::mix::mix64;
 
 /// The hashes of the documents of a collection.
 pub trait Hashes {
@@ -49,27 +50,44 @@ pub trait Corpus: Hashes {
 }
 
 /// The comparisons that a limit has left out. In a bucket of `n` documents that are not similar there would be
-/// `n²` comparisons: each document makes `limit` of them without success, and no more.
+/// `n²` comparisons: each document makes `limit` of them without success, one more with a random one of the others,
+/// which shows how similar these are, and no more.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LeftOut {
     /// Pairs that share a bucket and were not compared there.
     pub comparisons: u64,
-    /// Documents that reached the limit, each once for every bucket in which it did.
+    /// Documents that reached the limit, each once for every bucket in which it did: as many random pairs were
+    /// compared.
     pub documents: u64,
+    /// The random pairs that were similar.
+    pub similar: u64,
+    /// About how many of `comparisons` are similar, by these random pairs.
+    pub missing: u64,
 }
 
 impl LeftOut {
-    pub(super) fn add(&mut self, comparisons: usize) {
+    /// Counts the `others` of a bucket with one of which, picked at random, a document was compared.
+    pub(super) fn add(&mut self, others: usize, is_similar: bool) {
+        let comparisons = others.saturating_sub(1) as u64;
         if comparisons > 0 {
-            self.comparisons += comparisons as u64;
+            self.comparisons += comparisons;
             self.documents += 1;
+            self.similar += u64::from(is_similar);
+            self.missing += if is_similar { comparisons } else { 0 };
         }
     }
+}
+
+/// The place of a random one of `count` others, the same each time; it does not depend on how documents are numbered.
+pub(super) fn picked(count: usize) -> usize {
+    (mix64(count as u64) % count.max(1) as u64) as usize
 }
 
 impl std::ops::AddAssign for LeftOut {
     fn add_assign(&mut self, other: Self) {
         self.comparisons += other.comparisons;
         self.documents += other.documents;
+        self.similar += other.similar;
+        self.missing += other.missing;
     }
 }

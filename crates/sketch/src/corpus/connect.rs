@@ -1,7 +1,7 @@
 //! Clusters: the connected components of similar documents.
 
 use super::buckets::each_bucket;
-use super::collection::{Corpus, LeftOut};
+use super::collection::{Corpus, LeftOut, picked};
 use super::groups::Components;
 use super::identical::Identical;
 use super::pairs::Pair;
@@ -68,14 +68,23 @@ struct Bucket<'a, C> {
     connected: &'a mut Connected,
 }
 
+/// The failed comparisons of a document in a bucket, and what comes behind their limit.
+#[derive(Clone, Copy, Default)]
+struct Tried {
+    in_vain: usize,
+    /// The number of others that it was not compared with, and a random one of them.
+    others: usize,
+    one: u32,
+}
+
 impl<C: Corpus> Bucket<'_, C> {
     fn join(&mut self, parts: Vec<Vec<u32>>) -> Result<(), C::Error> {
-        let mut joined: Vec<Vec<u32>> = Vec::new();
+        let (mut joined, mut behind): (Vec<Vec<u32>>, Vec<(u32, Tried)>) = Default::default();
         for part in parts {
-            let mut in_vain = memory::filled(0, part.len())?;
+            let mut tried = memory::filled(Tried::default(), part.len())?;
             let mut merged: Vec<u32> = Vec::new();
             for others in &mut joined {
-                let Some(link) = self.first_similar(&part, &mut in_vain, others)? else { continue };
+                let Some(link) = self.first_similar(&part, &mut tried, others)? else { continue };
                 self.connected.components.union(link.a, link.b);
                 memory::push(&mut self.connected.links, link)?;
                 let mut others = std::mem::take(others);
@@ -90,23 +99,55 @@ impl<C: Corpus> Bucket<'_, C> {
             }
             memory::extend(&mut merged, &part)?;
             memory::push(&mut joined, merged)?;
+            let beyond = part.iter().zip(tried).filter(|(_, tried)| tried.others > 0);
+            memory::extend(
+                &mut behind,
+                &memory::collect::<(u32, Tried)>(
+                    beyond.map(|(&document, tried)| (document, tried)),
+                )?,
+            )?;
         }
+        behind.into_iter().try_for_each(|(document, tried)| self.look_behind(document, tried))
+    }
+
+    /// Compares a document that reached the limit with a random one of the others.
+    fn look_behind(
+        &mut self,
+        document: u32,
+        Tried { others, one, .. }: Tried,
+    ) -> Result<(), C::Error> {
+        self.corpus.check_interrupts()?;
+        let (a, b) = (document.min(one), document.max(one));
+        let components = &mut self.connected.components;
+        let is_known =
+            components.find(a) == components.find(b) || self.corpus.share_band(self.band, a, b)?;
+        let similarity = if is_known { None } else { self.corpus.similarity(a, b)? };
+        if let Some(similarity) = similarity {
+            components.union(a, b);
+            memory::push(&mut self.connected.links, Pair { a, b, similarity })?;
+        }
+        self.connected.left_out.add(others, similarity.is_some());
         Ok(())
     }
 
-    /// The first similar pair of `part` and `others`. `in_vain` counts for each document of the
-    /// part the comparisons in this bucket that found nothing.
+    /// The first similar pair of `part` and `others`. `tried` has for each document of the part what was tried in this
+    /// bucket.
     fn first_similar(
         &mut self,
         part: &[u32],
-        in_vain: &mut [usize],
+        tried: &mut [Tried],
         others: &[u32],
     ) -> Result<Option<Pair>, C::Error> {
-        for (&document, in_vain) in part.iter().zip(in_vain) {
+        for (&document, tried) in part.iter().zip(tried) {
             self.corpus.check_interrupts()?;
             for (position, &other) in others.iter().enumerate() {
-                if *in_vain == self.limit {
-                    self.connected.left_out.add(others.len() - position);
+                if tried.in_vain == self.limit {
+                    let others = &others[position..];
+                    tried.others += others.len();
+                    // With equal probability any of all.
+                    if let Some(one) = others.get(picked(tried.others)) {
+                        tried.one = *one;
+                    }
                     break;
                 }
                 let (a, b) = (document.min(other), document.max(other));
@@ -116,7 +157,7 @@ impl<C: Corpus> Bucket<'_, C> {
                 if let Some(similarity) = self.corpus.similarity(a, b)? {
                     return Ok(Some(Pair { a, b, similarity }));
                 }
-                *in_vain += 1;
+                tried.in_vain += 1;
             }
         }
         Ok(None)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ahash::RandomState;
 
-use super::collection::{Corpus, LeftOut};
+use super::collection::{Corpus, LeftOut, picked};
 use crate::{Result, memory};
 
 /// Takes `documents` in their order: one that is similar to an earlier leader belongs to the first such leader, any
@@ -34,12 +34,16 @@ pub fn leaders<C: Corpus>(
                 break;
             }
         }
+        let others = &candidates[within.len()..];
+        if found.is_none() && !others.is_empty() {
+            let leader = known.documents[others[picked(others.len())] as usize];
+            let similarity = corpus.similarity(leader, document)?;
+            left_out.add(others.len(), similarity.is_some());
+            found = similarity.map(|similarity| (leader, similarity));
+        }
         match found {
             Some((leader, similarity)) => assign(leader, document, similarity),
-            None => {
-                left_out.add(candidates.len() - within.len());
-                known.add(document, &bands)?;
-            }
+            None => known.add(document, &bands)?,
         }
     }
     Ok(left_out)

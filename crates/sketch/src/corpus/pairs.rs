@@ -1,7 +1,7 @@
 //! Every pair of similar documents, once.
 
 use super::buckets::each_bucket;
-use super::collection::{Corpus, Hashes, LeftOut};
+use super::collection::{Corpus, Hashes, LeftOut, picked};
 use super::identical::Identical;
 use crate::{Result, memory};
 
@@ -36,7 +36,7 @@ pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<(), <C as Hashes>:
 /// # Complexity
 ///
 /// A sort of the hashes for each band, and one comparison for each pair that shares a band. A document makes no more
-/// than `limit` comparisons without success in a bucket.
+/// than `limit` comparisons without success in a bucket, and then one more.
 pub fn pairs<C: Corpus>(
     corpus: &mut C,
     identical: &Identical,
@@ -52,7 +52,8 @@ pub fn pairs<C: Corpus>(
             sides.split(bucket, side)?;
             for &a in bucket {
                 let partners = sides.partners(a, side(a), bucket);
-                left_out.add(of_document(corpus, band, a, partners, limit, visit)?);
+                let (others, is_similar) = of_document(corpus, band, a, partners, limit, visit)?;
+                left_out.add(others, is_similar);
             }
             Ok(())
         })?;
@@ -60,7 +61,8 @@ pub fn pairs<C: Corpus>(
     Ok(left_out)
 }
 
-/// The pairs of `a` with `partners`; returns how many of them were left out.
+/// The pairs of `a` with `partners`. Returns the number of partners behind the limit, and whether a random one of them
+/// was similar.
 fn of_document<C: Corpus>(
     corpus: &mut C,
     band: usize,
@@ -68,12 +70,19 @@ fn of_document<C: Corpus>(
     partners: &[u32],
     limit: usize,
     visit: &mut VisitPair<C>,
-) -> Result<usize, C::Error> {
+) -> Result<(usize, bool), C::Error> {
     corpus.check_interrupts()?;
     let mut in_vain = 0;
     for (position, &b) in partners.iter().enumerate() {
         if in_vain == limit {
-            return Ok(partners.len() - position);
+            let others = &partners[position..];
+            let b = others[picked(others.len())];
+            let similarity =
+                if corpus.share_band(band, a, b)? { None } else { corpus.similarity(a, b)? };
+            if let Some(similarity) = similarity {
+                visit(corpus, Pair { a, b, similarity })?;
+            }
+            return Ok((others.len(), similarity.is_some()));
         }
         if corpus.share_band(band, a, b)? {
             continue;
@@ -86,7 +95,7 @@ fn of_document<C: Corpus>(
             corpus.check_interrupts()?;
         }
     }
-    Ok(0)
+    Ok((0, false))
 }
 
 /// The documents of a bucket that pairs can be made with, by side.

@@ -373,12 +373,39 @@ fn what_a_limit_leaves_out_is_counted() {
     let done = |limit: u64| (0..100).map(|others| limit.min(others)).sum::<u64>();
     let none = &mut |_: &mut Signatures, _: Pair| panic!("nothing is similar");
     let left_out = pairs(&mut corpus, &identical, &|_| PairSide::Both, 10, none).unwrap();
-    assert_eq!(left_out, LeftOut { comparisons: all - done(10), documents: 89 });
+    // Ten comparisons, and one with a random one of the rest, which is none for the twelfth document.
+    let expected = LeftOut { comparisons: all - done(11), documents: 88, ..LeftOut::default() };
+    assert_eq!(left_out, expected);
     let connected = connect(&mut corpus, &identical, 10).unwrap();
-    assert_eq!(connected.left_out.comparisons, all - done(10));
+    assert_eq!(connected.left_out, expected);
     let documents: Vec<u32> = (0..100).collect();
     let left_out = leaders(&mut corpus, &documents, 10, &mut |_, _, _| panic!()).unwrap();
-    assert_eq!(left_out, LeftOut { comparisons: all - done(10), documents: 89 });
+    assert_eq!(left_out, expected);
+}
+
+#[test]
+fn random_pairs_show_how_many_similar_ones_a_limit_leaves_out() {
+    // Documents of even numbers are similar to each other: all share the first band, and no two are the same.
+    let signature = |document: i32| {
+        let own = if document % 2 == 0 { 7 } else { document * 100 };
+        let slot = |s| if s < 4 { 7 } else { own + s };
+        (0..SLOTS as i32 - 1).map(slot).chain([document]).collect()
+    };
+    let signatures: Vec<Vec<i32>> = (0..400).map(signature).collect();
+    let mut corpus = Signatures::new(&signatures, 0.9);
+    let identical = Identical::group(&mut corpus).unwrap();
+    let mut found = 0_u64;
+    let left_out = pairs(&mut corpus, &identical, &|_| PairSide::Both, 10, &mut |_, _| {
+        found += 1;
+        Ok(())
+    })
+    .unwrap();
+    let missing = 200 * 199 / 2 - found;
+    assert!(left_out.similar > 50, "{left_out:?}");
+    let about = missing * 3 / 4..missing * 4 / 3;
+    assert!(about.contains(&left_out.missing), "{left_out:?}, {missing}");
+    let left_out = connect(&mut corpus, &identical, 10).unwrap().left_out;
+    assert!(left_out.similar > 0 && left_out.missing > 0, "{left_out:?}");
 }
 
 #[test]
