@@ -1398,11 +1398,11 @@ CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision DEF
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
 		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		apart text DEFAULT NULL,
+		apart text DEFAULT NULL, copies text DEFAULT 'all',
 		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text, text) IS
 	'all pairs of documents at least as similar as the threshold, each once, the lower key first';
 
 CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision DEFAULT NULL,
@@ -1509,11 +1509,11 @@ CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precisi
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
 		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		apart text DEFAULT NULL,
+		apart text DEFAULT NULL, copies text DEFAULT 'all',
 		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text, text) IS
 	'all pairs of documents of two sources at least as similar as the threshold';
 
 CREATE FUNCTION near_duplicates_between(a regclass, threshold numeric, b regclass,

@@ -168,7 +168,7 @@ pub fn components(
     work: Work,
     visit: &mut dyn FnMut(Datum, u32, Fingerprint) -> Result<()>,
 ) -> Result<u32> {
-    let Work { members, mut batches, read } = work;
+    let Work { members, mut batches, read, .. } = work;
     let criteria = batches.comparing.criteria.clone();
     let mut components = 0;
     batches.each(

@@ -37,17 +37,32 @@ pub struct Comparing {
     pub memory: usize,
     /// Bytes for what is made of a group whose documents stay in a file.
     pub group: usize,
-    /// Pairs of documents that count as not similar, by name and either way round, in order.
-    pub apart: Vec<(u32, u32)>,
+    pub apart: ApartPairs,
+}
+
+/// Pairs of documents that count as not similar.
+#[derive(Default)]
+pub struct ApartPairs {
+    /// By name and either way round, in order.
+    pub pairs: Vec<(u32, u32)>,
+    /// Documents that are listed beside a key that is not at hand, by name, in order.
+    pub others: Vec<u32>,
+}
+
+impl ApartPairs {
+    /// True if a document is listed, by its name.
+    fn has(&self, name: u32) -> bool {
+        let from = self.pairs.partition_point(|pair| pair.0 < name);
+        self.pairs.get(from).is_some_and(|pair| pair.0 == name)
+            || self.others.binary_search(&name).is_ok()
+    }
 }
 
 impl Comparing {
-    /// A hash by which copies of the document of that name are found. One that is apart from another document has a
-    /// hash of its own, so that it is compared by itself.
+    /// A hash by which copies of the document of that name are found. One that is listed in `apart` has a hash of its
+    /// own, so that it is compared by itself.
     fn copy_hash(&self, name: u32, hash: u64) -> u64 {
-        let from = self.apart.partition_point(|pair| pair.0 < name);
-        let is_apart = self.apart.get(from).is_some_and(|pair| pair.0 == name);
-        if is_apart {
+        if self.apart.has(name) {
             hash ^ (u64::from(name) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         } else {
             hash
@@ -347,7 +362,7 @@ impl Corpus for Group<'_, '_> {
         if !scopes.is_empty() && scopes[self.place(a)] != scopes[self.place(b)] {
             return Ok(None);
         }
-        if self.comparing.apart.binary_search(&(self.name(a), self.name(b))).is_ok() {
+        if self.comparing.apart.pairs.binary_search(&(self.name(a), self.name(b))).is_ok() {
             return Ok(None);
         }
         let mut threshold = self.comparing.criteria.threshold.get();

@@ -16,7 +16,9 @@ use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Sketcher};
 
 use crate::corpus::groups::batch::{Batch, Bytes, Held, Until};
-use crate::corpus::groups::group::{Cache, Comparing, Distinct, Group, Measure, exceed};
+use crate::corpus::groups::group::{
+    ApartPairs, Cache, Comparing, Distinct, Group, Measure, exceed,
+};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
 use crate::corpus::reading::columns::NamedRows;
@@ -122,7 +124,7 @@ impl Batches {
             None => criteria,
         };
         let (limit, JobShares { batch: memory, group, .. }) = (bucket_limit(), *memory);
-        let comparing = Comparing { criteria, limit, memory, group, apart: Vec::new() };
+        let comparing = Comparing { criteria, limit, memory, group, apart: ApartPairs::default() };
         let mut job = Self { comparing, batches, documents: 0, again, boilerplates, progress };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)

@@ -9,7 +9,7 @@ use sketch::corpus::{
 
 use crate::corpus::groups::Emit;
 use crate::corpus::groups::group::Group;
-use crate::corpus::jobs::Work;
+use crate::corpus::jobs::{Ranks, Work};
 use crate::corpus::reading::columns::Members;
 use crate::corpus::source::arguments::{Arguments, raw_text};
 use crate::error::shortened;
@@ -50,7 +50,7 @@ fn each(
     ranks: &Ranks,
     visit: &mut dyn FnMut(&Cluster, &Members),
 ) -> Result<()> {
-    let Work { members, mut batches, read } = work;
+    let Work { members, mut batches, read, .. } = work;
     let mut largest = (0, None);
     let judge = |group: &mut Group, emit: &mut Emit<Cluster>| {
         let mut clusters = Vec::new();
@@ -191,7 +191,7 @@ fn bridges_of(
     if bridges.is_empty() {
         return Ok(left_out);
     }
-    let least = |a: u32, b: u32| if ranks.rank(a) <= ranks.rank(b) { a } else { b };
+    let least = |a: u32, b: u32| ranks.first(a, b);
     // The least key of each cluster, at the place of its root.
     let all = (0..identical.documents()).map(|document| group.name(document));
     let mut names = memory::collect(all)?;
@@ -249,23 +249,6 @@ impl Cluster {
             found.map_or((1.0, true), |least| (least.pair.similarity, least.is_exact));
         let distinct = distinct.len();
         Ok(Self { representative, members, distinct, weakest_link, least_similar, least_is_exact })
-    }
-}
-
-/// The rank of each document by name: in the order of keys, or in the order in which documents are to be kept.
-struct Ranks(Vec<u32>);
-
-impl Ranks {
-    fn of(sorted: &[u32]) -> Result<Self, Error> {
-        let mut ranks = memory::filled(u32::MAX, sorted.len())?;
-        for (rank, &document) in (0..).zip(sorted) {
-            ranks[document as usize] = rank;
-        }
-        Ok(Self(ranks))
-    }
-
-    fn rank(&self, name: u32) -> u32 {
-        self.0[name as usize]
     }
 }
 

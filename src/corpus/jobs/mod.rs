@@ -7,10 +7,14 @@ mod window;
 
 use std::ffi::CStr;
 
+use sketch::Error;
+
 use crate::corpus::groups::Batches;
+use crate::corpus::groups::group::ApartPairs;
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::Collecting;
 use crate::corpus::reading::columns::{KeyCheck, Members, NamedRows, Scopes};
+use crate::corpus::reading::omitted::{Omitted, notice_omitted};
 use crate::corpus::source::arguments::{Arguments, select_given};
 use crate::corpus::source::reader::{Criteria, Own, Reader};
 use crate::corpus::source::rows::{RowFilter, RowSpools};
@@ -32,6 +36,8 @@ pub struct Work {
     pub batches: Batches,
     /// The number of documents that were read to find them.
     pub read: u32,
+    /// The rows of each source that take no part.
+    omitted: Vec<Omitted>,
 }
 
 pub struct Question<'a> {
@@ -107,15 +113,18 @@ impl<'a> Question<'a> {
         let keys: Vec<_> = sources.iter().map(Source::key_column).collect();
         let members = Members::new(&keys)?;
         let mut spools = RowSpools::default();
-        let mut second = u32::MAX;
+        let (mut second, mut all_omitted) = (u32::MAX, Vec::new());
         for source in sources {
             if !spools.0.is_empty() {
                 second = documents.len();
             }
             let rows = source.rows(self.session, keep, filter)?;
             let mut spool = source.spool(&rows, memory.rows / sources.len())?;
-            let without = documents.read(&rows, &KeyCheck::of(source), &mut spool)?;
+            let mut omitted = Omitted::of(source, source.scopes.len());
+            let keys = KeyCheck::of(source);
+            let without = documents.read(&rows, &keys, &mut spool, &mut omitted)?;
             spools.0.push((spool, without));
+            all_omitted.push(omitted);
         }
         let read = documents.len();
         documents.sign_collected(&memory, &mut spools)?;
@@ -124,7 +133,7 @@ impl<'a> Question<'a> {
         if let Some(apart) = &self.apart {
             batches.comparing.apart = apart.pairs(&rows.members)?;
         }
-        Ok(Work { members: rows.members, batches, read })
+        Ok(Work { members: rows.members, batches, read, omitted: all_omitted })
     }
 }
 
@@ -180,10 +189,35 @@ fn notice_others(source: &Source, arguments: &Arguments, criteria: &Criteria) ->
 }
 
 impl Work {
-    /// Reads the sources of those names, in the order of `keep` if that is given.
+    /// Reads the sources of those names, in the order of `keep` if that is given. A NOTICE reports rows that take no
+    /// part.
     pub fn of(arguments: &Arguments, names: &[&'static str], keep: Option<&CStr>) -> Result<Self> {
         let session = Session::open();
-        Question::new(&session, arguments, names, keep.is_some())?.of_all(keep)
+        let work = Question::new(&session, arguments, names, keep.is_some())?.of_all(keep)?;
+        notice_omitted(&work.omitted, "");
+        Ok(work)
+    }
+}
+
+/// The rank of each document by name: in the order of keys, or in the order in which documents are to be kept.
+pub struct Ranks(Vec<u32>);
+
+impl Ranks {
+    pub fn of(sorted: &[u32]) -> Result<Self, Error> {
+        let mut ranks = memory::filled(u32::MAX, sorted.len())?;
+        for (rank, &document) in (0..).zip(sorted) {
+            ranks[document as usize] = rank;
+        }
+        Ok(Self(ranks))
+    }
+
+    pub fn rank(&self, name: u32) -> u32 {
+        self.0[name as usize]
+    }
+
+    /// The first in the order of two documents.
+    pub fn first(&self, a: u32, b: u32) -> u32 {
+        if self.rank(a) <= self.rank(b) { a } else { b }
     }
 }
 
@@ -212,12 +246,13 @@ impl<'a> Apart<'a> {
         Ok(Some(Self { select: select.giving(types), types: [a, b] }))
     }
 
-    /// The pairs of which both are among `members`, by their names and either way round, in order. They take 16 bytes
-    /// each, and it is an error if that is too much.
-    fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
+    /// The pairs of which both are among `members`, at 16 bytes each, and those of which one is. It is an error if that
+    /// is too much.
+    fn pairs(&self, members: &Members) -> Result<ApartPairs> {
         let sources = members.each_sorted()?;
         let last = sources.len() - 1;
-        let (mut pairs, mut context) = (Vec::new(), Memory::scratch(c"minlsh keys of apart"));
+        let (mut pairs, mut others) = (Vec::new(), Vec::new());
+        let mut context = Memory::scratch(c"minlsh keys of apart");
         self.select.each(&[], &mut |row| {
             check_interrupts();
             let (Some(a), Some(b)) = (row.value(1), row.value(2)) else { return Ok(()) };
@@ -237,16 +272,18 @@ impl<'a> Apart<'a> {
             for (first, second) in [(0, last), (last, 0)].into_iter().take(sources.len()) {
                 let (a, b) =
                     context.run_and_reset(|| (find(first, a, a_type), find(second, b, b_type)));
-                if let Some((a, b)) = a?.zip(b?) {
-                    memory::extend(&mut pairs, &[(a, b), (b, a)])?;
-                    check_room(size_of_val(&*pairs))?;
+                match (a?, b?) {
+                    (Some(a), Some(b)) => memory::extend(&mut pairs, &[(a, b), (b, a)])?,
+                    (a, b) => memory::extend(&mut others, a.or(b).as_slice())?,
                 }
+                check_room(size_of_val(&*pairs) + size_of_val(&*others))?;
             }
             Ok(())
         })?;
         pairs.sort_unstable();
         pairs.dedup();
-        Ok(pairs)
+        others.sort_unstable();
+        Ok(ApartPairs { pairs, others })
     }
 }
 

@@ -18,6 +18,7 @@ use crate::corpus::reading::columns::{Scope, Scopes, twice_there};
 use crate::corpus::reading::keyed_rows::{
     KeyedRow, KeyedRows, LeastHashes, SampleBuckets, Sampling,
 };
+use crate::corpus::reading::omitted::{Omitted, Reason, notice_omitted};
 use crate::corpus::source::reader::Reader;
 use crate::corpus::source::{Source, common};
 use crate::error::shortened;
@@ -119,7 +120,8 @@ impl Search {
         progress: &Progress,
     ) -> Result<Candidates> {
         let mut scopes = Scopes::new("scope", &common("scope", sources, Source::scope_types)?)?;
-        let rows = memory::collect(sources.iter().map(|source| KeyedRows::of(session, source)))?;
+        let keyed = |source: &Source| KeyedRows::of(session, source, source.scopes.len());
+        let rows = memory::collect(sources.iter().map(keyed))?;
         let rows = rows.into_iter().collect::<Result<Vec<_>>>()?;
         let mut found = Candidates {
             pairs: Vec::new(),
@@ -130,7 +132,7 @@ impl Search {
             larger: 0,
             large: 0,
         };
-        let taken = self.take(&rows[0], &mut scopes, documents, progress, &mut found)?;
+        let (taken, omitted) = self.take(&rows[0], &mut scopes, documents, progress, &mut found)?;
         let mut ranges = self.ranges(&found)?;
         let members = self.members(taken, &mut ranges)?;
         progress.enter(JobPhase::Neighbors);
@@ -140,15 +142,18 @@ impl Search {
         for (hash, number) in numbers.filter(|_| is_one) {
             memory::insert_at(&mut by_hash, hash, number)?;
         }
-        let (mut compared, mut bytes) = (0, Vec::new());
-        rows[sources.len() - 1].each(|row| {
+        let (mut compared, mut empty, mut bytes) = (0, 0, Vec::new());
+        let of_last = rows[sources.len() - 1].each(|row| {
             compared += 1;
             progress.set(Counter::Compared, compared);
             self.read(row, &mut bytes)?;
             if !is_one {
                 documents.add(1, row.name, &bytes)?;
             }
-            let Some((signature, hashes)) = self.sign(&bytes)? else { return Ok(()) };
+            let Some((signature, hashes)) = self.sign(&bytes)? else {
+                empty += 1;
+                return Ok(());
+            };
             let Some(scope) = scopes.of(|place| row.scope(place))? else { return Ok(()) };
             let hash = self.hash(row.name);
             let own = by_hash.get(&hash).copied();
@@ -168,6 +173,12 @@ impl Search {
             }
             Ok(())
         })?;
+        let mut all_omitted = vec![of_last];
+        all_omitted[0].add(Reason::Empty, empty);
+        if !is_one {
+            all_omitted.insert(0, omitted);
+        }
+        notice_omitted(&all_omitted, "");
         for range in ranges {
             self.finish(range, &members, is_one, &mut found)?;
         }
@@ -196,7 +207,8 @@ impl Search {
         pair_hash(self.wanted.seed as u64, hash128(key.as_bytes()) as u64)
     }
 
-    /// Takes the larger sample, in the order of hashes: the first documents are the smaller one.
+    /// Takes the larger sample, in the order of hashes: the first documents are the smaller one. Returns the counts of
+    /// rows that take no part as well.
     fn take(
         &self,
         rows: &KeyedRows,
@@ -204,11 +216,11 @@ impl Search {
         documents: &mut LabelDocuments,
         progress: &Progress,
         found: &mut Candidates,
-    ) -> Result<Vec<(String, Taken)>> {
+    ) -> Result<(Vec<(String, Taken)>, Omitted)> {
         let (mut bytes, room) = (Vec::new(), of_suggestion() / 2);
         let wanted = Sampling { count: self.wanted.count.saturating_mul(LARGER), ..self.wanted };
         let mut taken = LeastHashes::new(wanted, room);
-        rows.each(|row| {
+        let omitted = rows.each(|row| {
             found.documents += 1;
             progress.set(Counter::Read, found.documents);
             self.read(row, &mut bytes)?;
@@ -228,7 +240,7 @@ impl Search {
         found.sample = found.larger.min(self.wanted.count as u64);
         match taken.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             Some(pair) => Err(twice_there("source", &shortened(&pair[0].0))),
-            None => Ok(taken),
+            None => Ok((taken, omitted)),
         }
     }
 

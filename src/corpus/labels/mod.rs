@@ -145,7 +145,7 @@ fn write_pairs(question: &LabelQuestion, pairs: &[&Candidate], result: &ResultRo
     for (source, texts) in sources.iter().zip(&mut texts) {
         let (type_oid, _) = source.column_type(source.body);
         let output = Output::of(type_oid);
-        KeyedRows::of(question.session, source)?.each(|row| {
+        KeyedRows::of(question.session, source, source.scopes.len())?.each(|row| {
             if let Some(text) = texts.get_mut(row.name) {
                 // SAFETY: a value of the column of documents, whose type this is, made a text in the row's memory.
                 let shown = unsafe { text::read(output.text(row.document)) }?;

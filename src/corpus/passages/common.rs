@@ -197,8 +197,10 @@ impl OpenPassages {
 /// `strip_passages(source, min_documents, ...) → (doc_id, body, removed)`
 fn strip_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
-    let question =
-        PassageQuestion { short: "returned unchanged", ..PassageQuestion::of(call, true)? };
+    let question = PassageQuestion {
+        short: ", which is returned unchanged",
+        ..PassageQuestion::of(call, true)?
+    };
     let (mut texts, frequent, counts, _) = counted_windows(&question)?;
     let unwanted: Test = Arc::new(move |window| counts.get(window).is_some());
     let cut = texts.cut.clone();

@@ -19,9 +19,9 @@ mod repeated;
 mod texts;
 mod windows;
 
+use sketch::DEFAULT_MIN_MATCH;
 use sketch::passage::{valid_coverage, valid_min_match, valid_normalization};
 use sketch::pipeline::PassageCut;
-use sketch::{DEFAULT_MIN_MATCH, counted};
 
 use crate::corpus::source::arguments::Arguments;
 use crate::prelude::*;
@@ -39,7 +39,7 @@ struct PassageQuestion {
     collapses: bool,
     /// True if texts are read again as they are normalized.
     normalized: bool,
-    /// The message's word for the fate of texts that are too short for a passage.
+    /// Words that a NOTICE adds about texts that are too short for a passage.
     short: &'static str,
 }
 
@@ -53,7 +53,7 @@ impl PassageQuestion {
             normalization: valid_normalization(normalization)?,
         };
         let sources = &["source"];
-        Ok(Self { arguments, sources, cut, collapses, normalized: false, short: "left out" })
+        Ok(Self { arguments, sources, cut, collapses, normalized: false, short: "" })
     }
 
     /// The share of a document that another one must have, if it was passed.
@@ -73,14 +73,6 @@ impl PassageQuestion {
                         "Use the number of documents that make a passage boilerplate, such as 100.",
                     ))
             }
-        }
-    }
-
-    /// Says what became of so many texts that are too short for a passage.
-    fn notice_short(&self, count: usize) {
-        if count > 0 {
-            let (texts, verb) = (counted(count, "text"), if count == 1 { "is" } else { "are" });
-            pgrx::notice!("{texts} shorter than min_match {verb} {}", self.short);
         }
     }
 }

@@ -14,6 +14,7 @@ use sketch::pipeline::{
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::reading::columns::{KeyCheck, Members, Scope, Scopes};
+use crate::corpus::reading::omitted::{Omitted, Reason, notice_omitted};
 use crate::corpus::source::rows::RowFilter;
 use crate::corpus::source::{Source, common};
 use crate::document::kind::Kind;
@@ -140,7 +141,9 @@ impl Texts {
             progress: Rc::new(Progress::start(relation)),
         };
         let (seen, sorter) = (AHashMap::new(), Sorter::new(share));
-        let mut intake = TextIntake { question, seen, sorter, short: 0 };
+        let mut all_omitted =
+            memory::collect(sources.iter().map(|source| Omitted::of(source, source.scopes.len())))?;
+        let mut intake = TextIntake { question, seen, sorter, second: u32::MAX, short: [0; 2] };
         let make = || fingerprinting(cut.clone(), *normalized);
         let progress = texts.progress.clone();
         // For one text.
@@ -148,12 +151,15 @@ impl Texts {
         texts.by_hands(1, &make, |feeder, kept, keys| {
             for (part, source) in sources.iter().enumerate() {
                 let (first, check) = (keys.len(), KeyCheck::of(source));
+                if part > 0 {
+                    intake.second = first;
+                }
                 let mut hashes = Vec::new();
                 let by_key =
                     Sql::default().text("d.").name(&source.columns[source.key].name).build();
                 source.rows(session, Some(&by_key), RowFilter::All)?.each(&mut |row| {
                     check_interrupts();
-                    let Some(body) = row.document() else { return Ok(()) };
+                    let Some(body) = all_omitted[part].document(row) else { return Ok(()) };
                     let Some(scope) = scopes.of(|place| row.scope(place))? else { return Ok(()) };
                     let key = row.key().ok_or_else(|| check.missing())?;
                     if let Some(hash) = check.hash(key) {
@@ -180,7 +186,10 @@ impl Texts {
             }
             feeder.finish(&mut |batch| intake.take(kept, batch))
         })?;
-        question.notice_short(intake.short);
+        for (omitted, short) in all_omitted.iter_mut().zip(intake.short) {
+            omitted.add(Reason::Short, short);
+        }
+        notice_omitted(&all_omitted, question.short);
         Ok((texts, intake.sorter))
     }
 
@@ -360,7 +369,10 @@ struct TextIntake<'a> {
     /// A hash of each text, if equal ones count once.
     seen: AHashMap<u64, ()>,
     sorter: Sorter,
-    short: usize,
+    /// The number of the first text of the second source.
+    second: u32,
+    /// Texts of each source that are shorter than `min_match`.
+    short: [usize; 2],
 }
 
 impl TextIntake<'_> {
@@ -368,7 +380,8 @@ impl TextIntake<'_> {
         for (given, (of_text, fingerprints, normalized)) in batch.texts().zip(batch.found.each()) {
             check_interrupts();
             let PassageQuestion { cut, collapses, normalized: is_normalized, .. } = self.question;
-            self.short += usize::from((of_text.length as usize) < cut.min_match);
+            let part = usize::from(of_text.number >= self.second);
+            self.short[part] += usize::from((of_text.length as usize) < cut.min_match);
             let is_copy =
                 *collapses && memory::insert_at(&mut self.seen, of_text.hash, ())?.is_some();
             let text = match *is_normalized {

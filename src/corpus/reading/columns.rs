@@ -165,9 +165,15 @@ impl Members {
         unsafe { keys.find(sorted, key) }.map(|number| first + number)
     }
 
-    /// All documents of the first source in the order of their keys.
+    /// All documents in the order of their keys, those of the first source first.
     pub fn sorted(&self) -> Result<Vec<u32>> {
-        self.parts[0].keys.sorted()
+        let mut sorted = self.parts[0].keys.sorted()?;
+        for part in &self.parts[1..] {
+            let own = part.keys.sorted()?;
+            memory::reserve(&mut sorted, own.len())?;
+            sorted.extend(own.iter().map(|number| part.first + number));
+        }
+        Ok(sorted)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BinaryHeap;
 
+use crate::corpus::reading::omitted::{Omitted, Reason};
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::rows::{RowFilter, SourceRow, SourceRows};
@@ -12,6 +13,8 @@ use crate::prelude::*;
 pub struct KeyedRows<'a> {
     rows: SourceRows<'a>,
     key_type: Oid,
+    /// Counts no rows yet.
+    omitted: Omitted,
 }
 
 pub struct KeyedRow<'a> {
@@ -29,25 +32,33 @@ impl KeyedRow<'_> {
 }
 
 impl<'a> KeyedRows<'a> {
-    /// The rows of `source`. Keys must be written [exactly](crate::pg::guc::LocalSettings::write_exact_text).
-    pub fn of(session: &'a Session, source: &Source) -> Result<Self> {
+    /// The rows of `source`, whose first `scopes` grouping columns are scopes. Keys must be written
+    /// [exactly](crate::pg::guc::LocalSettings::write_exact_text).
+    pub fn of(session: &'a Session, source: &Source, scopes: usize) -> Result<Self> {
         let (key_type, _) = source.key_column();
-        Ok(Self { rows: source.rows(session, None, RowFilter::All)?, key_type })
+        let rows = source.rows(session, None, RowFilter::All)?;
+        Ok(Self { rows, key_type, omitted: Omitted::of(source, scopes) })
     }
 
-    /// Calls `visit` with each row that has a document.
-    pub fn each(&self, mut visit: impl FnMut(&KeyedRow) -> Result<()>) -> Result<()> {
+    /// Calls `visit` with each row that has a key, a document and scopes. Returns the counts of the others.
+    pub fn each(&self, mut visit: impl FnMut(&KeyedRow) -> Result<()>) -> Result<Omitted> {
         let (mut context, output) =
             (Memory::scratch(c"minlsh document"), Output::of(self.key_type));
+        let mut omitted = self.omitted.clone();
         self.rows.each(&mut |row| {
             check_interrupts();
-            let (Some(key), Some(document)) = (row.key(), row.document()) else { return Ok(()) };
+            let Some(document) = omitted.document(row) else { return Ok(()) };
+            let Some(key) = row.key() else {
+                omitted.add(Reason::NullKey, 1);
+                return Ok(());
+            };
             context.run_and_reset(|| {
                 // SAFETY: a key of that type, made a text in the memory that is reset once it was looked at.
                 let name = unsafe { text::read(output.text(key)) }?;
                 visit(&KeyedRow { row, key, name, document })
             })
-        })
+        })?;
+        Ok(omitted)
     }
 }
 

@@ -10,6 +10,7 @@
 pub mod boilerplate;
 pub mod columns;
 pub mod keyed_rows;
+pub mod omitted;
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -22,6 +23,7 @@ use sketch::{Config, Sketcher};
 
 use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
 use crate::corpus::reading::columns::{KeyCheck, Scope, Scopes};
+use crate::corpus::reading::omitted::{Omitted, Reason};
 use crate::corpus::source::reader::{Criteria, Unread};
 use crate::corpus::source::rows::{RowSpool, RowSpools, SourceRow, SourceRows};
 use crate::memory::JobShares;
@@ -216,31 +218,36 @@ impl Documents {
         Ok(())
     }
 
-    /// Reads the rows of a source, and puts those of its documents aside. Returns which of these have no shingles.
+    /// Reads the rows of a source, and puts those of its documents aside. Returns which of these have no shingles. Rows
+    /// that take no part are counted in `omitted`.
     pub fn read(
         &mut self,
         rows: &SourceRows,
         keys: &KeyCheck,
         spool: &mut RowSpool,
+        omitted: &mut Omitted,
     ) -> Result<Vec<u32>> {
         let reader = self.criteria.reader;
         let without = self.take_in(|intake| {
             rows.each(&mut |row: &SourceRow| {
                 check_interrupts();
-                let Some(document) = row.document() else { return Ok(()) };
+                let Some(document) = omitted.document(row) else { return Ok(()) };
                 // SAFETY: a value of the source's column of documents, by whose type `criteria` made the reader.
                 let document = unsafe { reader.document(document) };
-                let scope = |place: usize| row.scope(place);
                 let Some(key) = row.key() else {
-                    let is_document = intake.is_document(document, scope)?;
-                    return if is_document { Err(keys.missing()) } else { Ok(()) };
+                    if intake.has_shingles(document)? {
+                        return Err(keys.missing());
+                    }
+                    omitted.add(Reason::Empty, 1);
+                    return Ok(());
                 };
-                if intake.push(document, scope, keys.hash(key))? {
+                if intake.push(document, |place| row.scope(place), keys.hash(key))? {
                     spool.push(row)?;
                 }
                 Ok(())
             })
         })?;
+        omitted.add(Reason::Empty, without.len());
         keys.finish(std::mem::take(&mut self.keys), |look| spool.each_key(look))?;
         Ok(without)
     }
@@ -305,23 +312,16 @@ impl Intake<'_, '_, '_> {
         if self.batch.bytes() >= self.full { self.give() } else { Ok(()) }
     }
 
-    /// True if a document is one that others can be similar to: it has shingles, and a scope.
-    fn is_document(
-        &mut self,
-        document: Unread,
-        scope: impl Fn(usize) -> Option<Datum>,
-    ) -> Result<bool> {
-        let Documents { known, criteria, .. } = &mut *self.documents;
-        let mut is_document = false;
-        if known.of(scope)?.is_some() {
-            let mut sketcher = Sketcher::new(criteria.config.clone());
-            let found = |_: &[i32], _| {
-                is_document = true;
-                Ok(())
-            };
-            self.context.run_and_reset(|| document.sketch(&mut sketcher, found))?;
-        }
-        Ok(is_document)
+    /// True if a document has shingles, so that others can be similar to it.
+    fn has_shingles(&mut self, document: Unread) -> Result<bool> {
+        let mut sketcher = Sketcher::new(self.documents.criteria.config.clone());
+        let mut has_shingles = false;
+        let found = |_: &[i32], _| {
+            has_shingles = true;
+            Ok(())
+        };
+        self.context.run_and_reset(|| document.sketch(&mut sketcher, found))?;
+        Ok(has_shingles)
     }
 
     /// Has all documents signed that were taken in.

@@ -1,8 +1,8 @@
 //! The rows of a table that share a bucket of its index with others: all that a job has to read.
 //!
 //! The leaf pages of an index have its entries bucket after bucket. They are read once, and a bit marks each row that
-//! is not alone in a bucket. A mark too many (of a row that is gone, or invisible) does no harm, because rows are
-//! signed and joined as those of any source.
+//! is not alone in a bucket, and each row without bands, which a job reports. A mark too many (of a row that is gone,
+//! or invisible) does no harm, because rows are signed and joined as those of any source.
 
 use std::ffi::CString;
 use std::rc::Rc;
@@ -128,8 +128,8 @@ impl Buckets {
         Ok(Some((table, marked)))
     }
 
-    /// Marks the rows of the first `pages` pages that share a bucket. Pages beyond are younger than the
-    /// snapshot.
+    /// Marks the rows of the first `pages` pages that share a bucket, or have no bands. Pages beyond are younger than
+    /// the snapshot.
     fn marked(&self, pages: u32, snapshot: &Snapshot) -> Result<Marked> {
         let mut marked = Marked::new(pages)?;
         let mut mark = |row| marked.mark(row);
@@ -137,7 +137,7 @@ impl Buckets {
         let (mut bucket, mut first) = (NO_BAND, None);
         descent::each_in_order(self.info.index.oid, snapshot, |key, row| {
             if key == NO_BAND {
-                return Ok(());
+                return mark(row);
             }
             if key != bucket {
                 (bucket, first) = (key, Some(row));

@@ -62,7 +62,7 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
         origins.iter().map(|place| Scopes::new("boilerplate", &[source.column_type(*place)]));
     let mut values = values.collect::<Result<Vec<_>>>()?;
     source.scopes.extend(&origins);
-    let rows = KeyedRows::of(&session, &source)?;
+    let rows = KeyedRows::of(&session, &source, scopes.columns())?;
     source.scopes.truncate(scopes.columns());
     let config = Options { num_perm: NUM_PERM, ..Options::of(&criteria.config) }.config()?;
     let config = config.with_scheme(Scheme::Fss);

@@ -7,6 +7,7 @@ use sketch::{
 
 use crate::corpus::reading::columns::{Scope, Scopes, twice_there};
 use crate::corpus::reading::keyed_rows::{KeyedRows, LeastHashes, Sampling};
+use crate::corpus::reading::omitted::notice_omitted;
 use crate::corpus::source::reader::Reader;
 use crate::document::kind::Kind;
 use crate::error::shortened;
@@ -67,7 +68,7 @@ impl Sample {
         let mut sample = Self::default();
         let (mut bytes, room) = (Vec::new(), of_suggestion());
         let mut taken = LeastHashes::new(wanted, room);
-        rows.each(|row| {
+        let omitted = rows.each(|row| {
             sample.documents += 1;
             progress.set(Counter::Read, sample.documents);
             bytes.clear();
@@ -92,6 +93,7 @@ impl Sample {
                 })
             })
         })?;
+        notice_omitted(&[omitted], "");
         sample.taken = memory::collect(taken.finish())?;
         sample.count = sample.taken.len() as u64;
         let Some(pair) = sample.taken.windows(2).find(|pair| pair[0].0 == pair[1].0) else {

@@ -11,6 +11,7 @@ use sketch::{Config, ElementHash, ShingleSet, estimate_jaccard};
 
 use crate::corpus::reading::columns::{Scope, Scopes};
 use crate::corpus::reading::keyed_rows::{KeyedRows, LeastHashes, Sampling};
+use crate::corpus::reading::omitted::{Omitted, Reason, notice_omitted};
 use crate::corpus::source::Source;
 use crate::document::value::Value;
 use crate::memory::of_sample;
@@ -67,9 +68,9 @@ pub fn audit(
     wanted: Sampling,
     mut bands: Bands,
 ) -> Result<Bands> {
-    let rows = KeyedRows::of(session, source)?;
+    let rows = KeyedRows::of(session, source, source.scopes.len())?;
     let mut scopes = Scopes::new("scope", &source.scope_types())?;
-    let mut left = chosen(&rows, wanted)?;
+    let (mut left, mut omitted) = chosen(&rows, wanted)?;
     let key_type = catalog::base_type(source.key_column().0);
     // A document, and the least similarity that it asks for itself.
     let read = |value: Datum| -> Result<(Exact, f64)> {
@@ -98,10 +99,12 @@ pub fn audit(
         })?;
         finder.taken();
         let (mut near, mut found): (Vec<Similar>, Vec<Similar>) = Default::default();
+        let mut empty = 0;
         bands.population = 0;
         rows.each(|row| {
             bands.population += 1;
             let (document, least) = read(row.document)?;
+            empty += usize::from(document.is_empty());
             let scope = scopes.of(|place| row.scope(place))?;
             let is_other = |member: &AuditedDocument| {
                 member.name != row.name && scope.is_some() && member.scope == scope
@@ -136,18 +139,20 @@ pub fn audit(
         }
         // A volatile query may not give a row once more.
         if left.is_empty() || left.len() == before {
+            omitted.add(Reason::Empty, empty);
+            notice_omitted(&[omitted], "");
             return Ok(bands);
         }
     }
 }
 
-/// The keys of the sample.
-fn chosen(rows: &KeyedRows, wanted: Sampling) -> Result<HashSet<String>> {
+/// The keys of the sample, and the counts of rows that take no part.
+fn chosen(rows: &KeyedRows, wanted: Sampling) -> Result<(HashSet<String>, Omitted)> {
     let mut sample = LeastHashes::new(wanted, of_sample());
-    rows.each(|row| sample.add(row.name, 2 * row.name.len() + KEPT, || Ok(())))?;
+    let omitted = rows.each(|row| sample.add(row.name, 2 * row.name.len() + KEPT, || Ok(())))?;
     let mut keys = HashSet::new();
     sample.finish().try_for_each(|(key, ())| memory::insert(&mut keys, key).map(drop))?;
-    Ok(keys)
+    Ok((keys, omitted))
 }
 
 /// A document as it is compared exactly: by its set, or by its signature where that is all there is.
@@ -162,6 +167,11 @@ impl Exact {
             Value::Signature(slots) => Self::Signature(memory::copied(&slots)?),
             other => Self::Set(other.into_set(config)?),
         })
+    }
+
+    /// True if there is nothing to compare.
+    fn is_empty(&self) -> bool {
+        self.bytes() == 0
     }
 
     /// About how many bytes it takes.

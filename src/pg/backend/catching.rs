@@ -1,6 +1,6 @@
 //! Errors of PostgreSQL, caught to be raised again in words that name the argument they are about.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 
 use pgrx::pg_sys::PgTryBuilder;
 use pgrx::pg_sys::panic::CaughtError;
@@ -29,6 +29,22 @@ pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T> {
             }
             other => other.rethrow(),
         });
+    unmoved(|| attempt.execute())
+}
+
+/// Does `work`. An error of SQLSTATE `code` that PostgreSQL raises meanwhile is returned with the HINT that `hint`
+/// gives, and must be raised in the end.
+pub fn hinting<T>(
+    code: PgSqlErrorCode,
+    hint: impl Fn() -> Option<&'static str> + UnwindSafe + RefUnwindSafe,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let attempt = PgTryBuilder::new(AssertUnwindSafe(work)).catch_when(code, |caught| {
+        let (CaughtError::PostgresError(report), Some(hint)) = (&caught, hint()) else {
+            caught.rethrow()
+        };
+        Err(error(report.sql_error_code(), report.message()).set_hint(hint))
+    });
     unmoved(|| attempt.execute())
 }
 

@@ -281,8 +281,9 @@ impl Database<'_> {
             .unwrap_or_else(|cause| panic!("connect as {user}: {cause}"))
     }
 
-    /// Runs a shell script whose psql finds this database, in the directory where `examples/` is.
-    pub fn shell(&self, script: &str) {
+    /// Runs a shell script whose psql finds this database, in the directory where `examples/` is; returns what it
+    /// printed.
+    pub fn shell(&self, script: &str) -> String {
         let path = std::env::var("PATH").unwrap_or_default();
         let mut command = as_server_user(Path::new("sh"));
         command
@@ -292,7 +293,7 @@ impl Database<'_> {
             .env("PGPORT", "5432")
             .env("PGUSER", superuser())
             .env("PGDATABASE", &self.name);
-        succeed(&mut command);
+        String::from_utf8(succeed(&mut command).stdout).expect("UTF-8 output")
     }
 }
 

@@ -95,6 +95,15 @@ pub fn clusters(count: usize, pairs: &[Pair], rank: &[usize]) -> Vec<usize> {
     of.iter().map(|cluster| least[cluster]).collect()
 }
 
+/// The first of the copies of each of `count` rows by `rank`; rows that are `listed` as apart have no copies.
+pub fn first_copies(count: usize, pairs: &[Pair], listed: &[usize], rank: &[usize]) -> Vec<usize> {
+    let is_copy = |pair: &&Pair| {
+        pair.similarity == 1.0 && !listed.contains(&pair.a) && !listed.contains(&pair.b)
+    };
+    let copies: Vec<Pair> = pairs.iter().filter(is_copy).copied().collect();
+    clusters(count, &copies, rank)
+}
+
 /// The rows that a plan removes: in the order of `rank`, each that is similar to one that was kept.
 pub fn removed(count: usize, pairs: &[Pair], rank: &[usize]) -> BTreeSet<usize> {
     let mut order: Vec<usize> = (0..count).collect();

@@ -5,7 +5,7 @@ use sketch::Banding;
 use super::{As, Asker, Expected, Facts, Question, Reading, rounded};
 use crate::documents::{Kind, Options, quoted};
 use crate::errors::Refusal;
-use crate::oracle::{Documents, Pair, bridges, clusters, removed};
+use crate::oracle::{Documents, Pair, bridges, clusters, first_copies, removed};
 use crate::scene::{Of, Row, TAIL};
 
 /// A source, its arguments, and what it must be read as.
@@ -78,11 +78,13 @@ impl Asker<'_> {
             .iter()
             .map(|banding| reading.documents.sharing(&reading.pairs, *banding))
             .collect();
-        let asked = self.random.below(5);
+        let asked = self.random.below(6);
         // Copies that are apart are no longer one document, which the oracle of bridges takes them for.
+        let mut listed = Vec::new();
         let apart = if asked != 1 && self.random.below(3) == 0 {
-            let (_, argument) = self.apart_given(&mut found);
+            let (pairs, argument) = self.apart_given(&mut found);
             source.arguments.push(argument);
+            listed = pairs.into_flattened();
             ", apart"
         } else {
             ""
@@ -91,6 +93,7 @@ impl Asker<'_> {
             0 => self.cluster_question(&source, &found),
             1 => self.bridge_question(&source, &found),
             2 => self.plan_question(&source, &found),
+            3 => self.once_question(&mut source, &found, &listed),
             _ => pair_question(&source, self.facts, &found),
         };
         let without = if origins.is_some() { ", without boilerplate" } else { "" };
@@ -365,6 +368,30 @@ impl Asker<'_> {
         }
     }
 
+    /// Pairs of which each further copy is in one only: with the first of its copies.
+    fn once_question(
+        &mut self,
+        source: &mut Source,
+        found: &[Vec<Pair>],
+        listed: &[usize],
+    ) -> Question {
+        let Facts { rank, .. } = self.facts;
+        let once = |pairs: &Vec<Pair>| {
+            let firsts = first_copies(rank.len(), pairs, listed, rank);
+            let is_first = |row: usize| firsts[row] == row;
+            let is_listed = |pair: &&Pair| {
+                let are_copies = firsts[pair.a] == firsts[pair.b];
+                let (a, b) = (is_first(pair.a), is_first(pair.b));
+                (a && b) || (are_copies && (a || b))
+            };
+            pairs.iter().filter(is_listed).copied().collect()
+        };
+        let found: Vec<Vec<Pair>> = found.iter().map(once).collect();
+        source.arguments.push("copies => 'once'".into());
+        let question = pair_question(source, self.facts, &found);
+        Question { label: "pairs once".into(), ..question }
+    }
+
     fn cluster_question(&mut self, source: &Source, found: &[Vec<Pair>]) -> Question {
         let answer = |pairs: &Vec<Pair>| cluster_rows(pairs, self.facts);
         let columns = "doc_id::text, cluster_id::text, size::text";
@@ -470,13 +497,14 @@ impl Asker<'_> {
             (apart, argument) = self.apart_given(&mut shared);
             arguments.push(argument);
         }
+        let once = self.random.below(3) == 0;
         let in_a = |row: usize| by_name || self.is_even(row);
         let in_b = |row: usize| !self.is_even(row);
-        let mut rows = Vec::new();
+        let mut across = Vec::new();
         for pair in shared.iter().flatten() {
             for (a, b) in [(pair.a, pair.b), (pair.b, pair.a)] {
                 if in_a(a) && in_b(b) {
-                    rows.push(line(self.facts, a, b, pair.similarity));
+                    across.push(Pair { a, b, similarity: pair.similarity });
                 }
             }
         }
@@ -484,9 +512,17 @@ impl Asker<'_> {
         for (row, scope) in known.iter().enumerate() {
             let is_in_both = in_a(row) && in_b(row) && reading.documents.is_document(row);
             if is_in_both && scope.is_some() && !apart.contains(&[row, row]) {
-                rows.push(line(self.facts, row, row, 1.0));
+                across.push(Pair { a: row, b: row, similarity: 1.0 });
             }
         }
+        if once {
+            arguments.push("copies => 'once'".into());
+            let listed = apart.concat();
+            let firsts = first_copies(scene.rows.len(), &shared[0], &listed, &self.facts.rank);
+            across = across_once(across, &firsts, &self.facts.rank, [&in_a, &in_b]);
+        }
+        let rows = across.iter().map(|pair| line(self.facts, pair.a, pair.b, pair.similarity));
+        let rows = rows.collect();
         let arguments: String = arguments.iter().map(|one| format!(", {one}")).collect();
         let sql = format!(
             "SELECT doc_a::text, doc_b::text, round(similarity::numeric, 9) FROM \
@@ -494,7 +530,11 @@ impl Asker<'_> {
             quoted(&a),
             quoted(&b)
         );
-        let label = if apart.is_empty() { "between" } else { "between, apart" };
+        let label = format!(
+            "between{}{}",
+            if once { " once" } else { "" },
+            if apart.is_empty() { "" } else { ", apart" }
+        );
         Some(Question::new(label, sql, Expected::OneOf(vec![rows])))
     }
 
@@ -543,6 +583,36 @@ impl Asker<'_> {
         );
         Some(Question::new("window", sql, Expected::OneOf(vec![rows])))
     }
+}
+
+/// Keeps the pairs of the first copies in each of two sources, and for each further copy its pair with the most similar
+/// first copy in the other source, the least by `rank`. `is_in` says which rows a source has.
+fn across_once(
+    across: Vec<Pair>,
+    firsts: &[usize],
+    rank: &[usize],
+    is_in: [&dyn Fn(usize) -> bool; 2],
+) -> Vec<Pair> {
+    let is_first = |side: usize, row: usize| {
+        let before = |other: &usize| {
+            firsts[*other] == firsts[row] && is_in[side](*other) && rank[*other] < rank[row]
+        };
+        !(0..rank.len()).any(|other| before(&other))
+    };
+    let ends = |pair: &Pair| [pair.a, pair.b];
+    let mut once: Vec<Pair> =
+        across.iter().filter(|pair| is_first(0, pair.a) && is_first(1, pair.b)).copied().collect();
+    for side in 0..2 {
+        for row in (0..rank.len()).filter(|row| is_in[side](*row) && !is_first(side, *row)) {
+            let own = across.iter().filter(|pair| ends(pair)[side] == row);
+            let own = own.filter(|pair| is_first(1 - side, ends(pair)[1 - side]));
+            once.extend(own.min_by(|x, y| {
+                let by_rank = rank[ends(x)[1 - side]].cmp(&rank[ends(y)[1 - side]]);
+                y.similarity.total_cmp(&x.similarity).then(by_rank)
+            }));
+        }
+    }
+    once
 }
 
 fn line(keys: &Facts, a: usize, b: usize, similarity: f64) -> String {
