@@ -1447,6 +1447,19 @@ COMMENT ON FUNCTION near_duplicate_plan(text, double precision, text, text, text
 	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
 	'documents to remove so that no near-duplicates remain, and those kept by the ORDER BY list keep';
 
+CREATE FUNCTION near_duplicate_boilerplate(source text, boilerplate text,
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL,
+		OUT doc_id minlsh_key, OUT origin text, OUT judged_by integer, OUT level double precision,
+		OUT shingles bigint, OUT counted bigint, OUT by_equality boolean) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_boilerplate'
+	LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_boilerplate(text, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint) IS
+	'how much of each document a job with boilerplate compares, and the level of its origin';
+
 -- PostgreSQL does not cast a regclass to text by itself.
 CREATE FUNCTION near_duplicate_pairs(source regclass, threshold double precision DEFAULT NULL,
 		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record

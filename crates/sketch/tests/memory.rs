@@ -9,9 +9,10 @@ mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use common::signatures::{SLOTS, Signatures};
-use sketch::boilerplate::{Boilerplate, OriginSample, Shingled, counted, shared_by_many};
+use sketch::boilerplate::{Boilerplate, Enough, Frame, Judged, OriginSample, Shingled, counted};
 use sketch::corpus::{
     ClusterLinks, Components, Identical, NumberedSets, Pair, PairSide, connect, leaders, pairs,
     weakest_link,
@@ -326,12 +327,19 @@ fn boilerplate() {
         let mut hashes = |place: usize, out: &mut Vec<u64>, _: &mut dyn FnMut()| {
             Shingled::Text(&config, &texts[documents[place] as usize]).hashes(out, &mut || ())
         };
-        let (count, shingles) = (documents.len(), 30 * texts[0].len());
-        let shared = shared_by_many(count, shingles, 1 << 16, &mut hashes, &mut || ())?;
-        let boilerplate = Boilerplate::new(&shared)?;
+        let judged = Judged {
+            documents: documents.len(),
+            shingles: 30 * texts[0].len(),
+            memory: 1 << 16,
+            hashes: &mut hashes,
+        };
+        let enough = Enough::CHARACTERS;
+        let shared = judged.shared(enough, None, &mut || ())?;
+        let of_origin = Some(Arc::new(Boilerplate::new(&shared.hashes)?));
+        let frame = Frame { of_origin, of_all: None };
         let mut left = Vec::new();
         let content = Shingled::Text(&config, &texts[7]);
-        counted(Some(&boilerplate), content, &mut left, &mut || ())?;
+        counted(&frame, enough, content, &mut left, &mut || ())?;
         Ok(left)
     });
 }

@@ -1,6 +1,7 @@
 //! The whole-corpus jobs, and what they begin with: sources read, groups formed of their documents, and pairs kept
 //! apart that somebody decided are not copies: these count as not similar.
 
+mod boilerplate;
 pub mod clusters;
 mod pairs;
 mod window;
@@ -12,12 +13,12 @@ use sketch::Error;
 use crate::corpus::groups::Batches;
 use crate::corpus::groups::group::ApartPairs;
 use crate::corpus::reading::Documents;
-use crate::corpus::reading::boilerplate::Collecting;
+use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
 use crate::corpus::reading::columns::{KeyCheck, Members, NamedRows, Scopes};
 use crate::corpus::reading::omitted::{Omitted, notice_omitted};
 use crate::corpus::source::arguments::{Arguments, select_given};
 use crate::corpus::source::reader::{Criteria, Own, Reader};
-use crate::corpus::source::rows::{RowFilter, RowSpools};
+use crate::corpus::source::rows::{RowFilter, RowSpools, SpooledRow};
 use crate::corpus::source::{Source, check_type, common};
 use crate::document::kind::Kind;
 use crate::indexed::Indexed;
@@ -36,6 +37,16 @@ pub struct Work {
     pub batches: Batches,
     /// The number of documents that were read to find them.
     pub read: u32,
+    /// The rows of each source that take no part.
+    omitted: Vec<Omitted>,
+}
+
+/// The documents of all sources, and their rows.
+struct Reading {
+    documents: Documents,
+    spools: RowSpools<'static>,
+    /// The number of the first document of the second source.
+    second: u32,
     /// The rows of each source that take no part.
     omitted: Vec<Omitted>,
 }
@@ -98,42 +109,79 @@ impl<'a> Question<'a> {
         rows.each(&mut |row| visit(row.row))
     }
 
+    /// Calls `visit` with what does not count of the source's documents, and with each of their rows.
+    pub fn each_judged(
+        &self,
+        visit: &mut dyn FnMut(&mut Boilerplates, &SpooledRow) -> Result<()>,
+    ) -> Result<()> {
+        let memory = JobShares::of_corpus(true);
+        let Reading { mut documents, mut spools, .. } =
+            self.read(&self.criteria, None, RowFilter::All, &memory, true)?;
+        let Some(mut boilerplates) = documents.find_boilerplate(&memory, &mut spools)? else {
+            return Err(null_not_allowed("boilerplate must not be NULL").set_hint(
+                "Name the column that says where a document comes from, or pass '*' for one origin.",
+            ));
+        };
+        spools.each(&mut (0..), &mut |_, row| visit(&mut boilerplates, row))
+    }
+
     fn work(&self, criteria: Criteria, keep: Option<&CStr>, filter: RowFilter) -> Result<Work> {
-        let sources = &self.sources[..];
-        let scopes = Scopes::new("scope", &common("scope", sources, Source::scope_types)?)?;
-        let is_collected = sources.iter().any(|source| source.origin.is_some());
-        let memory = JobShares::of_corpus(is_collected);
-        let collecting = is_collected.then(|| {
-            let column = common("boilerplate", sources, Source::origin_type)?;
-            Collecting::new(&criteria, &column)
-        });
-        let table = sources.iter().find_map(|source| source.relation);
-        let (collecting, progress) = (collecting.transpose()?, Progress::start(table));
-        let mut documents = Documents::new(&criteria, scopes, collecting, &memory, progress)?;
-        let keys: Vec<_> = sources.iter().map(Source::key_column).collect();
-        let members = Members::new(&keys)?;
-        let mut spools = RowSpools::default();
-        let (mut second, mut all_omitted) = (u32::MAX, Vec::new());
-        for source in sources {
-            if !spools.0.is_empty() {
-                second = documents.len();
-            }
-            let rows = source.rows(self.session, keep, filter)?;
-            let mut spool = source.spool(&rows, memory.rows / sources.len())?;
-            let mut omitted = Omitted::of(source, source.scopes.len());
-            let keys = KeyCheck::of(source);
-            let without = documents.read(&rows, &keys, &mut spool, &mut omitted)?;
-            spools.0.push((spool, without));
-            all_omitted.push(omitted);
-        }
-        let read = documents.len();
+        let memory = JobShares::of_corpus(self.leaves_out());
+        let Reading { mut documents, mut spools, second, omitted } =
+            self.read(&criteria, keep, filter, &memory, false)?;
+        let keys: Vec<_> = self.sources.iter().map(Source::key_column).collect();
+        let (members, read) = (Members::new(&keys)?, documents.len());
         documents.sign_collected(&memory, &mut spools)?;
         let mut rows = NamedRows { spools, members };
         let mut batches = Batches::gather(documents, &mut rows, second, criteria, &memory)?;
         if let Some(apart) = &self.apart {
             batches.comparing.apart = apart.pairs(&rows.members)?;
         }
-        Ok(Work { members: rows.members, batches, read, omitted: all_omitted })
+        Ok(Work { members: rows.members, batches, read, omitted })
+    }
+
+    /// True if boilerplate does not count.
+    fn leaves_out(&self) -> bool {
+        self.sources.iter().any(|source| source.origin.is_some())
+    }
+
+    /// Reads all rows, and puts them aside. Origins are kept as texts if `shows_origins`.
+    fn read(
+        &self,
+        criteria: &Criteria,
+        keep: Option<&CStr>,
+        filter: RowFilter,
+        memory: &JobShares,
+        shows_origins: bool,
+    ) -> Result<Reading> {
+        let sources = &self.sources[..];
+        let scopes = Scopes::new("scope", &common("scope", sources, Source::scope_types)?)?;
+        let collecting = self.leaves_out().then(|| {
+            let column = common("boilerplate", sources, Source::origin_type)?;
+            let mut collecting = Collecting::new(criteria, &column)?;
+            if shows_origins {
+                collecting.show(&column);
+            }
+            Ok::<_, SqlError>(collecting)
+        });
+        let table = sources.iter().find_map(|source| source.relation);
+        let (collecting, progress) = (collecting.transpose()?, Progress::start(table));
+        let mut documents = Documents::new(criteria, scopes, collecting, memory, progress)?;
+        let mut spools = RowSpools::default();
+        let (mut second, mut omitted) = (u32::MAX, Vec::new());
+        for source in sources {
+            if !spools.0.is_empty() {
+                second = documents.len();
+            }
+            let rows = source.rows(self.session, keep, filter)?;
+            let mut spool = source.spool(&rows, memory.rows / sources.len())?;
+            let mut of_source = Omitted::of(source, source.scopes.len());
+            let keys = KeyCheck::of(source);
+            let without = documents.read(&rows, &keys, &mut spool, &mut of_source)?;
+            spools.0.push((spool, without));
+            omitted.push(of_source);
+        }
+        Ok(Reading { documents, spools, second, omitted })
     }
 }
 

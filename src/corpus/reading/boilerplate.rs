@@ -2,15 +2,18 @@
 //!
 //! The rows of a job are read twice before anything is compared. At first [`Collecting`] chooses the documents by which
 //! an origin is judged, and finds out what their texts share. [`Boilerplates`] has that at hand when all documents are
-//! signed, and when those that share a bucket are brought together. From there on a document is the set of the shingles
-//! that count. Texts and boilerplate that memory does not hold are in files.
+//! signed, and when the ones that share a bucket are brought together. From there on a document is the set of the
+//! shingles that count. Texts and boilerplate that memory does not hold are in files.
 
 use std::sync::Arc;
 
-use sketch::boilerplate::{Boilerplate, LEAST, OriginSample, Shingled, counted, shared_by_many};
+use sketch::boilerplate::{
+    self, Boilerplate, CountedPart, Enough, Frame, Judged, LEAST, OriginSample, SharedShingles,
+    Shingled, distinct_part,
+};
 use sketch::pipeline::Crew;
 use sketch::stored::{self, Packing, StoredBytes};
-use sketch::{Config, Error, Scheme};
+use sketch::{Config, Error, Scheme, counted};
 
 use crate::corpus::reading::columns::{Scope, Scopes};
 use crate::corpus::source::reader::{
@@ -19,6 +22,7 @@ use crate::corpus::source::reader::{
 use crate::corpus::source::rows::{Again, RowSpools};
 use crate::document::kind::Kind;
 use crate::pg::temp_file::Spool;
+use crate::pg::value_type::Output;
 use crate::prelude::*;
 
 /// A document of no origin: all of it counts.
@@ -34,6 +38,43 @@ pub fn to_bytes<'a>(hashes: &[u64], room: &'a mut Vec<u8>) -> Result<&'a [u8]> {
     Ok(room)
 }
 
+/// The numbers of documents of which little counts.
+#[derive(Default)]
+pub struct Little {
+    by_equality: usize,
+    small: usize,
+}
+
+impl Little {
+    /// Adds a document, of which `part` counts.
+    pub fn add(&mut self, part: CountedPart) {
+        self.by_equality += usize::from(part.by_equality);
+        self.small += usize::from(part.is_small());
+    }
+
+    /// Reports the numbers in a NOTICE, if there are such documents.
+    pub fn report(&self) {
+        let Self { by_equality, small } = *self;
+        let documents = |count: usize, how: &str| {
+            let verb = if count == 1 { "is" } else { "are" };
+            (count > 0).then(|| format!("{} {verb} compared {how}", counted(count, "document")))
+        };
+        let parts = [
+            documents(by_equality, "for equality only"),
+            documents(small, "by less than a third of their text"),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if !parts.is_empty() {
+            notice(parts.join(", "))
+                .set_detail("The rest of their text is boilerplate, which does not count.")
+                .set_hint(
+                    "Use near_duplicate_boilerplate() to see how much of each document counts.",
+                )
+                .report(PgLogLevel::NOTICE);
+        }
+    }
+}
+
 /// A collection of what there is to know of documents, made while they are read.
 pub struct Collecting {
     reader: Reader,
@@ -41,6 +82,10 @@ pub struct Collecting {
     pub config: Config,
     /// The origins that were met.
     known: Scopes,
+    /// Each as text, in the order of numbers, with the output function of their type if they are to be shown.
+    shown: Vec<String>,
+    output: Option<Output>,
+    context: Memory,
     /// The number of the origin of each document.
     origins: Vec<u32>,
     chosen: OriginSample,
@@ -55,6 +100,8 @@ struct JudgedText {
     size: u32,
     /// The way in which it was put aside.
     packing: Packing,
+    /// True if it is one of the documents that stand for all.
+    is_for_all: bool,
 }
 
 impl Collecting {
@@ -71,14 +118,30 @@ impl Collecting {
             reader: *reader,
             config: config.with_scheme(Scheme::Fss),
             known: Scopes::new("boilerplate", column)?,
+            shown: Vec::new(),
+            output: None,
+            context: Memory::scratch(c"minlsh origin"),
             origins: Vec::new(),
             chosen: OriginSample::default(),
         })
     }
 
+    /// Has origins kept as texts: values of a column of that type.
+    pub fn show(&mut self, column: &[(Oid, Oid)]) {
+        self.output = column.first().map(|(type_oid, _)| Output::of(*type_oid));
+    }
+
     /// The number of the origin that a value of the column says.
     pub fn origin(&mut self, value: impl Fn(usize) -> Option<Datum>) -> Result<u32> {
-        Ok(self.known.of(value)?.map_or(NONE, Scope::number))
+        let Some(number) = self.known.of(&value)?.map(Scope::number) else { return Ok(NONE) };
+        if number as usize == self.shown.len()
+            && let Some((output, value)) = self.output.as_ref().zip(value(0))
+        {
+            // SAFETY: a value of the column, of whose type `show` has taken the output function.
+            let shown = self.context.run_and_reset(|| unsafe { output.shown(value) });
+            memory::push(&mut self.shown, shown)?;
+        }
+        Ok(number)
     }
 
     /// Takes the next document, with the number of its origin.
@@ -91,6 +154,11 @@ impl Collecting {
         self.chosen.offer(origin, fingerprint, document).map_err(Into::into)
     }
 
+    /// The numbers of shingles that are enough of a document.
+    pub fn enough(&self) -> Enough {
+        if self.reader.kind == Kind::Text { Enough::of(&self.config) } else { Enough::WORDS }
+    }
+
     /// Finds out what does not count of the documents that are the rows of `rows`, and for which so many bytes each are
     /// put aside. A crew counts in `counting` bytes; `memory` bytes may be taken of what is found.
     pub fn finish(
@@ -101,41 +169,39 @@ impl Collecting {
         counting: usize,
         memory: usize,
     ) -> Result<Boilerplates> {
-        let Self { reader, config, origins, chosen, .. } = self;
+        let enough = self.enough();
+        let Self { reader, config, shown, origins, chosen, .. } = self;
         let (spool, context) = (Spool::new(memory / 2), Memory::scratch(c"minlsh document"));
         let (again, room) = (rows.again(), Vec::new());
         let mut texts = JudgedTexts { reader, again, spool, context, room };
         let judged = texts.judged(chosen, rows, sizes)?;
+        // Half for texts, and half for what is counted.
+        let counter =
+            ShingleCounter { reader, config: &config, memory: counting / 2 / crew.size() };
+        let for_all = judged.iter().filter(|text| text.is_for_all).copied();
+        let mut for_all = memory::collect(for_all)?;
+        for_all.sort_unstable_by_key(|text| text.at);
+        let of_all = texts.judge(&for_all, &counter, |judged, check| judged.common(check))?;
+        let of_all =
+            if of_all.is_empty() { None } else { Some(Arc::new(Boilerplate::new(&of_all)?)) };
         // What is at hand has a table.
         let mut hashes = Spool::new(memory / 4);
         let last = judged.last().map_or(0, |place| place.origin as usize + 1);
         let mut found = memory::filled(Found::default(), last)?;
-        // Half for texts, and half for what is counted.
-        let counter =
-            ShingleCounter { reader, config: &config, memory: counting / 2 / crew.size() };
-        let mut take = |(origin, shared): (u32, Vec<u64>)| -> Result<()> {
-            let (place, count) = (hashes.append(&shared)?, shared.len());
-            found[origin as usize] = Found { place, count, at_hand: None };
+        let mut take = |(origin, documents, shared): (u32, usize, SharedShingles)| -> Result<()> {
+            let (place, count) = (hashes.append(&shared.hashes)?, shared.hashes.len());
+            let judged = Some((documents as u32, shared.level as u32));
+            found[origin as usize] = Found { place, count, judged, at_hand: None };
             Ok(())
         };
+        let shared = |judged: Judged, check: Check| judged.shared(enough, of_all.as_deref(), check);
         let is_large = |sample: &&[JudgedText]| {
             sample.iter().map(|text| text.size as usize).sum::<usize>() > counter.memory
         };
         let samples = || judged.chunk_by(|a, b| a.origin == b.origin);
         for sample in samples().filter(is_large) {
-            let mut bytes = 0;
-            texts.each(sample, &mut |stored| {
-                bytes += stored.size();
-                Ok(())
-            })?;
-            let mut read = |document: usize, look: &mut LookAtText| {
-                let mut look = |stored: StoredBytes| look(stored).map_err(Into::into);
-                let read = texts.each(&sample[document..=document], &mut look);
-                read.unwrap_or_else(|report| raise(report));
-                Ok(())
-            };
-            let shared = counter.shared(sample.len(), bytes, &mut read, &mut check_interrupts);
-            take((sample[0].origin, shared?))?;
+            let found = texts.judge(sample, &counter, shared)?;
+            take((sample[0].origin, sample.len(), found))?;
         }
         let mut others = samples().filter(|sample| !is_large(sample));
         let mut next = || {
@@ -147,11 +213,26 @@ impl Collecting {
         let compute = |sample: &mut OriginTexts, check: Check| {
             let mut read = |document: usize, look: &mut LookAtText| look(sample.of(document));
             let (count, bytes) = (sample.texts.len(), sample.size());
-            Ok((sample.origin, counter.shared(count, bytes, &mut read, check)?))
+            let found = counter.judge(count, bytes, &mut read, shared, check)?;
+            Ok((sample.origin, count, found))
         };
         crew.each(&mut next, &compute, &mut take)?;
-        let (held, memory, bytes, unpacked) = (0, memory - memory / 4, Vec::new(), Vec::new());
-        Ok(Boilerplates { reader, config, origins, found, hashes, held, memory, bytes, unpacked })
+        let memory =
+            (memory - memory / 4).saturating_sub(of_all.as_ref().map_or(0, |all| all.size()));
+        Ok(Boilerplates {
+            reader,
+            config,
+            enough,
+            shown,
+            origins,
+            of_all,
+            found,
+            hashes,
+            held: 0,
+            memory,
+            bytes: Vec::new(),
+            unpacked: Vec::new(),
+        })
     }
 }
 
@@ -176,6 +257,8 @@ impl JudgedTexts {
         sizes: &[u32],
     ) -> Result<Vec<JudgedText>> {
         let mut wanted = Vec::new();
+        let mut for_all = chosen.of_all()?;
+        for_all.sort_unstable();
         for (origin, documents) in (0..).zip(chosen.into_origins()) {
             if documents.len() >= LEAST {
                 memory::reserve(&mut wanted, documents.len())?;
@@ -189,8 +272,9 @@ impl JudgedTexts {
         rows.each(&mut wanted.iter().map(|(document, _)| *document), &mut |_, row| {
             check_interrupts();
             let origin = origins.next().unwrap_or(NONE);
+            let is_for_all = for_all.binary_search(&row.number).is_ok();
             let mut put = |at, size, packing| {
-                judged.push(JudgedText { origin, at, size, packing });
+                judged.push(JudgedText { origin, at, size, packing, is_for_all });
                 Ok(())
             };
             if again.is_some() {
@@ -207,6 +291,28 @@ impl JudgedTexts {
         rows.rewind();
         judged.sort_unstable_by_key(|text| (text.origin, text.at));
         Ok(judged)
+    }
+
+    /// Returns what `judge` finds of some texts, which stay where they are.
+    fn judge<T>(
+        &mut self,
+        texts: &[JudgedText],
+        counter: &ShingleCounter,
+        judge: impl FnOnce(Judged, Check) -> Result<T, Error>,
+    ) -> Result<T> {
+        let mut bytes = 0;
+        self.each(texts, &mut |stored| {
+            bytes += stored.size();
+            Ok(())
+        })?;
+        let mut read = |document: usize, look: &mut LookAtText| {
+            let mut look = |stored: StoredBytes| look(stored).map_err(Into::into);
+            let read = self.each(&texts[document..=document], &mut look);
+            read.unwrap_or_else(|report| raise(report));
+            Ok(())
+        };
+        let found = counter.judge(texts.len(), bytes, &mut read, judge, &mut check_interrupts);
+        found.map_err(Into::into)
     }
 
     /// Calls `take` with each of some texts, as it is stored.
@@ -276,21 +382,22 @@ struct ShingleCounter<'a> {
 }
 
 impl ShingleCounter<'_> {
-    /// The hashes of the shingles that many of some documents share, which have so many bytes once they are unpacked.
-    fn shared(
+    /// Returns what `judge` finds of `documents` texts, which have `bytes` bytes once they are unpacked.
+    fn judge<T>(
         &self,
         documents: usize,
         bytes: usize,
         read: &mut ReadText,
+        judge: impl FnOnce(Judged, Check) -> Result<T, Error>,
         check: Check,
-    ) -> Result<Vec<u64>, Error> {
-        let (shingles, mut room) = (self.reader.elements(bytes), Vec::new());
-        let mut hashes = |document: usize, out: &mut Vec<u64>, check: Check| {
+    ) -> Result<T, Error> {
+        let (shingles, memory, mut room) = (self.reader.elements(bytes), self.memory, Vec::new());
+        let hashes = &mut |document: usize, out: &mut Vec<u64>, check: Check| {
             read(document, &mut |stored: StoredBytes| {
                 self.reader.hashes(self.config, stored.unpacked(&mut room)?, out, check)
             })
         };
-        shared_by_many(documents, shingles, self.memory, &mut hashes, check)
+        judge(Judged { documents, shingles, memory, hashes }, check)
     }
 }
 
@@ -299,14 +406,19 @@ pub struct Boilerplates {
     /// The reader of the documents.
     pub reader: Reader,
     /// With a scheme that hashes to 64 bits.
-    config: Config,
+    pub config: Config,
+    pub enough: Enough,
+    /// Each origin as text, by its number.
+    shown: Vec<String>,
     /// The number of the origin of each document.
     origins: Vec<u32>,
+    /// The shingles that are common to documents of all origins.
+    of_all: Option<Arc<Boilerplate>>,
     /// By origin.
     found: Vec<Found>,
-    /// Those of all origins.
+    /// The hashes of all origins.
     hashes: Spool<u64>,
-    /// The bytes of those that are at hand.
+    /// The bytes of the shingles that are at hand.
     held: usize,
     memory: usize,
     /// Room for a document, as it is stored and unpacked.
@@ -320,6 +432,9 @@ struct Found {
     /// The place of their hashes, and their number.
     place: u64,
     count: usize,
+    /// The number of documents by which it was judged, and its level in percent. An origin with too few documents is
+    /// not judged.
+    judged: Option<(u32, u32)>,
     at_hand: Option<Arc<Boilerplate>>,
 }
 
@@ -335,14 +450,17 @@ impl Boilerplates {
         (found.count > 0 && found.at_hand.is_none()).then_some((found.place, found.count))
     }
 
-    /// True if [`Self::of_origin`] will forget what is at hand, whose memory stays with those who still use it.
+    /// True if [`Self::frame`] will forget what is at hand, whose memory stays with the documents that still use it.
     pub fn is_full_for(&self, origin: u32) -> bool {
         let more = self.to_read(origin).map_or(0, |(_, count)| Boilerplate::bytes(count));
         self.held > 0 && self.held + more > self.memory
     }
 
-    /// The boilerplate of the documents of an origin; `None` if all counts.
-    pub fn of_origin(&mut self, origin: u32) -> Result<Option<Arc<Boilerplate>>> {
+    /// Returns what does not count for the documents of an origin.
+    pub fn frame(&mut self, origin: u32) -> Result<Frame> {
+        if origin == NONE {
+            return Ok(Frame::default());
+        }
         if let Some((place, count)) = self.to_read(origin) {
             if self.is_full_for(origin) {
                 self.found.iter_mut().for_each(|found| found.at_hand = None);
@@ -353,14 +471,44 @@ impl Boilerplates {
             self.found[origin as usize].at_hand = Some(Arc::new(Boilerplate::new(&hashes)?));
             self.held += Boilerplate::bytes(count);
         }
-        Ok(self.found.get(origin as usize).and_then(|found| found.at_hand.clone()))
+        let of_origin = self.found.get(origin as usize).and_then(|found| found.at_hand.clone());
+        Ok(Frame { of_origin, of_all: self.of_all.clone() })
+    }
+
+    /// An origin as text: the beginning of a long one.
+    pub fn shown(&self, origin: u32) -> Option<&str> {
+        self.shown.get(origin as usize).map(String::as_str)
+    }
+
+    /// The number of documents by which an origin was judged, and its level in percent, if it was.
+    pub fn judged(&self, origin: u32) -> Option<(u32, u32)> {
+        self.found.get(origin as usize)?.judged
     }
 
     /// Replaces `out` by the hashes of what counts of a document of an origin.
     pub fn counted(&mut self, document: Unread, origin: u32, out: &mut Vec<u64>) -> Result<()> {
-        let boilerplate = self.of_origin(origin)?;
-        let Self { reader, config, bytes, unpacked, .. } = self;
-        let mut count = |stored: StoredBytes| {
+        self.look(document, origin, |frame, enough, content| {
+            boilerplate::counted(frame, enough, content, out, &mut check_interrupts).map(|_| ())
+        })
+    }
+
+    /// Counts the distinct shingles of a document of an origin, and the ones that count.
+    pub fn part(&mut self, document: Unread, origin: u32) -> Result<CountedPart> {
+        self.look(document, origin, |frame, enough, content| {
+            distinct_part(frame, enough, content, &mut check_interrupts)
+        })
+    }
+
+    /// Calls `look` with what does not count of a document of an origin, and with its content.
+    fn look<T>(
+        &mut self,
+        document: Unread,
+        origin: u32,
+        look: impl FnOnce(&Frame, Enough, Shingled) -> Result<T, Error>,
+    ) -> Result<T> {
+        let frame = self.frame(origin)?;
+        let Self { reader, config, enough, bytes, unpacked, .. } = self;
+        let look = |stored: StoredBytes| {
             let bytes = stored.unpacked(unpacked)?;
             let (text, mut elements);
             let content = if reader.kind == Kind::Text {
@@ -371,12 +519,12 @@ impl Boilerplates {
                 append_hashes(bytes, &mut elements)?;
                 Shingled::Elements(&elements)
             };
-            counted(boilerplate.as_deref(), content, out, &mut check_interrupts).map_err(Into::into)
+            look(&frame, *enough, content).map_err(Into::into)
         };
-        document.with_stored(bytes, &mut count)?;
+        let found = document.with_stored(bytes, look)?;
         // One long text is no reason to keep so much room.
         unpacked.truncate(LONG);
         unpacked.shrink_to(LONG);
-        Ok(())
+        Ok(found)
     }
 }

@@ -14,14 +14,13 @@ pub mod omitted;
 
 use std::collections::VecDeque;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use sketch::boilerplate::Boilerplate;
+use sketch::boilerplate::Frame;
 use sketch::corpus::Hashes;
 use sketch::pipeline::{Hands, Making, Signer, SignerBatch, hands};
 use sketch::{Config, Sketcher};
 
-use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
+use crate::corpus::reading::boilerplate::{Boilerplates, Collecting, Little};
 use crate::corpus::reading::columns::{KeyCheck, Scope, Scopes};
 use crate::corpus::reading::omitted::{Omitted, Reason};
 use crate::corpus::source::reader::{Criteria, Unread};
@@ -61,6 +60,8 @@ pub struct Documents {
     collecting: Option<Collecting>,
     /// The shingles that do not count, when they are known.
     pub boilerplates: Option<Boilerplates>,
+    /// The documents of which little counts.
+    little: Little,
     criteria: Criteria,
     memory: usize,
 }
@@ -96,6 +97,7 @@ impl Documents {
             known,
             collecting,
             boilerplates: None,
+            little: Little::default(),
             criteria: criteria.clone(),
             memory: memory.reading,
         })
@@ -120,7 +122,7 @@ impl Documents {
     /// Calls `read` with what has these hashes made of documents, and `take` with their batches.
     fn by_hands(
         &mut self,
-        making: fn() -> Making,
+        making: impl Fn() -> Making,
         take: Take,
         read: impl FnOnce(&mut Intake) -> Result<()>,
     ) -> Result<()> {
@@ -168,21 +170,29 @@ impl Documents {
         Ok(())
     }
 
-    /// Finds the boilerplate of the documents that were collected, if they were, and signs what counts. They are read
-    /// once more.
-    pub fn sign_collected(&mut self, memory: &JobShares, rows: &mut RowSpools) -> Result<()> {
-        let Some(collecting) = self.collecting.take() else { return Ok(()) };
-        let config = collecting.config.clone();
+    /// Finds the boilerplate of the documents that were collected, if they were.
+    pub fn find_boilerplate(
+        &mut self,
+        memory: &JobShares,
+        rows: &mut RowSpools,
+    ) -> Result<Option<Boilerplates>> {
+        let Some(collecting) = self.collecting.take() else { return Ok(None) };
         // Nothing else is kept by now of what these shares are for.
         let mut check = check_interrupts;
         // They count beside the texts that are out.
         let mut crew = crew(memory.reading / 2, self.progress.threads(), &mut check);
         let JobShares { reading, boilerplate, .. } = *memory;
-        let found = collecting.finish(rows, &self.sizes, &mut crew, reading, boilerplate);
-        let mut boilerplates = found?;
+        collecting.finish(rows, &self.sizes, &mut crew, reading, boilerplate).map(Some)
+    }
+
+    /// Finds the boilerplate of the documents that were collected, if they were, and signs what counts. They are read
+    /// once more.
+    pub fn sign_collected(&mut self, memory: &JobShares, rows: &mut RowSpools) -> Result<()> {
+        let Some(mut boilerplates) = self.find_boilerplate(memory, rows)? else { return Ok(()) };
+        let (config, enough) = (boilerplates.config.clone(), boilerplates.enough);
         self.signed = 0;
         let reader = self.criteria.reader;
-        let making = || Making::Counted;
+        let making = || Making::Counted(enough);
         self.by_hands(making, Self::take_counted, |intake| {
             rows.each(&mut (0..), &mut |_, row| {
                 check_interrupts();
@@ -191,27 +201,30 @@ impl Documents {
                     // Documents that are being signed have it.
                     intake.finish()?;
                 }
-                let boilerplate = boilerplates.of_origin(origin)?;
+                let frame = boilerplates.frame(origin)?;
                 // SAFETY: a value that `read` has taken in before, by the same reader.
                 let document = unsafe { reader.document(row.document()?) };
-                intake.push_again(document, &config, boilerplate)
+                intake.push_again(document, &config, frame)
             })
         })?;
         rows.rewind();
+        self.little.report();
         self.boilerplates = Some(boilerplates);
         Ok(())
     }
 
     /// Takes the hashes of a batch of documents that were taken before.
     fn take_counted(&mut self, batch: &mut SignerBatch) -> Result<()> {
-        for (hashes, count) in batch.hashes().zip(&batch.counted) {
+        for (hashes, part) in batch.hashes().zip(&batch.parts) {
             let document = self.signed as usize;
             self.signed += 1;
             let salt = self.scopes.get(document).map_or(0, |scope| scope.salt());
             self.columns.push(hashes.iter().map(|&hash| hash as u64 ^ salt))?;
             if self.criteria.verify == Verify::Exact {
-                self.sizes[document] = count.saturating_mul(size_of::<u64>() as u32);
+                let bytes = part.hashes().saturating_mul(size_of::<u64>());
+                self.sizes[document] = u32::try_from(bytes).unwrap_or(u32::MAX);
             }
+            self.little.add(*part);
         }
         // It may be kept to be filled again.
         batch.clear();
@@ -295,16 +308,11 @@ impl Intake<'_, '_, '_> {
         Ok(true)
     }
 
-    /// Takes in a document once more, to be signed without such boilerplate.
-    fn push_again(
-        &mut self,
-        document: Unread,
-        config: &Config,
-        boilerplate: Option<Arc<Boilerplate>>,
-    ) -> Result<()> {
+    /// Takes in a document once more, to be signed without what its frame says.
+    fn push_again(&mut self, document: Unread, config: &Config, frame: Frame) -> Result<()> {
         let Self { batch, context, .. } = self;
         context.run_and_reset(|| document.copy(config, batch))?;
-        batch.without(boilerplate)?;
+        batch.without(frame)?;
         self.give_if_full()
     }
 

@@ -154,6 +154,7 @@ const LONG: &str = "
     near_duplicate_pairs: SELECT count(*) FROM near_duplicate_pairs('SELECT * FROM many_short')
     near_duplicate_clusters: SELECT count(*) FROM near_duplicate_clusters('SELECT * FROM many_long')
     near_duplicate_bridges: SELECT count(*) FROM near_duplicate_bridges('SELECT * FROM many_long')
+    near_duplicate_boilerplate: SELECT count(*) FROM near_duplicate_boilerplate('SELECT * FROM many_long', '*')
     near_duplicate_plan: SELECT count(*) FROM near_duplicate_plan('SELECT * FROM many_long')
     near_duplicate_plan: SELECT count(*) FROM near_duplicate_plan('SELECT * FROM many_equal')
     near_duplicates_between: SELECT count(*) FROM near_duplicates_between('SELECT * FROM many_long', \

@@ -89,9 +89,9 @@ DROP TABLE pages;
 CREATE TABLE products (id integer PRIMARY KEY, body text);
 INSERT INTO products
 SELECT id, 'Men''s running shoe. Free shipping on all orders over 50. Return it within 30 days, no questions asked. '
-	'Our customers love it: five stars. Colour, size and number: ' || md5((id / 2)::text) || ' ' ||
-	md5((-id / 2)::text) ||
-	CASE WHEN id % 2 = 1 THEN ' NEW' ELSE '' END
+	'Our customers love it: five stars. Colour, size and number: ' ||
+	regexp_replace(md5((id / 2)::text) || md5((-id / 2)::text), '(.{4})', '\1 ', 'g') ||
+	CASE WHEN id % 2 = 1 THEN 'NEW' ELSE '' END
 FROM generate_series(1, 60) AS id;
 SELECT count(*) FROM near_duplicate_pairs('products', 0.6);
 SELECT count(*), bool_and(doc_a::integer / 2 = doc_b::integer / 2)
@@ -120,39 +120,98 @@ SELECT * FROM near_duplicates_between('SELECT id, body, 1 AS site FROM products'
 	'SELECT id, body, ''one''::text AS site FROM products', 0.8, boilerplate => 'site');
 DROP TABLE products, articles;
 
--- The definition, in SQL: what counts of each document, and all pairs of these sets.
+-- How much of each document counts, and why.
+SELECT * FROM near_duplicate_boilerplate($$SELECT n, 'Home | News | Weather | Sport | Culture | Jobs | Subscribe | '
+	'All rights reserved, the Northern Herald. ' ||
+	(SELECT string_agg(md5(n || '-' || i), ' ') FROM generate_series(1, n) AS i),
+	'a.org' AS site FROM generate_series(1, 6) AS n$$, 'site');
+-- A row without a scope is not a document: it does not judge its origin.
+SELECT origin, judged_by, level, counted FROM near_duplicate_boilerplate($$SELECT n, 'Home | News | Weather | ' || n,
+	nullif(n % 3, 2) AS site, nullif(n, 1) AS part FROM generate_series(1, 15) AS n$$, 'site', scope => 'part')
+ORDER BY origin, counted LIMIT 6;
+SELECT count(*) FROM near_duplicate_boilerplate('SELECT 1, ''a text''', NULL);
+SELECT * FROM near_duplicate_boilerplate('SELECT 1, minlsh_signature(minhash(''a text''))', '*');
+
+-- Different texts of which the same few shingles are left are not copies: manuals and manual pages in six languages.
+CREATE TABLE packages AS
+SELECT row_number() OVER () AS id, 'maintainer' AS maintainer,
+	language || form || 'a terminal-based package manager' AS body
+FROM unnest(ARRAY['Czech', 'Spanish', 'Finnish', 'French', 'Italian', 'Japanese']) AS language,
+	unnest(ARRAY[' manual for aptitude, ', ' man pages for aptitude, ']) AS form;
+ALTER TABLE packages ADD PRIMARY KEY (id);
+SELECT * FROM near_duplicate_pairs('packages', 0.3, body => 'body', boilerplate => 'maintainer');
+-- Copies of them are.
+INSERT INTO packages SELECT id + 100, maintainer, upper(body) FROM packages WHERE body LIKE 'French%';
+SELECT * FROM near_duplicate_pairs('packages', 0.3, body => 'body', boilerplate => 'maintainer') ORDER BY doc_a;
+SELECT doc_id, shingles, counted, by_equality FROM near_duplicate_boilerplate('packages', 'maintainer', body => 'body')
+WHERE doc_id IN ('7', '107');
+DROP TABLE packages;
+
+-- A text of which nothing counts is no shingle of another one, however short it is.
+CREATE TABLE words (id integer PRIMARY KEY, site text, body text);
+INSERT INTO words
+SELECT n, 'a', 'frame ' || repeat(md5(n::text) || ' ', 3) FROM generate_series(1, 9) AS n;
+INSERT INTO words
+VALUES (20, 'a', 'frame'), (21, 'b', 'blue sky and sea frame'), (22, 'b', 'Frame'), (23, 'a', 'FRAME');
+SELECT * FROM near_duplicate_pairs('words', 0.2, body => 'body', unit => 'word', shingle_size => 1,
+	boilerplate => 'site');
+SELECT * FROM near_duplicate_pairs('words', 0.9, body => 'body', boilerplate => 'site');
+UPDATE words SET body = replace(lower(body), 'frame', 'xxxxxxx');
+SELECT * FROM near_duplicate_pairs('words', 0.9, body => 'body', boilerplate => 'site');
+DROP TABLE words;
+
+-- The definition, in SQL: what counts of each document, and all pairs of these sets. Of four origins nothing is common
+-- to all.
 CREATE FUNCTION frame(seed text, words integer) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(left(md5(seed || n), 3 + n % 5), ' ') FROM generate_series(1, words) AS n $$;
 CREATE TABLE docs (id integer PRIMARY KEY, origin text, body text);
 INSERT INTO docs
-SELECT id, 'origin ' || id % 7,
-	frame('head ' || id % 7, 3 * (id % 7)) || ' ' || frame('text ' || id / 4, 10 + id % 40 / 4 * 4) ||
-		CASE WHEN id % 4 = 3 THEN ' ' || id ELSE '' END || ' ' || frame('foot ' || id % 7, 9 * (id % 7 % 3))
+SELECT id, 'origin ' || id % 5,
+	frame('head ' || id % 5, 3 * (id % 5) + 1) || ' ' || frame('text ' || id / 4, 10 + id % 40 / 4 * 4) ||
+		CASE WHEN id % 4 = 3 THEN ' ' || id ELSE '' END || ' ' || frame('foot ' || id % 5, 9 * (id % 5 % 3) + 1) ||
+		CASE WHEN id % 7 < id % 5 THEN ' ' || frame('banner ' || id % 5, 20) ELSE '' END
 FROM generate_series(1, 450) AS id;
-UPDATE docs SET origin = NULL WHERE origin = 'origin 6';
-UPDATE docs SET body = frame('head 5', 15) || ' ' || frame('foot 5', 18) WHERE origin = 'origin 5' AND id % 11 = 0;
+UPDATE docs SET origin = NULL WHERE origin = 'origin 4';
+UPDATE docs SET body = frame('head 3', 9) || ' ' || frame('foot 3', 1) WHERE origin = 'origin 3' AND id % 11 = 0;
 INSERT INTO docs SELECT id + 1000, origin, body FROM docs WHERE id % 9 = 0;
 
-CREATE TABLE shared AS
-WITH texts AS (
-	SELECT DISTINCT ON (origin, body) id, origin, body FROM docs WHERE origin IS NOT NULL ORDER BY origin, body, id
-), counts AS (
-	SELECT origin, hash, count(*) AS number FROM texts, unnest(shingle_hashes(body)) AS hash GROUP BY origin, hash
-)
-SELECT counts.* FROM counts JOIN (SELECT origin, count(*) AS documents FROM texts GROUP BY origin) AS sizes
-	USING (origin)
-WHERE number >= 5 AND number > documents / 5.0;
-SELECT count(DISTINCT origin), count(*) FROM shared;
+CREATE TABLE texts AS
+SELECT DISTINCT ON (origin, body) id, origin, shingle_hashes(body) AS hashes FROM docs WHERE origin IS NOT NULL
+ORDER BY origin, body, id;
+CREATE TABLE counts AS
+SELECT origin, hash, count(*) AS number, (SELECT count(*) FROM texts WHERE texts.origin = t.origin) AS documents
+FROM texts AS t, unnest(hashes) AS hash GROUP BY origin, hash HAVING count(*) >= 5;
+CREATE INDEX ON counts (origin);
+ANALYZE counts;
+CREATE TABLE levels AS
+SELECT DISTINCT ON (origin) origin, level FROM (
+	SELECT origin, level, 4 * count(*) FILTER (WHERE kept >= least(total, 150, greatest(20, ceil(0.8 * total))))
+		>= 3 * count(*) AS is_enough
+	FROM texts, generate_series(20, 70, 5) AS level, cardinality(hashes) AS total, LATERAL (
+		SELECT total - count(*) AS kept FROM counts AS c
+		WHERE c.origin = texts.origin AND c.hash = ANY (hashes) AND 100 * number > level * documents) AS k
+	GROUP BY origin, level) AS judged
+WHERE is_enough OR level = 70 ORDER BY origin, level;
 CREATE TABLE counted AS
 WITH left_over AS (
-	SELECT id, body, cardinality(shingle_hashes(body)) AS all_of_it,
-		array(SELECT hash FROM unnest(shingle_hashes(body)) AS hash
-			EXCEPT SELECT hash FROM shared WHERE shared.origin = docs.origin) AS hashes
+	SELECT id, body, cardinality(shingle_hashes(body)) AS shingles, array(
+		SELECT unnest(shingle_hashes(body))
+		EXCEPT SELECT hash FROM counts JOIN levels USING (origin)
+		WHERE origin = docs.origin AND 100 * number > level * documents) AS hashes
 	FROM docs
+), enough AS (
+	SELECT *, cardinality(hashes) AS count FROM left_over
 )
-SELECT id, CASE WHEN cardinality(hashes) < 20 AND cardinality(hashes) < 0.05 * all_of_it
-	THEN ARRAY[hashtextextended(body, 0)] ELSE hashes END AS hashes
-FROM left_over;
+SELECT id, shingles, count, by_equality,
+	CASE WHEN by_equality THEN ARRAY[hashtextextended(body, 0)] ELSE hashes END AS hashes
+FROM enough, LATERAL (SELECT count < shingles AND count < 60 AND NOT (count >= 20 AND count >= 0.8 * shingles))
+	AS e (by_equality);
+SELECT origin, level, count(*) AS documents, count(*) FILTER (WHERE by_equality) AS by_equality
+FROM counted JOIN docs USING (id) LEFT JOIN levels USING (origin) GROUP BY origin, level ORDER BY origin;
+SELECT count(*) FROM near_duplicate_boilerplate('docs', 'origin', body => 'body') AS f
+	FULL JOIN (counted JOIN docs USING (id) LEFT JOIN levels USING (origin)) AS c ON c.id::text = f.doc_id
+WHERE (c.origin, c.level, c.shingles, c.count, c.by_equality)
+	IS DISTINCT FROM (f.origin, round(100 * f.level), f.shingles, f.counted, f.by_equality);
 CREATE TABLE expected AS
 SELECT a.id AS a, b.id AS b, jaccard(a.hashes, b.hashes) AS similarity
 FROM counted AS a JOIN counted AS b ON a.id < b.id AND a.hashes && b.hashes
@@ -192,6 +251,6 @@ SELECT count(DISTINCT answer(source)) FROM unnest(ARRAY[
 	'SELECT id, body, origin FROM many ORDER BY id DESC',
 	'SELECT id, body, origin FROM many ORDER BY md5(id::text)']) AS source;
 DROP VIEW differences, found;
-DROP TABLE docs, shared, counted, expected, other, many;
+DROP TABLE docs, texts, counts, levels, counted, expected, other, many;
 DROP FUNCTION frame(text, integer);
 DROP FUNCTION answer(text);

@@ -102,8 +102,8 @@ DROP SCHEMA parts;
 
 -- Rows that an update has left in their page without new index entries are read again as they are.
 CREATE TABLE docs (id integer PRIMARY KEY, site integer, body text, seen integer) WITH (fillfactor = 50);
-INSERT INTO docs SELECT g, g % 3, 'menu of site ' || g % 3 || ', text ' || md5((g / 2)::text) || ' and ' || g, 0
-	FROM generate_series(1, 60) g;
+INSERT INTO docs SELECT g, g % 3, 'menu of site ' || g % 3 || ', text ' || md5((g / 2)::text) ||
+	md5((g / 2 + 99)::text) || ' and ' || g, 0 FROM generate_series(1, 60) g;
 UPDATE docs SET seen = 1 WHERE id % 2 = 0;
 UPDATE docs SET seen = 2 WHERE id % 3 = 0;
 SELECT count(*), count(*) FILTER (WHERE (doc_a, doc_b) IN

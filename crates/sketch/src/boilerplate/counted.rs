@@ -1,17 +1,18 @@
 //! The part of a document that counts.
 
+use std::sync::Arc;
+
 use super::documents::Shingled;
+use super::rule::Enough;
 use crate::hash::count_distinct;
+use crate::hash::mix::{GOLDEN, mix64};
 use crate::simd::{Level, places_of};
 use crate::{Check, Result, memory};
-
-/// A document is no more than boilerplate if fewer shingles count, and fewer than one of so many.
-const LITTLE: usize = 20;
 
 /// Moves of hashes to their other places before one is given none.
 const MOVES: usize = 100;
 
-/// The shingles of an origin that do not count.
+/// A set of shingles that do not count.
 ///
 /// Each hash is at one of two places of a table (cuckoo hashing: Pagh, Rodler 2004). Both are read without a branch,
 /// since whether a shingle counts is as good as random. The table is small: documents of different origins alternate,
@@ -26,7 +27,7 @@ pub struct Boilerplate {
 }
 
 impl Boilerplate {
-    /// The shingles of such hashes, which ascend.
+    /// The set of `hashes`, which ascend.
     pub fn new(hashes: &[u64]) -> Result<Self> {
         // The least number that no hash is.
         let free = (0..).zip(hashes).find(|(number, hash)| number != *hash);
@@ -40,7 +41,7 @@ impl Boilerplate {
     fn add(&mut self, mut hash: u64) -> Result<()> {
         let mut at = places_of(hash, self.table.len())[0];
         for _ in 0..MOVES {
-            // Whoever was there goes to the other place.
+            // The hash that was there goes to its other place.
             hash = std::mem::replace(&mut self.table[at], hash);
             if hash == self.free {
                 return Ok(());
@@ -51,14 +52,19 @@ impl Boilerplate {
         memory::push(&mut self.others, hash)
     }
 
-    /// The number of places for so many shingles.
+    /// The number of places for `count` shingles.
     fn places(count: usize) -> usize {
         (count / 2 * 5 + 4).min(u32::MAX as usize)
     }
 
-    /// The number of bytes that so many shingles take.
+    /// The number of bytes that `count` shingles take.
     pub fn bytes(count: usize) -> usize {
         Self::places(count) * size_of::<u64>()
+    }
+
+    /// The number of bytes that it takes.
+    pub fn size(&self) -> usize {
+        size_of_val(&*self.table)
     }
 
     /// Has the processor fetch it while a document is cut into shingles.
@@ -68,8 +74,8 @@ impl Boilerplate {
         Level::best().fetch(&self.table[..self.table.len().min(FEW)]);
     }
 
-    /// Removes its shingles from `hashes`.
-    fn leave_out(&self, hashes: &mut Vec<u64>, check: Check) {
+    /// Removes its shingles from `hashes`, and keeps the order of the others.
+    pub(super) fn leave_out(&self, hashes: &mut Vec<u64>, check: Check) {
         /// Hashes between two calls of `check`.
         const RUN: usize = 1 << 16;
         let mut count = 0;
@@ -87,32 +93,104 @@ impl Boilerplate {
     }
 }
 
-/// Replaces `out` by the hashes of what counts of a document, with repeats: all, or those without the boilerplate of
-/// its origin. There are some if it has shingles.
+/// The shingles that do not count for the documents of an origin. A document without an origin has none.
+#[derive(Clone, Default)]
+pub struct Frame {
+    /// The shingles that many documents of the origin share.
+    pub of_origin: Option<Arc<Boilerplate>>,
+    /// The shingles that many of all documents share.
+    pub of_all: Option<Arc<Boilerplate>>,
+}
+
+impl Frame {
+    fn parts(&self) -> impl Iterator<Item = &Boilerplate> {
+        self.of_origin.iter().chain(&self.of_all).map(|part| &**part)
+    }
+
+    fn leave_out(&self, hashes: &mut Vec<u64>, check: Check) {
+        self.parts().for_each(|part| part.leave_out(hashes, check));
+    }
+}
+
+/// The part of a document that counts, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CountedPart {
+    /// The number of its shingles.
+    pub shingles: usize,
+    /// The number of shingles that count.
+    pub counted: usize,
+    /// True if these are too few: the document is compared for equality only.
+    pub by_equality: bool,
+}
+
+impl CountedPart {
+    /// The number of hashes that [`counted()`] gives.
+    pub fn hashes(self) -> usize {
+        if self.by_equality { 1 } else { self.counted }
+    }
+
+    /// True if less than a third of a document is compared.
+    pub fn is_small(self) -> bool {
+        !self.by_equality && 3 * self.counted < self.shingles
+    }
+}
+
+/// True if at least `count` of `hashes` are surely distinct.
+pub(super) fn has_distinct(hashes: &[u64], count: usize) -> bool {
+    /// Words of a set of the ends of hashes.
+    const WORDS: usize = 16;
+    let mut ends = [0_u64; WORDS];
+    for hash in hashes.iter().take(4 * count) {
+        ends[(hash / 64) as usize % WORDS] |= 1 << (hash % 64);
+    }
+    ends.iter().map(|ends| ends.count_ones() as usize).sum::<usize>() >= count
+}
+
+/// Replaces `out` by the hashes of what counts of a document, with repeats. There are some if it has shingles. Returns
+/// how much counts, with repeats.
+///
+/// A document that is compared for equality only has one number, equal for equal texts. It is mixed once more, so that
+/// it differs from the hashes of shingles.
 pub fn counted(
-    boilerplate: Option<&Boilerplate>,
+    frame: &Frame,
+    enough: Enough,
     content: Shingled,
     out: &mut Vec<u64>,
     check: Check,
-) -> Result<()> {
+) -> Result<CountedPart> {
     out.clear();
-    boilerplate.iter().for_each(|boilerplate| boilerplate.fetch());
+    frame.parts().for_each(Boilerplate::fetch);
     content.hashes(out, check)?;
-    let Some(boilerplate) = boilerplate else { return Ok(()) };
-    boilerplate.leave_out(out, check);
-    // Hashes that end differently are distinct, and of so many nearly always enough do.
-    let ends = out.iter().take(4 * LITTLE).fold(0_u64, |ends, hash| ends | 1 << (hash % 64));
-    if ends.count_ones() as usize >= LITTLE {
-        return Ok(());
+    let shingles = out.len();
+    frame.leave_out(out, check);
+    let mut part = CountedPart { shingles, counted: out.len(), by_equality: false };
+    if part.counted == shingles || has_distinct(out, enough.few) {
+        return Ok(part);
     }
-    let left = count_distinct(out, check)?;
-    if left < LITTLE {
+    let counted = count_distinct(out, check)?;
+    if counted < enough.few {
         let mut all = Vec::new();
         content.hashes(&mut all, check)?;
-        if left * LITTLE < count_distinct(&mut all, check)? {
+        if !enough.suffices(count_distinct(&mut all, check)?, counted) {
+            part.by_equality = true;
             out.clear();
-            out.extend(content.fingerprint(check)?);
+            out.extend(content.fingerprint(check)?.map(|hash| mix64(hash.wrapping_add(GOLDEN))));
         }
     }
-    Ok(())
+    Ok(part)
+}
+
+/// Returns how many distinct shingles a document has, and how many of them count.
+pub fn distinct_part(
+    frame: &Frame,
+    enough: Enough,
+    content: Shingled,
+    check: Check,
+) -> Result<CountedPart> {
+    let mut hashes = Vec::new();
+    content.hashes(&mut hashes, check)?;
+    let shingles = count_distinct(&mut hashes, check)?;
+    frame.leave_out(&mut hashes, check);
+    let counted = count_distinct(&mut hashes, check)?;
+    Ok(CountedPart { shingles, counted, by_equality: !enough.suffices(shingles, counted) })
 }

@@ -1,5 +1,6 @@
 //! The documents of an origin: what each has, and by which of them the origin is judged.
 
+use super::rule::{LEAST, ORIGINS};
 use crate::hash::{sort_by_key, xxh3};
 use crate::shingle::{has_any, normalize_text, shingle_hashes};
 use crate::{Check, Config, Result, memory};
@@ -44,7 +45,7 @@ impl Shingled<'_> {
     }
 }
 
-/// The most documents of an origin that are looked at.
+/// The most documents by which an origin is judged, and the most that stand for all.
 pub const CHOSEN: usize = 200;
 
 /// For each origin the documents of the least fingerprints, by their numbers. They are the same in whichever order
@@ -57,7 +58,7 @@ pub struct OriginSample {
 
 impl OriginSample {
     /// Adds a document of the origin of that number if it is chosen as things stand. A later one may take its place.
-    /// Those of one fingerprint are one document.
+    /// Documents with the same fingerprint are one document.
     pub fn offer(&mut self, origin: u32, fingerprint: u64, document: u32) -> Result<()> {
         let origin = origin as usize;
         if origin >= self.origins.len() {
@@ -73,6 +74,37 @@ impl OriginSample {
             chosen.truncate(CHOSEN);
         }
         Ok(())
+    }
+
+    /// The documents that stand for all: equally many of each origin that is judged, of the least fingerprints. There
+    /// are none if too few origins are judged, so no origin decides alone what is common to all.
+    ///
+    /// An origin may have too few documents to take part. The number of documents of an origin is the one that gives
+    /// most in all, and the least of several. Where there are more origins than can take part, those with the least
+    /// fingerprints do.
+    pub fn of_all(&self) -> Result<Vec<u32>> {
+        let judged = self.origins.iter().filter(|chosen| chosen.len() >= LEAST);
+        let mut judged = memory::collect(judged)?;
+        // The number of origins that have at least as many documents.
+        let mut having = [0; CHOSEN + 2];
+        judged.iter().for_each(|chosen| having[chosen.len()] += 1);
+        for documents in (1..=CHOSEN).rev() {
+            having[documents] += having[documents + 1];
+        }
+        let (mut each, mut origins) = (0, 0);
+        for documents in 1..=CHOSEN / ORIGINS {
+            let taking = having[documents].min(CHOSEN / documents);
+            if taking >= ORIGINS && taking * documents > origins * each {
+                (each, origins) = (documents, taking);
+            }
+        }
+        judged.retain(|chosen| chosen.len() >= each);
+        let fingerprints = |entry: &(u64, u32)| entry.0;
+        judged.sort_unstable_by(|a, b| {
+            a[..each].iter().map(fingerprints).cmp(b[..each].iter().map(fingerprints))
+        });
+        let taking = judged.iter().take(origins);
+        memory::collect(taking.flat_map(|chosen| chosen[..each].iter().map(|(_, at)| *at)))
     }
 
     /// For each origin, by its number, the documents that are chosen of it.

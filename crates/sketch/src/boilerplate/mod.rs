@@ -5,15 +5,20 @@
 //!
 //! 1. [`OriginSample`] chooses up to [`CHOSEN`] documents of each origin, by the hashes of their texts
 //!    ([`Shingled::fingerprint`]). So the choice depends on no order, and equal texts count once.
-//! 2. [`shared_by_many`] counts in how many of these each shingle is. More than a fifth, and at least five, make it
-//!    boilerplate.
-//! 3. [`counted()`] leaves it out. A document of which next to nothing is left would be similar to all
-//!    others of which the same is left. The hash of its text is its only shingle then: it is similar to copies alone.
+//! 2. [`Judged::common`] finds the shingles that more than a fifth of all documents have ([`OriginSample::of_all`]).
+//!    These are frequent in the language, and count for no document that has an origin.
+//! 3. [`Judged::shared`] counts in how many documents of an origin each shingle is. Boilerplate is what more than a
+//!    fifth have, and at least five. If three of four documents would keep too little, this share rises up to seven
+//!    tenths ([`LEVELS`]): of a template that is nearly all of each document, what fewer have is content.
+//! 4. [`counted()`] leaves both out. A document of which little is left would be similar to all others of which the
+//!    same is left, so it is compared for equality only ([`Enough`]).
 
 mod counted;
 mod documents;
+mod rule;
 mod shared;
 
-pub use counted::{Boilerplate, counted};
+pub use counted::{Boilerplate, CountedPart, Frame, counted, distinct_part};
 pub use documents::{CHOSEN, OriginSample, Shingled};
-pub use shared::{HashesOf, LEAST, shared_by_many};
+pub use rule::{Enough, LEAST, LEVELS};
+pub use shared::{HashesOf, Judged, SharedShingles};

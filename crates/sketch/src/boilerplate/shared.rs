@@ -3,90 +3,231 @@
 //! Nearly all shingles of an origin are in one or two of its documents. Sorting them all, or putting them into a table,
 //! would take most of the time of a job. So they are counted roughly first: one byte counts all shingles whose hashes
 //! begin alike. Only shingles with a high count are then counted by themselves.
+//!
+//! The level of an origin is mostly the first one, and a glance at three of four documents shows it. Only a document
+//! that may keep too little is sorted, and merged with the shingles that many have.
 
 use hashbrown::HashTable;
 
-use crate::hash::sort_by_key;
+use super::counted::{Boilerplate, has_distinct};
+use super::rule::{Enough, LEVELS, least, levels};
+use crate::hash::{Keyed, sort_by_key};
 use crate::{Check, Result, memory};
 
-/// A shingle is boilerplate if at least so many documents have it.
-pub const LEAST: usize = 5;
-
-/// And more than one of so many.
-const SHARE: usize = 5;
-
-/// Counters of which there are at least so many.
+/// Minimum number of counters.
 const FEWEST: usize = 1 << 10;
 
-/// Parts of the range of hashes, at most.
+/// Maximum number of parts of the range of hashes.
 const MOST_PARTS: u64 = 1 << 16;
 
 /// Appends the hashes of the document of a number; it is passed what it must call often.
 pub type HashesOf<'a> = dyn FnMut(usize, &mut Vec<u64>, Check) -> Result<()> + 'a;
 
-/// The hashes, ascending, of those shingles that more than a fifth of some documents have, and at least five. There are
-/// up to [`CHOSEN`](super::CHOSEN) documents, with about so many shingles in all. `hashes` is called once with each if
-/// all hashes take half of `memory` bytes at most, else several times, and more often if the rest does not suffice to
-/// count all shingles at once.
-pub fn shared_by_many(
-    documents: usize,
-    shingles: usize,
-    memory: usize,
-    hashes: &mut HashesOf,
-    check: Check,
-) -> Result<Vec<u64>> {
-    let least = LEAST.max(documents / SHARE + 1);
-    if documents < least {
-        return Ok(Vec::new());
+/// Up to [`CHOSEN`](super::CHOSEN) documents that are judged together.
+pub struct Judged<'a, 'b> {
+    /// The number of documents.
+    pub documents: usize,
+    /// About how many shingles they have in all.
+    pub shingles: usize,
+    /// Bytes that may be used. `hashes` is called once with each document if all hashes take half of them at most, else
+    /// several times, and more often if the rest does not suffice to count all shingles at once.
+    pub memory: usize,
+    /// Gives the hashes of each document.
+    pub hashes: &'a mut HashesOf<'b>,
+}
+
+/// The shingles that do not count for the documents of an origin.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct SharedShingles {
+    /// The percentage of the documents above which a shingle does not count.
+    pub level: usize,
+    /// The hashes of these shingles, ascending.
+    pub hashes: Vec<u64>,
+}
+
+impl Judged<'_, '_> {
+    /// Returns the hashes, ascending, of the shingles that are common to all documents: more than a fifth of these have
+    /// them, and at least five.
+    pub fn common(self, check: Check) -> Result<Vec<u64>> {
+        let (_, found) = self.found(check)?;
+        memory::collect(above(&found, 0))
     }
-    let kept = Kept::read(documents, shingles, memory / 2, hashes, check)?;
-    let memory = if kept.is_some() { memory / 2 } else { memory };
-    // Enough counters that hardly a shingle with fewer documents is counted by itself.
-    let wanted = (shingles / least).saturating_mul(4).max(FEWEST);
-    let most = (memory / 2).max(FEWEST);
-    let mut parts = wanted.div_ceil(most).next_power_of_two() as u64;
-    let mut counting = PartCounts { least: least as u8, ..PartCounts::default() };
-    let mut buffer = Vec::new();
-    // Those that are found if the range of hashes is counted in so many parts; `None` if memory wants more of them.
-    let mut count = |parts: u64| -> Result<Option<Vec<u64>>> {
-        let mut shared = Vec::new();
-        let counters = (wanted / parts as usize).next_power_of_two().max(FEWEST);
-        // At some point it is rather too much memory than no end.
-        let room = if parts < MOST_PARTS { memory / 2 } else { usize::MAX };
-        for part in 0..parts {
-            let mut each = |take: &mut Take| {
-                for document in 0..documents {
-                    check();
-                    buffer.clear();
-                    match &kept {
-                        Some(kept) if parts == 1 => {
-                            take(document as u32, kept.of(document))?;
+
+    /// Returns the shingles that do not count for the documents of an origin, apart from `of_all`, which are common to
+    /// all documents. The level is the least one at which three of four documents keep enough, or the last one.
+    pub fn shared(
+        self,
+        enough: Enough,
+        of_all: Option<&Boilerplate>,
+        check: Check,
+    ) -> Result<SharedShingles> {
+        let memory = self.memory;
+        let (mut texts, found) = self.found(check)?;
+        let level = texts.level(&found, enough, of_all, memory, check)?;
+        let mut hashes = memory::collect(above(&found, level))?;
+        of_all.iter().for_each(|of_all| of_all.leave_out(&mut hashes, check));
+        Ok(SharedShingles { level: LEVELS[level], hashes })
+    }
+}
+
+/// A shingle that many documents have, and the number of levels, from the first one on, at which it does not count.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Found {
+    hash: u64,
+    levels: u8,
+}
+
+impl Keyed for Found {
+    fn key(&self) -> u64 {
+        self.hash
+    }
+}
+
+/// The hashes of the shingles that do not count at the level of number `level`.
+fn above(found: &[Found], level: usize) -> impl Iterator<Item = u64> {
+    let left_out = found.iter().filter(move |found| usize::from(found.levels) > level);
+    left_out.map(|found| found.hash)
+}
+
+/// The documents that are judged, which may be read several times.
+struct Texts<'a, 'b> {
+    documents: usize,
+    kept: Option<Kept>,
+    hashes: &'a mut HashesOf<'b>,
+    /// Scratch buffer: the hashes of one document.
+    room: Vec<u64>,
+}
+
+impl Texts<'_, '_> {
+    fn of(&mut self, document: usize, check: Check) -> Result<&[u64]> {
+        check();
+        if let Some(kept) = &self.kept {
+            return Ok(kept.of(document));
+        }
+        self.room.clear();
+        (self.hashes)(document, &mut self.room, check)?;
+        Ok(&self.room)
+    }
+
+    /// The number of the first level at which three of four documents keep enough, or of the last one.
+    fn level(
+        &mut self,
+        found: &[Found],
+        enough: Enough,
+        of_all: Option<&Boilerplate>,
+        memory: usize,
+        check: Check,
+    ) -> Result<usize> {
+        let first = memory::collect(above(found, 0))?;
+        let is_small = Boilerplate::bytes(first.len()) <= memory / 4;
+        let first = if is_small { Some(Boilerplate::new(&first)?) } else { None };
+        // The number of documents that keep enough at a level, but not at the one before.
+        let mut keeping = [0; LEVELS.len()];
+        let documents = self.documents;
+        let suffices = |count: usize| 4 * count >= 3 * documents;
+        let mut own = Vec::new();
+        for document in 0..documents {
+            if suffices(keeping[0]) {
+                break;
+            }
+            own.clear();
+            memory::extend(&mut own, self.of(document, check)?)?;
+            if let Some(first) = &first {
+                first.leave_out(&mut own, check);
+                of_all.iter().for_each(|of_all| of_all.leave_out(&mut own, check));
+                if has_distinct(&own, enough.plenty) {
+                    keeping[0] += 1;
+                    continue;
+                }
+                own.clear();
+                memory::extend(&mut own, self.of(document, check)?)?;
+            }
+            sort_by_key(&mut own, check);
+            own.dedup();
+            let shingles = own.len();
+            of_all.iter().for_each(|of_all| of_all.leave_out(&mut own, check));
+            // The number of its shingles that start to count at each level.
+            let mut starting = [0; LEVELS.len() + 1];
+            let mut others = found.iter().peekable();
+            for hash in &own {
+                while others.next_if(|other| other.hash < *hash).is_some() {}
+                let other = others.next_if(|other| other.hash == *hash);
+                starting[other.map_or(0, |other| usize::from(other.levels))] += 1;
+            }
+            let mut counted = 0;
+            let level = starting[..LEVELS.len()].iter().position(|more| {
+                counted += more;
+                enough.is_kept(shingles, counted)
+            });
+            level.into_iter().for_each(|level| keeping[level] += 1);
+        }
+        let mut count = 0;
+        let level = keeping.iter().position(|more| {
+            count += more;
+            suffices(count)
+        });
+        Ok(level.unwrap_or(LEVELS.len() - 1))
+    }
+}
+
+impl<'a, 'b> Judged<'a, 'b> {
+    /// Returns the documents, to be read again, and the shingles that many of them have.
+    fn found(self, check: Check) -> Result<(Texts<'a, 'b>, Vec<Found>)> {
+        let Self { documents, shingles, memory, hashes } = self;
+        let least = least(documents);
+        let mut texts = Texts { documents, kept: None, hashes, room: Vec::new() };
+        if documents < least {
+            return Ok((texts, Vec::new()));
+        }
+        texts.kept = Kept::read(documents, shingles, memory / 2, texts.hashes, check)?;
+        let memory = if texts.kept.is_some() { memory / 2 } else { memory };
+        // Enough counters that hardly a shingle with fewer documents is counted by itself.
+        let wanted = (shingles / least).saturating_mul(4).max(FEWEST);
+        let most = (memory / 2).max(FEWEST);
+        let mut parts = wanted.div_ceil(most).next_power_of_two() as u64;
+        let mut counting = PartCounts { least: least as u8, ..PartCounts::default() };
+        let mut buffer = Vec::new();
+        // Returns the shingles that are found if the range of hashes is counted in `parts` parts; `None` if memory
+        // wants more parts.
+        let mut count = |parts: u64| -> Result<Option<Vec<Found>>> {
+            let mut found = Vec::new();
+            let counters = (wanted / parts as usize).next_power_of_two().max(FEWEST);
+            // At some point it is rather too much memory than no end.
+            let room = if parts < MOST_PARTS { memory / 2 } else { usize::MAX };
+            for part in 0..parts {
+                let mut each = |take: &mut Take| {
+                    for document in 0..documents {
+                        let own = texts.of(document, check)?;
+                        if parts == 1 {
+                            take(document as u32, own)?;
                             continue;
                         }
-                        Some(kept) => memory::extend(&mut buffer, kept.of(document))?,
-                        None => hashes(document, &mut buffer, check)?,
+                        buffer.clear();
+                        memory::reserve(&mut buffer, own.len())?;
+                        buffer.extend(own.iter().filter(|hash| *hash & (parts - 1) == part));
+                        take(document as u32, &buffer)?;
                     }
-                    if parts > 1 {
-                        buffer.retain(|hash| hash & (parts - 1) == part);
-                    }
-                    take(document as u32, &buffer)?;
+                    Ok(())
+                };
+                if !counting.count(counters, room, &mut each)? {
+                    return Ok(None);
                 }
-                Ok(())
-            };
-            if !counting.count(counters, room, &mut each)? {
-                return Ok(None);
+                memory::reserve(&mut found, counting.entries.len())?;
+                found.extend(counting.entries.iter().filter_map(|entry| {
+                    let levels = levels(entry.documents as usize, documents);
+                    (levels > 0).then_some(Found { hash: entry.hash, levels: levels as u8 })
+                }));
             }
-            memory::reserve(&mut shared, counting.entries.len())?;
-            shared.extend(counting.found());
-        }
-        sort_by_key(&mut shared, check);
-        Ok(Some(shared))
-    };
-    loop {
-        if let Some(shared) = count(parts)? {
-            return Ok(shared);
-        }
-        parts *= 2;
+            sort_by_key(&mut found, check);
+            Ok(Some(found))
+        };
+        let found = loop {
+            if let Some(found) = count(parts)? {
+                break found;
+            }
+            parts *= 2;
+        };
+        Ok((texts, found))
     }
 }
 
@@ -180,13 +321,6 @@ impl PartCounts {
             Ok(())
         })?;
         Ok(fits)
-    }
-
-    /// The hashes that as many documents have as wanted.
-    fn found(&self) -> impl Iterator<Item = u64> {
-        let least = u32::from(self.least);
-        let entries = self.entries.iter();
-        entries.filter(move |entry| entry.documents >= least).map(|entry| entry.hash)
     }
 }
 

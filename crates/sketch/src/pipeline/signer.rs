@@ -1,9 +1,7 @@
 //! Documents on their way to their band hashes, a batch at a time.
 
-use std::sync::Arc;
-
 use super::BatchWork;
-use crate::boilerplate::{Boilerplate, Shingled, counted};
+use crate::boilerplate::{CountedPart, Enough, Frame, Shingled, counted};
 use crate::passage::{Characters, Fingerprints};
 use crate::scheme::Scheme;
 use crate::shingle::saturated;
@@ -26,13 +24,13 @@ pub struct SignerBatch {
     numbers: Vec<u64>,
     /// Each document, and how many bytes or numbers it has.
     documents: Vec<(CopiedKind, usize)>,
-    /// For each document the boilerplate of its source, where that is left out.
-    boilerplates: Vec<Option<Arc<Boilerplate>>>,
+    /// For each document what does not count of it, where boilerplate is left out.
+    frames: Vec<Frame>,
     hashes: Vec<i64>,
     /// For each document the number of its hashes.
     counts: Vec<u32>,
-    /// For each document the number of shingles that count, with repeats, where boilerplate is left out.
-    pub counted: Vec<u32>,
+    /// For each document how much of it counts, where boilerplate is left out.
+    pub parts: Vec<CountedPart>,
     /// The `shingle_size` that would do for each text which is too long for its shingles, where the signer looks at
     /// that.
     pub saturated: Vec<usize>,
@@ -56,7 +54,7 @@ impl SignerBatch {
         self.numbers.clear();
         self.numbers.shrink_to(KEPT / size_of::<u64>());
         self.documents.clear();
-        self.boilerplates.clear();
+        self.frames.clear();
     }
 
     /// The number of its documents.
@@ -96,8 +94,8 @@ impl SignerBatch {
     }
 
     /// Says what does not count of the document that was added last, for a signer that leaves it out.
-    pub fn without(&mut self, boilerplate: Option<Arc<Boilerplate>>) -> Result<()> {
-        memory::push(&mut self.boilerplates, boilerplate)
+    pub fn without(&mut self, frame: Frame) -> Result<()> {
+        memory::push(&mut self.frames, frame)
     }
 
     /// The hashes of each document, in order: none of one without shingles.
@@ -131,9 +129,9 @@ pub enum Making {
     Bands,
     /// Band hashes, and the [`signature_hash`] behind those of each document.
     BandsAndHash,
-    /// The same of what counts of each document, without the boilerplate that its batch says. Shingles are hashed to 64
-    /// bits, whatever the scheme.
-    Counted,
+    /// The same of what counts of each document, without the frame that its batch says. Shingles are hashed to 64 bits,
+    /// whatever the scheme.
+    Counted(Enough),
     /// The fingerprint of each document.
     Fingerprint,
     /// The fingerprints of passages of so many characters.
@@ -158,14 +156,14 @@ impl Signer {
     }
 
     /// Makes the hashes of a document, which has bytes or numbers: `self.bands`. Adds to `saturations` if its text is
-    /// too long for its shingles. Returns how many shingles count, with repeats, where boilerplate is left out.
+    /// too long for its shingles. Returns how much counts of it, where boilerplate is left out.
     fn sign(
         &mut self,
         (kind, bytes, numbers): (CopiedKind, &[u8], &[u64]),
-        boilerplate: Option<&Boilerplate>,
+        frame: &Frame,
         saturations: &mut Vec<usize>,
         check: Check,
-    ) -> Result<usize> {
+    ) -> Result<CountedPart> {
         let Self { sketcher, banding, making, shingling, bands, slots, found, room } = self;
         bands.clear();
         found.clear();
@@ -178,10 +176,11 @@ impl Signer {
         let own = own.as_deref();
         let shingled =
             own.map_or(Shingled::Elements(numbers), |text| Shingled::Text(shingling, text));
-        let with_hash = matches!(making, Making::BandsAndHash | Making::Counted);
+        let with_hash = matches!(making, Making::BandsAndHash | Making::Counted(_));
+        let mut part = CountedPart::default();
         let signature = match (making, own) {
-            (Making::Counted, _) => {
-                counted(boilerplate, shingled, found, check)?;
+            (Making::Counted(enough), _) => {
+                part = counted(frame, *enough, shingled, found, check)?;
                 sketcher.sketch_hashes(found, check)?
             }
             (Making::Fingerprint, _) => {
@@ -218,10 +217,9 @@ impl Signer {
             }
         }
         // One long text is no reason to keep so much room.
-        let count = found.len();
         found.truncate(LONG);
         found.shrink_to(LONG);
-        Ok(count)
+        Ok(part)
     }
 }
 
@@ -234,9 +232,9 @@ impl BatchWork for Signer {
         batch.hashes.clear();
         batch.counts.clear();
         batch.saturated.clear();
-        batch.counted.clear();
+        batch.parts.clear();
         let (mut texts, mut numbers) = (&batch.texts[..], &batch.numbers[..]);
-        let mut boilerplates = batch.boilerplates.iter();
+        let (mut frames, none) = (batch.frames.iter(), Frame::default());
         for &(kind, length) in &batch.documents {
             check();
             let mut document = (kind, &[][..], &[][..]);
@@ -244,10 +242,10 @@ impl BatchWork for Signer {
                 CopiedKind::Text(_) => (document.1, texts) = texts.split_at(length),
                 _ => (document.2, numbers) = numbers.split_at(length),
             }
-            let boilerplate = boilerplates.next().and_then(Option::as_deref);
-            let count = self.sign(document, boilerplate, &mut batch.saturated, check)?;
-            if let Making::Counted = self.making {
-                memory::push(&mut batch.counted, u32::try_from(count).unwrap_or(u32::MAX))?;
+            let frame = frames.next().unwrap_or(&none);
+            let part = self.sign(document, frame, &mut batch.saturated, check)?;
+            if let Making::Counted(_) = self.making {
+                memory::push(&mut batch.parts, part)?;
             }
             memory::extend(&mut batch.hashes, &self.bands)?;
             memory::push(&mut batch.counts, self.bands.len() as u32)?;

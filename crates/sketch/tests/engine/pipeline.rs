@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sketch::boilerplate::{Boilerplate, Shingled};
+use sketch::boilerplate::{Boilerplate, CountedPart, Enough, Frame, Shingled};
 use sketch::pipeline::{BatchWork, Hands, Making, Setting, Signer, SignerBatch, hands};
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Banding, Config, Error, Sketcher, signature_hash};
@@ -303,39 +303,41 @@ fn a_signer_leaves_out_the_boilerplate_of_each_document() {
     let mut shared: Vec<u64> = hashes(&texts[0]);
     shared.retain(|hash| texts.iter().all(|text| hashes(text).contains(hash)));
     shared.sort_unstable();
-    let boilerplate = Arc::new(Boilerplate::new(&shared).unwrap());
+    let of_origin = Some(Arc::new(Boilerplate::new(&shared).unwrap()));
+    let frame = Frame { of_origin, of_all: None };
+    let enough = Enough { plenty: 30, few: 5, fewest: 5 };
     let mut batch = SignerBatch::default();
     let elements = hashes(&texts[1]);
     let fill = |batch: &mut SignerBatch| {
         batch.clear();
         for text in &texts {
             batch.push_text(StoredBytes::plain(text.as_bytes())).unwrap();
-            batch.without(Some(boilerplate.clone())).unwrap();
+            batch.without(frame.clone()).unwrap();
         }
         batch.push_text(StoredBytes::plain(texts[2].as_bytes())).unwrap();
-        batch.without(None).unwrap();
+        batch.without(Frame::default()).unwrap();
         batch.push_elements(&elements).unwrap();
-        batch.without(Some(boilerplate.clone())).unwrap();
+        batch.without(frame.clone()).unwrap();
         batch.push_text(StoredBytes::plain(b" ")).unwrap();
-        batch.without(None).unwrap();
+        batch.without(Frame::default()).unwrap();
     };
     let signer = |making| Signer::new(Sketcher::new(config.clone()), banding, making);
     fill(&mut batch);
-    signer(Making::Counted).work(&mut batch, &mut || ()).unwrap();
+    signer(Making::Counted(enough)).work(&mut batch, &mut || ()).unwrap();
     let mut sketcher = Sketcher::new(config.clone());
     let mut expect = |mut counted: Vec<u64>, left_out: bool| {
-        let mut bands = Vec::new();
+        let (mut bands, shingles) = (Vec::new(), counted.len());
         counted.retain(|hash| !left_out || !shared.contains(hash));
         if let Some(signature) = sketcher.sketch_hashes(&counted, &mut || ()).unwrap() {
             banding.hashes(signature, &mut bands).unwrap();
             bands.push(signature_hash(signature) as i64);
         }
-        (bands, counted.len() as u32)
+        (bands, CountedPart { shingles, counted: counted.len(), by_equality: false })
     };
     let mut expected: Vec<_> = texts.iter().map(|text| expect(hashes(text), true)).collect();
     expected.extend([expect(hashes(&texts[2]), false), expect(elements.clone(), true)]);
-    expected.push((Vec::new(), 0));
-    let found = batch.hashes().map(<[i64]>::to_vec).zip(batch.counted.iter().copied());
+    expected.push((Vec::new(), CountedPart::default()));
+    let found = batch.hashes().map(<[i64]>::to_vec).zip(batch.parts.iter().copied());
     assert_eq!(found.collect::<Vec<_>>(), expected);
     // Fingerprints are those of the documents, and what a batch had before does not matter.
     signer(Making::Fingerprint).work(&mut batch, &mut || ()).unwrap();

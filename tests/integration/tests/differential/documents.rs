@@ -1,6 +1,6 @@
 //! Documents: their values, the options by which they are compared, and what the engine makes of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use minlsh_integration::Random;
 use sketch::{
@@ -173,25 +173,23 @@ impl Drawn {
         Some(Self { copy, set, signature: signature?, is_signature })
     }
 
-    /// The document as documents of these are without what they share: more than a fifth of them, and at least five.
-    /// Those that are copies of each other are one. Of a document of which next to nothing is left, the whole is its
-    /// only shingle.
-    pub fn without_shared(&self, documents: &[&Self], config: &Config) -> Self {
-        let distinct: BTreeMap<&[u8], &Self> =
-            documents.iter().map(|drawn| (&*drawn.copy, *drawn)).collect();
-        let all: BTreeSet<u64> = self.set.iter().copied().collect();
-        let is_shared = |hash: &u64| {
-            let have = distinct.values().filter(|drawn| drawn.set.contains(hash)).count();
-            have >= 5 && 5 * have > distinct.len()
-        };
-        let mut left: Vec<u64> = all.iter().copied().filter(|hash| !is_shared(hash)).collect();
-        if left.len() < 20 && 20 * left.len() < all.len() {
-            left = vec![hash128(&self.copy) as u64];
-        }
+    /// The hash by which documents are chosen, equal for copies.
+    pub fn fingerprint(&self) -> u64 {
+        ElementHash::Xxh3.hash(&self.copy)
+    }
+
+    /// The different shingles of a text, or elements of a set.
+    pub fn elements(&self) -> BTreeSet<u64> {
+        self.set.iter().copied().collect()
+    }
+
+    /// The document of which `counted` counts; with `None` it is compared for equality only, by a number of its own.
+    pub fn of_which(&self, counted: Option<Vec<u64>>, config: &Config) -> Self {
+        let set = counted.unwrap_or_else(|| vec![hash128(&self.copy) as u64]);
         let mut sketcher = Sketcher::new(config.clone());
-        let signature = sketcher.sketch_hashes(&left, &mut || ()).expect("memory");
+        let signature = sketcher.sketch_hashes(&set, &mut || ()).expect("memory");
         let signature = signature.expect("something is left").to_vec();
-        Self { set: left, signature, ..self.clone() }
+        Self { set, signature, ..self.clone() }
     }
 
     /// The exact similarity; of signatures, the share of equal slots.

@@ -5,6 +5,7 @@
 //! engine's naive path ([`oracle`]). The same rows are right, and errors that are documented for that very case
 //! ([`errors`]). `SEED=... CASES=1` repeats a case.
 
+mod boilerplate;
 mod documents;
 mod errors;
 mod oracle;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sketch::Banding;
 
+use crate::boilerplate::Judging;
 use crate::documents::{Drawn, Value};
 
 /// Two rows, the lesser place first, and how similar they are.
@@ -31,17 +32,25 @@ impl Documents {
         Self { drawn: values.iter().map(draw).collect(), scopes }
     }
 
-    /// The same, of which what documents of one origin share does not count; `None` is no origin.
-    pub fn without_boilerplate(self, origins: &[Option<usize>], config: &sketch::Config) -> Self {
+    /// The same, of which boilerplate does not count; `None` is no origin.
+    pub fn without_boilerplate(
+        self,
+        origins: &[Option<usize>],
+        config: &sketch::Config,
+        are_sets: bool,
+    ) -> Self {
+        let Self { drawn, scopes } = &self;
+        // A row without a scope is not read as a document.
+        let judge = |row: usize| Some((origins[row]?, drawn[row].as_ref()?));
+        let judging = (0..origins.len()).filter(|row| scopes[*row].is_some()).filter_map(judge);
+        let judging = Judging::new(judging, config, are_sets);
+        let frames = judging.frames();
         let of = |row: usize| {
-            let own = self.drawn[row].as_ref()?;
-            let Some(origin) = origins[row] else { return Some(own.clone()) };
-            // A row without a scope is not read as a document.
-            let is_of =
-                |other: &usize| origins[*other] == Some(origin) && self.scopes[*other].is_some();
-            let documents =
-                (0..origins.len()).filter(is_of).filter_map(|other| self.drawn[other].as_ref());
-            Some(own.without_shared(&documents.collect::<Vec<_>>(), config))
+            let own = drawn[row].as_ref()?;
+            let Some(frame) = origins[row].and_then(|origin| frames.get(&origin)) else {
+                return Some(own.clone());
+            };
+            Some(own.of_which(judging.counted(own, frame), config))
         };
         Self { drawn: (0..origins.len()).map(of).collect(), scopes: self.scopes }
     }

@@ -203,7 +203,8 @@ impl Asker<'_> {
         let (values, config) = (self.values(how, wanted), options.config());
         let mut documents = Documents::new(&values, self.scopes(scopes, false), &config);
         if let Some(origins) = origins {
-            documents = documents.without_boilerplate(origins, &config);
+            let are_sets = values.iter().flatten().any(|value| matches!(value, Value::Set(_)));
+            documents = documents.without_boilerplate(origins, &config, are_sets);
         }
         let pairs = documents.pairs(threshold);
         Reading { documents, pairs }

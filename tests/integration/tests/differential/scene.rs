@@ -222,11 +222,13 @@ impl Scene {
 
     fn make_rows(&mut self, random: &mut Random) {
         let corpus = Corpus::new(random, self.kind, self.slots);
-        let count = 3 + random.below(16);
+        // Now and then there are enough rows for shingles that are common to all origins.
+        let is_large = random.below(10) == 0;
+        let count = if is_large { 40 + random.below(25) } else { 3 + random.below(16) };
         self.rows = (0..count)
             .map(|number| Row {
                 key: key(self.key_type, number),
-                flag: random.below(4),
+                flag: random.below(if is_large { 6 } else { 4 }),
                 document: corpus.value(random),
                 scopes: self
                     .scopes

@@ -1,0 +1,43 @@
+//! `near_duplicate_boilerplate()`: how much of each document a job with `boilerplate` compares.
+
+use crate::corpus::jobs::Question;
+use crate::corpus::reading::boilerplate::Boilerplates;
+use crate::corpus::source::arguments::Arguments;
+use crate::prelude::*;
+use crate::row_key::KeyValue;
+
+sql_function!(minlsh_near_duplicate_boilerplate, near_duplicate_boilerplate);
+
+/// `near_duplicate_boilerplate(source, boilerplate, body, ...) →
+/// (doc_id, origin, judged_by, level, shingles, counted, by_equality)`
+fn near_duplicate_boilerplate(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call);
+    let (session, arguments) = (Session::open(), Arguments::of(call));
+    let question = Question::new(&session, &arguments, &["source"], false)?;
+    let key_type = catalog::base_type(question.source().key_column().0);
+    let mut context = Memory::scratch(c"minlsh boilerplate");
+    question.each_judged(&mut |boilerplates: &mut Boilerplates, row| {
+        check_interrupts();
+        context.run_and_reset(|| {
+            let origin = boilerplates.origin(row.number);
+            // SAFETY: a row's document, which this reader has taken in before.
+            let document = unsafe { boilerplates.reader.document(row.document()?) };
+            let part = boilerplates.part(document, origin)?;
+            let (judged_by, level) = boilerplates.judged(origin).unzip();
+            // SAFETY: the row's key, of the type of the source's keys; its text is copied by `push`.
+            let key = unsafe { KeyValue::new(row.key, key_type).to_text() };
+            let number = |count: usize| Datum::from(i64::try_from(count).unwrap_or(i64::MAX));
+            result.push(&[
+                Some(key),
+                boilerplates.shown(origin).map(text::write),
+                Some(Datum::from(judged_by.unwrap_or(0) as i32)),
+                level.map(|level| float8_datum(f64::from(level) / 100.0)),
+                Some(number(part.shingles)),
+                Some(number(part.counted)),
+                Some(Datum::from(part.by_equality)),
+            ]);
+            Ok(())
+        })
+    })?;
+    Ok(None)
+}
