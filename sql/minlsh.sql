@@ -1398,7 +1398,7 @@ CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision DEF
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
 		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		apart text DEFAULT NULL, copies text DEFAULT 'all',
+		apart text DEFAULT NULL, agree text DEFAULT NULL, copies text DEFAULT 'all',
 		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, text, text, text, text,
@@ -1411,13 +1411,13 @@ CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision 
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
 		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		apart text DEFAULT NULL,
+		apart text DEFAULT NULL, agree text DEFAULT NULL,
 		OUT doc_id minlsh_key, OUT cluster_id minlsh_key, OUT similarity double precision, OUT size bigint,
 		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean)
 		RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, text, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text, text) IS
 	'members of clusters of verified pairs, with each member''s similarity to the representative';
 
 CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision DEFAULT NULL,
@@ -1426,12 +1426,12 @@ CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision D
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
 		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		apart text DEFAULT NULL,
+		apart text DEFAULT NULL, agree text DEFAULT NULL,
 		OUT cluster_id minlsh_key, OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision,
 		OUT size_a bigint, OUT size_b bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_bridges' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION near_duplicate_bridges(text, double precision, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text, text) IS
 	'pairs without which a cluster would fall in two, and the sizes of its parts';
 
 CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFAULT NULL,
@@ -1440,11 +1440,11 @@ CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFA
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
 		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		apart text DEFAULT NULL,
+		apart text DEFAULT NULL, agree text DEFAULT NULL,
 		OUT doc_id minlsh_key, OUT kept_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_plan(text, double precision, text, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text, text) IS
 	'documents to remove so that no near-duplicates remain, and those kept by the ORDER BY list keep';
 
 CREATE FUNCTION near_duplicate_boilerplate(source text, boilerplate text,
@@ -1522,7 +1522,7 @@ CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precisi
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
 		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		apart text DEFAULT NULL, copies text DEFAULT 'all',
+		apart text DEFAULT NULL, agree text DEFAULT NULL, copies text DEFAULT 'all',
 		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, text, text, text, text,

@@ -40,5 +40,12 @@ SELECT near_duplicate_plan('app.docs', 0.9, keep => 'id; DELETE FROM app.docs');
 SELECT near_duplicate_plan('app.docs', 0.9, keep => '(SELECT 1 FROM pg_sleep(0)) LIMIT 1');
 -- tried
 SELECT near_duplicate_plan('app.docs', 0.9, keep => 'id) ; --');
+-- refused
+SELECT near_duplicate_pairs('app.docs', 0.9, agree => 'ARRAY[id]; DELETE FROM app.docs');
+-- refused
+SELECT near_duplicate_pairs('app.docs', 0.9, agree => 'ARRAY[1]), NULL) FROM app.docs; DELETE FROM app.docs; --');
+-- refused
+SELECT near_duplicate_pairs('app.docs', 0.9,
+	agree => '(WITH x AS (DELETE FROM app.docs RETURNING id) SELECT array_agg(id) FROM x)');
 -- gives: 5
 SELECT count(*) FROM app.docs;

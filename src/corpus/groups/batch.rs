@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use sketch::pipeline::Crew;
 use sketch::stored::{Packing, StoredBytes};
-use sketch::{Error, Level};
+use sketch::{Error, Level, agree, agreement_hash};
 
 use crate::corpus::reading::columns::Scope;
 use crate::corpus::source::reader::TakeStored;
@@ -37,6 +37,9 @@ pub struct Held {
     pub scopes: Vec<Scope>,
     /// The least similarity that each asks for itself, if they do.
     pub leasts: Vec<f64>,
+    /// The sets that must agree, one after the other, unless they stay in a file; and the end of each, if they must.
+    sets: Vec<u128>,
+    set_ends: Vec<u64>,
     /// The number of the origin of each that is fetched again, if boilerplate does not count.
     pub origins: Vec<u32>,
     /// The group to which each belongs.
@@ -59,6 +62,8 @@ pub struct Bytes<'a> {
     /// Room for those of a document: as they are in the file, and unpacked.
     read: Vec<u8>,
     room: Vec<u8>,
+    /// Room for two sets.
+    sets: [Vec<u128>; 2],
 }
 
 /// A batch whose turn has not come: nothing of its documents is in memory but their scopes.
@@ -70,6 +75,8 @@ struct Files {
     hashes: TempFile,
     /// The bytes that are compared, unless they are fetched again.
     bytes: Option<TempFile>,
+    /// The elements of the sets that must agree, until they are in memory.
+    sets: Option<TempFile>,
 }
 
 /// The number of values that [`Files::places`] has of a document.
@@ -82,6 +89,7 @@ impl Batch {
             places: TempFile::create(),
             hashes: TempFile::create(),
             bytes: (until == Until::InFile).then(TempFile::create),
+            sets: None,
         };
         let held = Held { width, ..Held::default() };
         Self { held, files: (until != Until::Held).then(files) }
@@ -110,6 +118,21 @@ impl Batch {
         Ok(())
     }
 
+    /// Adds the set of the document that is added next.
+    pub fn push_set(&mut self, set: &[u128]) -> Result<()> {
+        let Held { sets, set_ends, .. } = &mut self.held;
+        let before = set_ends.last().copied().unwrap_or(0);
+        memory::push(set_ends, before + set.len() as u64)?;
+        match &mut self.files {
+            Some(files) if !set.is_empty() => {
+                files.sets.get_or_insert_with(TempFile::create).append(set);
+            }
+            Some(_) => {}
+            None => memory::extend(sets, set)?,
+        }
+        Ok(())
+    }
+
     /// Adds a document that is fetched again from this place.
     pub fn push_place(&mut self, [name, root]: [u32; 2], hashes: &[u64], place: u64) {
         let values = [name, root, (place >> 32) as u32, place as u32];
@@ -133,6 +156,10 @@ impl Batch {
         if !stays || files.hashes.len() <= memory / 4 {
             held.hashes = sized(before.hashes, count * held.width)?;
             files.hashes.read(0, &mut held.hashes)?;
+        }
+        if let Some(mut sets) = files.sets.take_if(|sets| !stays || sets.len() <= memory / 4) {
+            held.sets = memory::filled(0, sets.len() as usize / size_of::<u128>())?;
+            sets.read(0, &mut held.sets)?;
         }
         let mut places = memory::filled(0_u32, count * PLACE)?;
         files.places.read(0, &mut places)?;
@@ -215,6 +242,13 @@ impl Held {
         (end - start) as usize
     }
 
+    /// The place of the set of a document among the elements of all.
+    fn set_range(&self, place: u32) -> Range<usize> {
+        let place = place as usize;
+        let start = if place == 0 { 0 } else { self.set_ends[place - 1] };
+        start as usize..self.set_ends[place] as usize
+    }
+
     /// The place of what is stored of a document.
     fn range(&self, place: u32) -> (u64, u64) {
         let place = place as usize;
@@ -265,7 +299,7 @@ pub type Make<'a, R> = dyn Fn(usize, &[u8], Check) -> Result<R, Error> + Sync + 
 impl<'a> Bytes<'a> {
     /// Those of documents that are in memory.
     pub fn held(held: &'a Held) -> Self {
-        Self { held, files: None, read: Vec::new(), room: Vec::new() }
+        Self { held, files: None, read: Vec::new(), room: Vec::new(), sets: Default::default() }
     }
 
     /// Has a crew make something of each document at `places`, and calls `take` with it, in order.
@@ -333,6 +367,54 @@ impl<'a> Bytes<'a> {
             // Only the backend has files.
             files.row(place, row).unwrap_or_else(|report| raise(report));
         }
+    }
+
+    /// True if the sets of two documents agree, or need not.
+    pub fn agree(&mut self, a: u32, b: u32) -> Result<bool, Error> {
+        if self.held.set_ends.is_empty() {
+            return Ok(true);
+        }
+        if let (Some(a), Some(b)) = (self.held_set(a), self.held_set(b)) {
+            return Ok(agree(a, b));
+        }
+        let [mut of_a, mut of_b] = std::mem::take(&mut self.sets);
+        let outcome = self.read_set(a, &mut of_a).and_then(|()| self.read_set(b, &mut of_b));
+        let agrees = outcome.map(|()| agree(&of_a, &of_b));
+        self.sets = [of_a, of_b];
+        agrees
+    }
+
+    /// A hash of the set of a document that must agree.
+    pub fn agreement_hash(&mut self, place: u32) -> Result<u64, Error> {
+        if self.held.set_ends.is_empty() {
+            return Ok(0);
+        }
+        if let Some(set) = self.held_set(place) {
+            return agreement_hash(set);
+        }
+        let [mut set, other] = std::mem::take(&mut self.sets);
+        let hash = self.read_set(place, &mut set).and_then(|()| agreement_hash(&set));
+        self.sets = [set, other];
+        hash
+    }
+
+    /// The set of a document, if it is in memory or empty.
+    fn held_set(&self, place: u32) -> Option<&'a [u128]> {
+        let held = self.held;
+        let range = held.set_range(place);
+        if range.is_empty() { Some(&[]) } else { held.sets.get(range) }
+    }
+
+    fn read_set(&mut self, place: u32, set: &mut Vec<u128>) -> Result<(), Error> {
+        let range = self.held.set_range(place);
+        set.clear();
+        memory::resize(set, range.len(), 0)?;
+        if let Some(file) = self.files.as_mut().and_then(|files| files.sets.as_mut()) {
+            // Only the backend has files.
+            let start = (range.start * size_of::<u128>()) as u64;
+            file.read(start, set).unwrap_or_else(|report| raise(report));
+        }
+        Ok(())
     }
 
     /// The number of bytes that are stored of a document, and how they are stored.

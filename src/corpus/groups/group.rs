@@ -305,9 +305,13 @@ impl Hashes for Group<'_, '_> {
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Error> {
         let (comparing, is_whole) = (self.comparing, column == self.probes());
         for document in 0..self.documents() {
-            let hash = self.row(document)?[column];
-            let name = self.name(document);
-            visit(document, if is_whole { comparing.copy_hash(name, hash) } else { hash });
+            let mut hash = self.row(document)?[column];
+            if is_whole {
+                // Copies that may be similar to different documents are not one.
+                hash ^= self.bytes.agreement_hash(self.places[document as usize])?;
+                hash = comparing.copy_hash(self.name(document), hash);
+            }
+            visit(document, hash);
         }
         Ok(())
     }
@@ -363,6 +367,9 @@ impl Corpus for Group<'_, '_> {
             return Ok(None);
         }
         if self.comparing.apart.pairs.binary_search(&(self.name(a), self.name(b))).is_ok() {
+            return Ok(None);
+        }
+        if !self.bytes.agree(self.places[a as usize], self.places[b as usize])? {
             return Ok(None);
         }
         let mut threshold = self.comparing.criteria.threshold.get();

@@ -156,6 +156,9 @@ impl Batches {
                 (documents.scopes.get(document as usize), documents.leasts.get(document as usize));
             memory::extend(&mut batch.held.scopes, scope.copied().as_slice())?;
             memory::extend(&mut batch.held.leasts, least.copied().as_slice())?;
+            if let Some(agreement) = &mut documents.agreement {
+                batch.push_set(agreement.set(document)?)?;
+            }
             if batch.is_in_table() {
                 memory::extend(&mut batch.held.origins, origin.as_slice())?;
                 batch.push_place([name, root], &hashes, row.place);
@@ -503,7 +506,8 @@ fn assign(
     let place = 3 * size_of::<u32>() + size_of::<u64>() + size_of::<Packing>();
     for (document, size) in (0..).zip(&documents.sizes) {
         let root = components.find(document) as usize;
-        let units = (*size as usize + hashes + place).div_ceil(UNIT) as u32;
+        let set = documents.agreement.as_ref().map_or(0, |sets| sets.size(document as usize));
+        let units = (*size as usize + set + hashes + place).div_ceil(UNIT) as u32;
         sizes[root] = sizes[root].saturating_add(units);
         let members = &mut members[root][usize::from(document >= second)];
         *members = members.saturating_add(1);

@@ -13,6 +13,7 @@ use sketch::Error;
 use crate::corpus::groups::Batches;
 use crate::corpus::groups::group::ApartPairs;
 use crate::corpus::reading::Documents;
+use crate::corpus::reading::agreement::Agreement;
 use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
 use crate::corpus::reading::columns::{KeyCheck, Members, NamedRows, Scopes};
 use crate::corpus::reading::omitted::{Omitted, notice_omitted};
@@ -166,7 +167,12 @@ impl<'a> Question<'a> {
         });
         let table = sources.iter().find_map(|source| source.relation);
         let (collecting, progress) = (collecting.transpose()?, Progress::start(table));
-        let mut documents = Documents::new(criteria, scopes, collecting, memory, progress)?;
+        // The sets lie beside the rows.
+        let (rows_memory, sets) = match &common("agree", sources, Source::agreeing_type)?[..] {
+            [element] => (memory.rows / 2, Some(Agreement::new(*element, memory.rows / 2)?)),
+            _ => (memory.rows, None),
+        };
+        let mut documents = Documents::new(criteria, scopes, (collecting, sets), memory, progress)?;
         let mut spools = RowSpools::default();
         let (mut second, mut omitted) = (u32::MAX, Vec::new());
         for source in sources {
@@ -174,7 +180,7 @@ impl<'a> Question<'a> {
                 second = documents.len();
             }
             let rows = source.rows(self.session, keep, filter)?;
-            let mut spool = source.spool(&rows, memory.rows / sources.len())?;
+            let mut spool = source.spool(&rows, rows_memory / sources.len())?;
             let mut of_source = Omitted::of(source, source.scopes.len());
             let keys = KeyCheck::of(source);
             let without = documents.read(&rows, &keys, &mut spool, &mut of_source)?;

@@ -63,7 +63,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let mut documents = Documents::new(
         &criteria,
         Scopes::new("scope", &[])?,
-        None,
+        (None, None),
         &memory,
         Progress::start(None),
     )?;
@@ -74,7 +74,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
             let is_document = context.run_and_reset(|| match window.argument_at(0, place) {
                 Some(value) => {
                     // SAFETY: a value of the argument's type, by which the kind was found.
-                    intake.push(unsafe { reader.document(value) }, |_| None, None)
+                    intake.push(unsafe { reader.document(value) }, |_| None, None, None)
                 }
                 None => Ok(false),
             })?;

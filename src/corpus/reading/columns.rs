@@ -204,14 +204,16 @@ impl NamedRows<'_> {
 
 /// The values met so far, of one or several columns.
 pub struct Scopes {
-    columns: Vec<ScopeColumn>,
+    columns: Vec<ColumnValues>,
     /// Scopes of several columns, by a hash of the numbers of their values.
     rows: AHashMap<u128, u32>,
     context: Memory,
 }
 
-/// The values of a column that were met, by the equality of its type: that of the default hash operator class.
-struct ScopeColumn {
+/// The values of a column, or of arrays, that were met, by the equality of their type: the `=` of the default hash
+/// operator class.
+pub struct ColumnValues {
+    argument: &'static str,
     type_oid: Oid,
     equal: *mut pg_sys::FmgrInfo,
     hash: *mut pg_sys::FmgrInfo,
@@ -230,11 +232,11 @@ struct ScopeColumn {
 /// Bytes that a value which is kept takes beside itself, in tables that have room left.
 const KEPT: usize = 2 * (size_of::<(Datum, Option<u32>)>() + size_of::<(u64, u32)>());
 
-fn too_many(count: u32, type_oid: Oid) -> SqlError {
+fn too_many(argument: &str, count: u32, type_oid: Oid) -> SqlError {
     let label = type_label(type_oid);
     error(
         PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-        "the values of the scope do not fit into maintenance_work_mem",
+        format!("the values of {argument} do not fit into maintenance_work_mem"),
     )
     .set_detail(format!(
         "After {count} different values of type {label} they take a third of it. They are kept because equal \
@@ -263,8 +265,8 @@ impl Scope {
 
 impl Scopes {
     /// None yet, of the values of columns of those types and collations, which an argument names.
-    pub fn new(argument: &str, columns: &[(Oid, Oid)]) -> Result<Self> {
-        let columns = columns.iter().map(|column| ScopeColumn::new(argument, *column));
+    pub fn new(argument: &'static str, columns: &[(Oid, Oid)]) -> Result<Self> {
+        let columns = columns.iter().map(|column| ColumnValues::new(argument, *column));
         Ok(Self {
             columns: columns.collect::<Result<_>>()?,
             rows: AHashMap::new(),
@@ -279,7 +281,7 @@ impl Scopes {
     /// The scope of a row, by its value of each column; `None` if one is NULL, which equals nothing.
     pub fn of(&mut self, value: impl Fn(usize) -> Option<Datum>) -> Result<Option<Scope>> {
         let Self { columns, rows, context } = self;
-        let number = |place: usize, column: &mut ScopeColumn| {
+        let number = |place: usize, column: &mut ColumnValues| {
             value(place).map(|value| column.number(value, context)).transpose()
         };
         match &mut columns[..] {
@@ -307,9 +309,9 @@ fn number_of(numbers: &mut AHashMap<u128, u32>, hash: u128) -> Result<u32> {
     Ok(next)
 }
 
-impl ScopeColumn {
+impl ColumnValues {
     /// No values yet, of that type and collation.
-    fn new(argument: &str, (type_oid, collation): (Oid, Oid)) -> Result<Self> {
+    pub fn new(argument: &'static str, (type_oid, collation): (Oid, Oid)) -> Result<Self> {
         let flags = pg_sys::TYPECACHE_EQ_OPR_FINFO | pg_sys::TYPECACHE_HASH_EXTENDED_PROC_FINFO;
         // SAFETY: the type cache keeps its entry, and the FmgrInfo in it, for the session.
         let entry = unsafe { &mut *pg_sys::lookup_type_cache(type_oid, flags as i32) };
@@ -323,6 +325,7 @@ impl ScopeColumn {
             .set_hint("Cast the column to text in a query."));
         }
         Ok(Self {
+            argument,
             type_oid,
             equal: &raw mut entry.eq_opr_finfo,
             hash: &raw mut entry.hash_extended_proc_finfo,
@@ -353,13 +356,23 @@ impl ScopeColumn {
         let number = self.values.len() as u32;
         let taken = context.bytes() + self.values.len() * KEPT;
         if taken > of_scopes() {
-            return Err(too_many(number, self.type_oid));
+            return Err(too_many(self.argument, number, self.type_oid));
         }
         // SAFETY: a value of the column, whose type `new` has asked how it is passed.
         let copy = context.run(|| unsafe { self.storage.copy(value) });
         memory::push(&mut self.values, (copy, last))?;
         memory::insert_at(&mut self.last, hash, number)?;
         Ok(number)
+    }
+
+    /// A number that is the same for equal values alone: a hash of the bytes, or the number of the value. Two of a
+    /// billion values have the same hash with probability 1e-21. Values that must be kept are, in `context`.
+    pub fn element(&mut self, value: Datum, context: &Memory) -> Result<u128> {
+        if self.is_image {
+            Ok(self.image(value))
+        } else {
+            self.number(value, context).map(u128::from)
+        }
     }
 
     fn image(&self, value: Datum) -> u128 {

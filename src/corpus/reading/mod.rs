@@ -7,6 +7,7 @@
 //! Where boilerplate does not count, documents only get fingerprints as they are read. They are signed when
 //! boilerplate, which depends on all of them, is known.
 
+pub mod agreement;
 pub mod boilerplate;
 pub mod columns;
 pub mod keyed_rows;
@@ -20,6 +21,7 @@ use sketch::corpus::Hashes;
 use sketch::pipeline::{Hands, Making, Signer, SignerBatch, hands};
 use sketch::{Config, Sketcher};
 
+use crate::corpus::reading::agreement::Agreement;
 use crate::corpus::reading::boilerplate::{Boilerplates, Collecting, Little};
 use crate::corpus::reading::columns::{KeyCheck, Scope, Scopes};
 use crate::corpus::reading::omitted::{Omitted, Reason};
@@ -56,6 +58,8 @@ pub struct Documents {
     signed: u32,
     without: Vec<u32>,
     known: Scopes,
+    /// The sets that must agree, if they must.
+    pub agreement: Option<Agreement>,
     /// The collection by which it is found out what does not count: then documents are signed when that is known.
     collecting: Option<Collecting>,
     /// The shingles that do not count, when they are known.
@@ -71,6 +75,8 @@ struct Note {
     least: f64,
     scope: Scope,
     origin: u32,
+    /// The place of the set that must agree.
+    set: u64,
     key: Option<u64>,
 }
 
@@ -79,7 +85,7 @@ impl Documents {
     pub fn new(
         criteria: &Criteria,
         known: Scopes,
-        collecting: Option<Collecting>,
+        (collecting, agreement): (Option<Collecting>, Option<Agreement>),
         memory: &JobShares,
         progress: Progress,
     ) -> Result<Self> {
@@ -95,6 +101,7 @@ impl Documents {
             signed: 0,
             without: Vec::new(),
             known,
+            agreement,
             collecting,
             boilerplates: None,
             little: Little::default(),
@@ -141,7 +148,7 @@ impl Documents {
 
     fn take(&mut self, batch: &mut SignerBatch) -> Result<()> {
         for hashes in batch.hashes() {
-            let Some(Note { size, least, scope, origin, key }) = self.notes.pop_front() else {
+            let Some(Note { size, least, scope, origin, set, key }) = self.notes.pop_front() else {
                 break;
             };
             self.signed += 1;
@@ -161,6 +168,9 @@ impl Documents {
             }
             if scope != Scope::ALL {
                 memory::push(&mut self.scopes, scope)?;
+            }
+            if let Some(agreement) = &mut self.agreement {
+                agreement.take(set)?;
             }
             if let Some(key) = key {
                 memory::push(&mut self.keys, key)?;
@@ -254,7 +264,7 @@ impl Documents {
                     omitted.add(Reason::Empty, 1);
                     return Ok(());
                 };
-                if intake.push(document, |place| row.scope(place), keys.hash(key))? {
+                if intake.push(document, |place| row.scope(place), row.agreeing(), keys.hash(key))? {
                     spool.push(row)?;
                 }
                 Ok(())
@@ -287,10 +297,11 @@ impl Intake<'_, '_, '_> {
         &mut self,
         document: Unread,
         scope: impl Fn(usize) -> Option<Datum>,
+        agreeing: Option<Datum>,
         key: Option<u64>,
     ) -> Result<bool> {
         let Self { documents, batch, context, .. } = self;
-        let Documents { known, collecting, criteria, notes, .. } = &mut **documents;
+        let Documents { known, agreement, collecting, criteria, notes, .. } = &mut **documents;
         let Some(own) = known.of(&scope)? else { return Ok(false) };
         let (origin, config) = match collecting {
             Some(collecting) => {
@@ -303,7 +314,8 @@ impl Intake<'_, '_, '_> {
         let (size, least) = context.run_and_reset(|| document.copy(config, batch))?;
         notes.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
         let size = u32::try_from(size).unwrap_or(u32::MAX);
-        notes.push_back(Note { size, least, scope: own, origin, key });
+        let set = agreement.as_mut().map_or(Ok(0), |agreement| agreement.put(agreeing))?;
+        notes.push_back(Note { size, least, scope: own, origin, set, key });
         self.give_if_full()?;
         Ok(true)
     }

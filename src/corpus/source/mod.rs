@@ -6,6 +6,7 @@
 //! document, options, scopes, predicate, threshold and banding, however it is read. Relations are found and locked as
 //! PostgreSQL finds them for the caller.
 
+mod agreeing;
 pub mod arguments;
 pub mod buckets;
 pub mod reader;
@@ -14,6 +15,7 @@ pub mod rows;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
+use crate::corpus::source::agreeing::Agreeing;
 use crate::corpus::source::arguments::{
     Arguments, NAME, is_query, label, parenthesized, raw_text, relation_named, select_all,
 };
@@ -47,6 +49,8 @@ pub struct Source {
     /// If boilerplate does not count, the column whose value is the origin of a document: documents of one origin share
     /// boilerplate. Without a column the origin is the same for all.
     pub origin: Option<Option<usize>>,
+    /// The arrays that must agree, if they must.
+    agreeing: Option<Agreeing>,
     pub kind: Kind,
     pub relation: Option<Oid>,
     /// The numbers of the columns that are [used](Self::used), if rows of the table can be fetched by their places, and
@@ -146,10 +150,11 @@ impl Source {
         let mut source = Self::new(argument, parenthesized(&statement), columns);
         source.name_columns();
         source.body = source.column_given(arguments, "body")?.unwrap_or(1);
-        source.choose_groupings(arguments)?;
+        source.choose_groupings(session, arguments)?;
         let is_used = |place: &usize| source.used().any(|used| used == *place);
         let unused = (0..source.columns.len()).find(|place| !is_used(place));
-        if let (Some(unused), None, false) = (unused, arguments.raw("body"), has_order) {
+        let may_be_used = has_order || source.agreeing.is_some();
+        if let (Some(unused), None, false) = (unused, arguments.raw("body"), may_be_used) {
             return Err(invalid_parameter(format!(
                 "{argument} has a column \"{}\" in addition to the key and the text",
                 label(&source.columns[unused].name)
@@ -180,7 +185,7 @@ impl Source {
         let number = relation.columns.get(source.body).map_or(0, |column| column.number);
         let key = || Key::of_table(relation.oid, relation.kind, number).ok();
         source.choose_key(arguments, &relation, key)?;
-        source.choose_groupings(arguments)?;
+        source.choose_groupings(session, arguments)?;
         source.kind = source.checked_kind(arguments)?;
         let is_indexed = matches!(relation.kind, b'r' | b'p' | b'm');
         // Rows are asked for by their places, which are a column that nobody can be granted.
@@ -249,7 +254,7 @@ impl Source {
         let mut source = Self::new(argument, from, columns);
         (source.relation, source.body, source.scopes) = (Some(relation.oid), body, scopes);
         source.choose_key(arguments, relation, || named.key.ok())?;
-        source.choose_groupings(arguments)?;
+        source.choose_groupings(session, arguments)?;
         source.kind = named.info.kind;
         let has_places = may_read(relation.oid, &[]);
         if is_whole && has_places {
@@ -273,6 +278,7 @@ impl Source {
             body: 1,
             scopes: Vec::new(),
             origin: None,
+            agreeing: None,
             kind: Kind::Text,
             relation: None,
             plain: None,
@@ -309,11 +315,22 @@ fn new_name<'a>(names: impl Iterator<Item = &'a str> + Clone, name: &str) -> CSt
 }
 
 impl Source {
-    /// Chooses the columns by which documents are grouped: those of an index, and what the call says.
-    fn choose_groupings(&mut self, arguments: &Arguments) -> Result<()> {
+    /// Chooses the columns by which documents are grouped: those of an index, and what the call says; and the arrays
+    /// that must agree.
+    fn choose_groupings(&mut self, session: &Session, arguments: &Arguments) -> Result<()> {
         self.scopes.extend(self.column_given(arguments, "scope")?);
         self.origin = self.origin_given(arguments)?;
+        let mut from = Sql::default().text(&self.from);
+        if self.relation.is_some() {
+            from = from.text(" AS d");
+        }
+        self.agreeing = Agreeing::given(session, arguments, from)?;
         Ok(())
+    }
+
+    /// The type and collation of the elements of the arrays that must agree, if they must.
+    pub fn agreeing_type(&self) -> Vec<(Oid, Oid)> {
+        self.agreeing.iter().map(|agreeing| agreeing.element).collect()
     }
 
     pub fn scope_types(&self) -> Vec<(Oid, Oid)> {

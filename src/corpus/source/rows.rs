@@ -40,6 +40,8 @@ pub enum RowFilter<'a> {
 struct RowColumns {
     /// The numbers of those of key, document, scopes and origin.
     numbers: Vec<i16>,
+    /// The number of the array of `agree`, if it was passed.
+    agreeing: Option<i16>,
     place: RowPlace,
 }
 
@@ -101,17 +103,22 @@ impl Source {
         let is_plain = match filter {
             RowFilter::All => keep.is_none(),
             // These are not read by the executor, which alone knows the policies of a table.
-            RowFilter::Buckets(_) => !self.relation.is_none_or(has_row_security),
+            // Nor does it evaluate an expression for them.
+            RowFilter::Buckets(_) => {
+                self.agreeing.is_none() && !self.relation.is_none_or(has_row_security)
+            }
             RowFilter::Keys(..) => false,
         };
         let plain = self.plain.as_ref().filter(|_| is_plain);
         let next = self.used().count() as i16 + 1;
+        let agreeing = self.agreeing.as_ref().map(|_| next);
+        let behind = next + i16::from(agreeing.is_some());
         let (numbers, place) = match (filter, plain) {
             (RowFilter::Buckets(_), Some(numbers)) => (numbers.clone(), RowPlace::Own),
-            (_, Some(_)) => ((1..next).collect(), RowPlace::Column(next)),
+            (_, Some(_)) => ((1..next).collect(), RowPlace::Column(behind)),
             (_, None) => ((1..next).collect(), RowPlace::None),
         };
-        let columns = RowColumns { numbers, place };
+        let columns = RowColumns { numbers, agreeing, place };
         let select = self.select(session, keep, filter, &columns)?;
         Ok(SourceRows { select, filter, columns })
     }
@@ -134,6 +141,11 @@ impl Source {
             let cast = if is_text { "::pg_catalog.text AS " } else { " AS " };
             selected.push(Sql::new("d.").name(own).text(cast).name(&name(number + 1)));
             gives.push(if is_text { pg_sys::TEXTOID } else { *type_oid });
+        }
+        if let Some(agreeing) = &self.agreeing {
+            let name = name(selected.len() + 1);
+            selected.push(Sql::default().text(&agreeing.sql).text(" AS ").name(&name));
+            gives.push(agreeing.type_oid);
         }
         let mut sql = Sql::new("SELECT ").list(&selected, ", ");
         let (from, condition, types) = match filter {
@@ -162,7 +174,7 @@ impl Source {
                 sql.text(" ORDER BY ").text(order(keep)?.to_bytes()).text("\n, d.").name(&key.name);
         }
         let select = Select::prepare(session, &sql.build(), &types).map_err(wrong_order)?;
-        let select = select.with_stored(self.stored());
+        let select = select.with_stored(self.stored(columns.agreeing));
         match self.relation {
             Some(relation) if !select.reads(relation) => Err(error(
                 PgSqlErrorCode::ERRCODE_OBJECT_IN_USE,
@@ -188,14 +200,14 @@ impl Source {
     }
 
     /// The parts that others have stored of the statements that read it: casts of the key, expressions of an index.
-    fn stored(&self) -> Option<Stored> {
+    fn stored(&self, but: Option<i16>) -> Option<Stored> {
         let index = self.named.as_ref().filter(|named| named.side.is_none());
         let of = match index {
             Some(named) => format!("index \"{}\"", named.name()),
             None => self.argument.to_owned(),
         };
         let is_safe = self.relation.is_some_and(runs_restricted);
-        (!is_safe).then_some(Stored { of, has_expressions: index.is_some() })
+        (!is_safe).then_some(Stored { of, but, has_expressions: index.is_some() })
     }
 
     /// The index whose buckets say which rows have to be read for `criteria`. All have to where they come in an order
@@ -255,6 +267,11 @@ impl SourceRow<'_> {
     /// The value of a scope, or behind all of them that of its origin.
     pub fn scope(&self, number: usize) -> Option<Datum> {
         self.row.value(self.columns.numbers.get(DOCUMENT + 1 + number).copied().unwrap_or(0))
+    }
+
+    /// The array of `agree`; `None` if it is NULL, or was not passed.
+    pub fn agreeing(&self) -> Option<Datum> {
+        self.row.value(self.columns.agreeing?)
     }
 
     /// Its place in its table.

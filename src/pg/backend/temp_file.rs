@@ -15,6 +15,7 @@ pub trait PlainNumbers: Copy {}
 impl PlainNumbers for u8 {}
 impl PlainNumbers for u32 {}
 impl PlainNumbers for u64 {}
+impl PlainNumbers for u128 {}
 
 /// Numbers, appended once and read at any place.
 pub struct TempFile {
@@ -92,10 +93,15 @@ impl<T: PlainNumbers + Default> Spool<T> {
         Self { held: Vec::new(), limit: bytes / size_of::<T>(), file: None }
     }
 
+    /// The number of numbers.
+    pub fn len(&self) -> u64 {
+        let filed = self.file.as_ref().map_or(0, TempFile::len);
+        self.held.len() as u64 + filed / size_of::<T>() as u64
+    }
+
     /// Appends a piece. Returns its place.
     pub fn append(&mut self, piece: &[T]) -> Result<u64> {
-        let filed = self.file.as_ref().map_or(0, TempFile::len);
-        let place = self.held.len() as u64 + filed / size_of::<T>() as u64;
+        let place = self.len();
         if self.file.is_none() && self.held.len() + piece.len() <= self.limit {
             memory::extend(&mut self.held, piece)?;
         } else {

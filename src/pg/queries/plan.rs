@@ -156,6 +156,13 @@ impl Statement<'_> {
         has_result && self.query(reads_only) == Some(true)
     }
 
+    /// True if it has neither aggregates nor window functions nor set-returning functions in its columns.
+    pub fn is_row_by_row(self) -> bool {
+        let is_row_by_row =
+            |query: &pg_sys::Query| !query.hasAggs && !query.hasWindowFuncs && !query.hasTargetSRFs;
+        self.query(is_row_by_row) == Some(true)
+    }
+
     /// True if it reads that table and nothing else, or nothing at all for `None`; its policies may.
     pub fn is_of(self, table: Option<Oid>) -> bool {
         let is_of = |query: &pg_sys::Query| {
@@ -180,14 +187,20 @@ impl Statement<'_> {
         self.check_nodes(of, |query| vec![query.targetList.cast(), query.jointree.cast()])
     }
 
-    /// The same of its columns, without what it is ordered by; and of the columns and conditions of what stands behind
-    /// FROM, without policies, if that is made of expressions as well.
-    pub fn check_code_of_columns(self, of: &str, has_expressions: bool) -> Result<()> {
+    /// The same of its columns except number `but`, without what it is ordered by; and of the columns and conditions
+    /// of what stands behind FROM, without policies, if that is made of expressions as well.
+    pub fn check_code_of_columns(
+        self,
+        of: &str,
+        but: Option<i16>,
+        has_expressions: bool,
+    ) -> Result<()> {
         self.check_nodes(of, |query| {
             // SAFETY: a query has lists of target entries and of range table entries.
             unsafe {
                 let columns = list::pointers::<pg_sys::TargetEntry>(query.targetList);
-                let columns = columns.filter(|column| !(**column).resjunk);
+                let columns =
+                    columns.filter(|column| !(**column).resjunk && Some((**column).resno) != but);
                 let mut nodes: Vec<*mut Node> = columns.map(|column| column.cast()).collect();
                 let from = list::pointers::<pg_sys::RangeTblEntry>(query.rtable);
                 for entry in from.filter(|_| has_expressions) {

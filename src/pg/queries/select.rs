@@ -29,6 +29,8 @@ pub struct Select<'a> {
 pub struct Stored {
     /// The thing that they belong to, for messages.
     pub of: String,
+    /// The number of a column that is the caller's own words.
+    pub but: Option<i16>,
     /// True if the relations of FROM are made of an index's expressions.
     pub has_expressions: bool,
 }
@@ -72,10 +74,10 @@ impl<'a> Select<'a> {
 
     /// Looks at the statement that runs next.
     fn check_code(&self) -> Result<()> {
-        let Some(Stored { of, has_expressions }) = &self.stored else { return Ok(()) };
-        let is_current = self
-            .plan
-            .bring_up_to_date(|statement| statement.check_code_of_columns(of, *has_expressions))?;
+        let Some(Stored { of, but, has_expressions }) = &self.stored else { return Ok(()) };
+        let is_current = self.plan.bring_up_to_date(|statement| {
+            statement.check_code_of_columns(of, *but, *has_expressions)
+        })?;
         if is_current {
             return Ok(());
         }
@@ -90,6 +92,11 @@ impl<'a> Select<'a> {
             collation: attribute.attcollation,
         };
         self.plan.statement().map(|statement| statement.columns(column)).unwrap_or_default()
+    }
+
+    /// True if it computes each of its rows from one row of FROM: without aggregates, window functions and sets.
+    pub fn is_row_by_row(&self) -> bool {
+        self.plan.statement().is_some_and(Statement::is_row_by_row)
     }
 
     /// True if it reads that relation.

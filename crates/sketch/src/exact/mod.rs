@@ -1,6 +1,7 @@
 //! From hashes to exact similarities: what signatures estimate, of a pair, of one set and many
 //! texts, of a group of documents, and of a sample to measure an index by.
 
+mod agreement;
 mod comparison;
 mod numbered_sets;
 mod overlap;
@@ -12,6 +13,7 @@ mod set_outline;
 mod shingle_set;
 mod word_diff;
 
+pub use agreement::{agree, agreement_hash};
 pub use comparison::Comparison;
 pub use numbered_sets::NumberedSets;
 pub use overlap::Overlap;

@@ -2,6 +2,7 @@
 //! runs those of one. `memory.rs` is another program, as it has an allocator of its own.
 
 mod accuracy;
+mod agreement;
 mod bands;
 mod boilerplate;
 mod clusters;

@@ -89,6 +89,12 @@ impl Asker<'_> {
         } else {
             ""
         };
+        let mut agree = "";
+        if source.has_flag && !source.must_fail && self.random.below(3) == 0 {
+            // For bridges, too, copies must be one document, or no pair.
+            source.arguments.push(self.agree_given(asked == 1, &mut found));
+            agree = ", agree";
+        }
         let mut question = match asked {
             0 => self.cluster_question(&source, &found),
             1 => self.bridge_question(&source, &found),
@@ -97,7 +103,7 @@ impl Asker<'_> {
             _ => pair_question(&source, self.facts, &found),
         };
         let without = if origins.is_some() { ", without boilerplate" } else { "" };
-        question.label = format!("{} by {}{without}{apart}", question.label, source.label);
+        question.label = format!("{} by {}{without}{apart}{agree}", question.label, source.label);
         question.refusals = source.refusals.clone();
         // A column that is not used may be what `keep` is for.
         let may_be_kept =
@@ -125,6 +131,28 @@ impl Asker<'_> {
             rows.push(format!("({}, {})", quoted(&keys[a]), quoted(&keys[b])));
         }
         (apart, format!("apart => {}", quoted(&format!("VALUES {}", rows.join(", ")))))
+    }
+
+    /// Arrays by the flags of rows as the argument `agree`. Takes the pairs that do not agree from what is found.
+    fn agree_given(&mut self, by_equal: bool, found: &mut [Vec<Pair>]) -> String {
+        let flag = |row: usize| self.scene.rows[row].flag;
+        // The sets of flags 1, 2 and 3 are {1}, {1, 2} and {2}; that of 0 is empty.
+        let differ = |a: usize, b: usize| a.abs_diff(b) == 2 && a % 2 == 1;
+        for pairs in found {
+            pairs.retain(|pair| {
+                let (a, b) = (flag(pair.a), flag(pair.b));
+                if by_equal { a == b } else { !differ(a, b) }
+            });
+        }
+        const SETS: &str = "CASE flag WHEN 1 THEN ARRAY[1.0] WHEN 2 THEN ARRAY[NULL, 1.00, 2] \
+             WHEN 3 THEN ARRAY[2.0, 2] WHEN 0 THEN NULLIF(ARRAY[]::numeric[], '{}') END";
+        let expression = match (by_equal, self.random.below(3)) {
+            (true, _) => "ARRAY[flag]".to_owned(),
+            (false, 0) => format!("({SETS})::bigint[]"),
+            (false, 1) => format!("coalesce({SETS}, '{{}}') -- of the flag"),
+            (false, _) => SETS.to_owned(),
+        };
+        format!("agree => {}", quoted(&expression))
     }
 
     /// Options as arguments of a source that has no index of its own.
@@ -470,8 +498,12 @@ impl Asker<'_> {
             scopes.push(0);
             arguments.push(format!("scope => {}", quoted(&scene.scopes[0].name)));
         }
-        let scope: String =
+        let mut scope: String =
             scopes.iter().map(|at| format!(", {}", scene.scopes[*at].name)).collect();
+        let agrees = self.random.below(3) == 0;
+        if agrees {
+            scope.push_str(", flag");
+        }
         let part = |condition: &str| {
             format!(
                 "SELECT {}, {}{scope} FROM {} WHERE {condition}",
@@ -496,6 +528,9 @@ impl Asker<'_> {
             let argument;
             (apart, argument) = self.apart_given(&mut shared);
             arguments.push(argument);
+        }
+        if agrees {
+            arguments.push(self.agree_given(false, &mut shared));
         }
         let once = self.random.below(3) == 0;
         let in_a = |row: usize| by_name || self.is_even(row);
@@ -531,9 +566,10 @@ impl Asker<'_> {
             quoted(&b)
         );
         let label = format!(
-            "between{}{}",
+            "between{}{}{}",
             if once { " once" } else { "" },
-            if apart.is_empty() { "" } else { ", apart" }
+            if apart.is_empty() { "" } else { ", apart" },
+            if agrees { ", agree" } else { "" }
         );
         Some(Question::new(label, sql, Expected::OneOf(vec![rows])))
     }
