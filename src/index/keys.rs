@@ -1,8 +1,8 @@
 //! From the column values of a row, or of a query, to keys of entries.
 //!
 //! A key is made of a band hash and of the hashes of all scope columns, so each bucket is of one
-//! scope. A row without shingles has one entry, under a key of its own: a scan of all entries sees
-//! every row.
+//! scope. A row without shingles, or with a NULL scope, which equals nothing, has one entry, under a key of its own: a
+//! scan of all entries sees every row.
 
 use sketch::pipeline::SignerBatch;
 use sketch::{ElementHash, ScopeHash, sort_by};
@@ -16,7 +16,7 @@ use crate::pg::catalog::function_of_family;
 use crate::pg::index::IndexColumn;
 use crate::prelude::*;
 
-/// The key of a row without shingles.
+/// The key of a row without shingles, or with a NULL scope.
 pub const NO_BAND: u64 = 0;
 
 /// The values that a row has for the columns of an index.
@@ -50,25 +50,33 @@ impl IndexRow<'_> {
     /// Its keys, ascending, each once.
     pub fn keys(&self, options: &IndexOptions) -> Result<Vec<u64>> {
         let bands = match self.read(options)? {
-            Some(value) => value.first_bands(options, options.banding.bands())?,
-            None => Vec::new(),
+            Some(value) if !self.has_null_scope() => {
+                value.first_bands(options, options.banding.bands())?
+            }
+            _ => Vec::new(),
         };
         self.index.keys_of(&bands, self.scope())
     }
 
-    /// Copies its document into a batch, to have the bands made there (NULL as an empty signature); returns its scope.
+    /// Copies its document into a batch, to have the bands made there; returns its scope. NULL, and the document of a
+    /// NULL scope, are copied as an empty signature.
     pub fn copy(&self, options: &IndexOptions, documents: &mut SignerBatch) -> Result<ScopeHash> {
         match (self.index.kind, self.document()) {
             // SAFETY: `MinlshIndex::row` was given a value of the column, which `MinlshIndex::of` found to be of texts.
-            (Kind::Text | Kind::Passage, Some(text)) => unsafe {
+            (Kind::Text | Kind::Passage, Some(text)) if !self.has_null_scope() => unsafe {
                 lossless::stored(text, |text| documents.push_text(text).map_err(Into::into))?;
             },
             _ => match self.read(options)? {
-                Some(value) => drop(value.copy(documents)?),
-                None => documents.push_signature(&[])?,
+                Some(value) if !self.has_null_scope() => drop(value.copy(documents)?),
+                _ => documents.push_signature(&[])?,
             },
         }
         Ok(self.scope())
+    }
+
+    /// True if a scope column is NULL.
+    fn has_null_scope(&self) -> bool {
+        self.index.scope_columns().any(|column| self.value(column).is_none())
     }
 
     fn scope(&self) -> ScopeHash {
