@@ -1402,7 +1402,7 @@ CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision DEF
 		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text, text) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text, text, text) IS
 	'all pairs of documents at least as similar as the threshold, each once, the lower key first';
 
 CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision DEFAULT NULL,
@@ -1488,14 +1488,15 @@ CREATE FUNCTION near_duplicate_plan(source regclass, threshold double precision 
 COMMENT ON FUNCTION near_duplicate_plan(regclass, double precision) IS
 	'refuses a regclass as source, and shows how to pass its name';
 
--- Calls in another order, which PostgreSQL would only report as unknown functions.
-CREATE FUNCTION near_duplicate_pairs(threshold numeric, source regclass,
+-- Calls in another order, which PostgreSQL would only report as unknown functions. Their arguments have names that no
+-- right call passes.
+CREATE FUNCTION near_duplicate_pairs(number numeric, relation regclass,
 		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_threshold_first' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
 COMMENT ON FUNCTION near_duplicate_pairs(numeric, regclass) IS
 	'refuses a call in the wrong order, and shows the right one';
 
-CREATE FUNCTION near_duplicate_clusters(threshold numeric, source regclass,
+CREATE FUNCTION near_duplicate_clusters(number numeric, relation regclass,
 		OUT doc_id minlsh_key, OUT cluster_id minlsh_key, OUT similarity double precision, OUT size bigint,
 		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean)
 		RETURNS SETOF record
@@ -1503,14 +1504,14 @@ CREATE FUNCTION near_duplicate_clusters(threshold numeric, source regclass,
 COMMENT ON FUNCTION near_duplicate_clusters(numeric, regclass) IS
 	'refuses a call in the wrong order, and shows the right one';
 
-CREATE FUNCTION near_duplicate_bridges(threshold numeric, source regclass,
+CREATE FUNCTION near_duplicate_bridges(number numeric, relation regclass,
 		OUT cluster_id minlsh_key, OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision,
 		OUT size_a bigint, OUT size_b bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_threshold_first' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
 COMMENT ON FUNCTION near_duplicate_bridges(numeric, regclass) IS
 	'refuses a call in the wrong order, and shows the right one';
 
-CREATE FUNCTION near_duplicate_plan(threshold numeric, source regclass,
+CREATE FUNCTION near_duplicate_plan(number numeric, relation regclass,
 		OUT doc_id minlsh_key, OUT kept_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_threshold_first' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
 COMMENT ON FUNCTION near_duplicate_plan(numeric, regclass) IS
@@ -1526,10 +1527,10 @@ CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precisi
 		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text, text) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text, text, text) IS
 	'all pairs of documents of two sources at least as similar as the threshold';
 
-CREATE FUNCTION near_duplicates_between(a regclass, threshold numeric, b regclass,
+CREATE FUNCTION near_duplicates_between(first regclass, number numeric, second regclass,
 		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_threshold_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
 COMMENT ON FUNCTION near_duplicates_between(regclass, numeric, regclass) IS
@@ -1690,7 +1691,7 @@ COMMENT ON FUNCTION passages_between(text, text, integer, double precision, inte
 	'passages that documents of two sources have in common, with their places in both';
 
 -- A share in the place of `min_match`, for which PostgreSQL would find no function.
-CREATE FUNCTION passages_between(a regclass, b regclass, coverage numeric,
+CREATE FUNCTION passages_between(a regclass, b regclass, share numeric,
 		OUT a_id minlsh_key, OUT b_id minlsh_key, OUT a_from integer, OUT a_length integer,
 		OUT b_from integer, OUT b_length integer, OUT passage text) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_share_of_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;

@@ -110,14 +110,14 @@ fn source_as_regclass(call: &Call) -> Result<Option<Datum>> {
         .set_hint(format!("Pass {name} without a cast to regclass.")))
 }
 
-/// `near_duplicate_pairs(threshold numeric, source regclass)` and its sisters
+/// `near_duplicate_pairs(number numeric, relation regclass)` and its sisters
 fn threshold_first(call: &Call) -> Result<Option<Datum>> {
     let (threshold, source) = (shown(call, 0), shown(call, 1));
     Err(invalid_parameter("the source comes first, the threshold second")
         .set_hint(format!("Pass the source before the threshold: ({source}, {threshold}).")))
 }
 
-/// `near_duplicates_between(a regclass, threshold numeric, b regclass)`
+/// `near_duplicates_between(first regclass, number numeric, second regclass)`
 fn threshold_between(call: &Call) -> Result<Option<Datum>> {
     let [a, threshold, b] = [0, 1, 2].map(|argument| shown(call, argument));
     Err(invalid_parameter("the threshold comes after both sources").set_hint(format!(
@@ -125,7 +125,7 @@ fn threshold_between(call: &Call) -> Result<Option<Datum>> {
     )))
 }
 
-/// `passages_between(a regclass, b regclass, coverage numeric)`
+/// `passages_between(a regclass, b regclass, share numeric)`
 fn share_of_passages(call: &Call) -> Result<Option<Datum>> {
     let [a, b, coverage] = [0, 1, 2].map(|argument| shown(call, argument));
     Err(invalid_parameter("the third argument of passages_between() is a number of characters")

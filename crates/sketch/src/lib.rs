@@ -55,8 +55,8 @@ mod text;
 pub use config::Config;
 pub use error::{Error, Result, counted};
 pub use exact::{
-    Blocks, Comparison, FoundIn, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, agree,
-    agreement_hash, overlap_of_texts, ratio_interval, set_of_long_text, word_diff,
+    Blocks, Comparison, FoundIn, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember,
+    agree, agreement_hash, overlap_of_texts, ratio_interval, set_of_long_text, word_diff,
 };
 pub use hash::{Element, ElementHash, Keyed, SortParts, hash128, sort_by, sort_by_key};
 pub use limits::{

@@ -264,7 +264,12 @@ impl Documents {
                     omitted.add(Reason::Empty, 1);
                     return Ok(());
                 };
-                if intake.push(document, |place| row.scope(place), row.agreeing(), keys.hash(key))? {
+                if intake.push(
+                    document,
+                    |place| row.scope(place),
+                    row.agreeing(),
+                    keys.hash(key),
+                )? {
                     spool.push(row)?;
                 }
                 Ok(())

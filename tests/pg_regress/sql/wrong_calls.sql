@@ -117,6 +117,8 @@ PREPARE k AS SELECT near_duplicate_pairs($1, $2);
 PREPARE l AS SELECT near_duplicate_pairs($1::varchar, $2);
 PREPARE m AS SELECT FROM near_duplicate_clusters($1, $2) WHERE doc_id = $3;
 PREPARE n AS SELECT near_duplicate_pairs($1, $2, $3);
+PREPARE n2 AS SELECT near_duplicate_pairs(source => $1, threshold => 0.9), passages_between('a', 'b', coverage => 0.8);
+PREPARE n3 AS SELECT near_duplicates_between(a => $1, threshold => 0.9, b => $2);
 PREPARE o AS SELECT near_duplicates_between($1, $2);
 PREPARE p AS SELECT near_duplicates_between($1, $2, $3);
 PREPARE q AS SELECT near_duplicates_between($1, $2, $3, $4);
