@@ -87,7 +87,8 @@ SELECT * FROM wrong('docs_near', 'numbers');
 SELECT * FROM wrong('docs', 'numbers');
 -- Values that are kept are not more than memory holds.
 \set VERBOSITY sqlstate
-SELECT count(*) FROM near_duplicate_pairs('docs', 0.6, agree => 'ARRAY(SELECT i + 0.5 FROM generate_series(1, 20000) AS i)');
+SELECT count(*) FROM near_duplicate_pairs('docs', 0.6,
+	agree => 'ARRAY(SELECT i + 0.5 FROM generate_series(1, 20000) AS i)');
 \set VERBOSITY default
 DROP FUNCTION wrong;
 DROP TABLE docs, expected;

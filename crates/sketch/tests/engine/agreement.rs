@@ -1,4 +1,4 @@
-//! Whether two sets share an element, against a naive copy of the definition.
+//! Sets that share an element, against a naive copy of the definition.
 
 use crate::common::cases;
 use proptest::prelude::*;
