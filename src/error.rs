@@ -37,9 +37,7 @@ impl SqlError {
     pub fn about(self, argument: &str, hint: &str) -> Self {
         let (code, report) = *self.0;
         let hint = match code {
-            PgSqlErrorCode::ERRCODE_UNDEFINED_PARAMETER => {
-                "Write the value into the text, as format() does with %L."
-            }
+            PgSqlErrorCode::ERRCODE_UNDEFINED_PARAMETER => "Write the value into the text, as format() does with %L.",
             _ => hint,
         };
         let hint = match report.hint() {

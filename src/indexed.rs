@@ -168,8 +168,8 @@ impl Indexed {
     /// The owner of code in its queries, as messages show it, if some may be other people's: its expressions, or an
     /// operator that somebody has made for arrays of one type.
     pub fn code_of(&self) -> Option<String> {
-        let is_own = self.info.has_only_columns()
-            && matches!(self.info.kind, Kind::Text | Kind::Document | Kind::Passage);
+        let is_own =
+            self.info.has_only_columns() && matches!(self.info.kind, Kind::Text | Kind::Document | Kind::Passage);
         (!is_own).then(|| format!("index \"{}\"", self.name()))
     }
 }

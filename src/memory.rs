@@ -112,14 +112,7 @@ impl JobShares {
 
     fn of(all: usize) -> Self {
         let share = all / 3;
-        Self {
-            documents: share,
-            reading: share,
-            rows: share,
-            batch: share,
-            group: 2 * share,
-            boilerplate: 0,
-        }
+        Self { documents: share, reading: share, rows: share, batch: share, group: 2 * share, boilerplate: 0 }
     }
 
     /// A partition of a window function, of which a query may have many; its rows are the executor's.

@@ -12,8 +12,8 @@ use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use serde::{Deserialize, Serialize};
 use sketch::passage::{valid_min_match, valid_normalization};
 use sketch::{
-    Banding, Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
-    Normalization, Scheme, Sketcher, StopWords, UNICODE_VERSIONS, Unit,
+    Banding, Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, Normalization, Scheme,
+    Sketcher, StopWords, UNICODE_VERSIONS, Unit,
 };
 
 use crate::error::shortened;
@@ -76,11 +76,8 @@ impl Verify {
         match name {
             "signature" => Ok(Self::Signature),
             "exact" => Ok(Self::Exact),
-            other => Err(invalid_parameter(format!(
-                "unknown value for verify: \"{}\"",
-                shortened(other)
-            ))
-            .set_hint("Pass \"exact\" or \"signature\".")),
+            other => Err(invalid_parameter(format!("unknown value for verify: \"{}\"", shortened(other)))
+                .set_hint("Pass \"exact\" or \"signature\".")),
         }
     }
 }
@@ -115,8 +112,7 @@ pub struct Versions {
 
 impl Versions {
     /// Those of this library.
-    pub const CURRENT: Self =
-        Self { format: 1, algorithm: Config::VERSION, unicode: Cow::Borrowed(UNICODE_VERSIONS) };
+    pub const CURRENT: Self = Self { format: 1, algorithm: Config::VERSION, unicode: Cow::Borrowed(UNICODE_VERSIONS) };
 
     /// Describes what differs from this library.
     pub fn difference(&self) -> String {
@@ -150,8 +146,7 @@ impl IndexOptions {
         let num_perm = config.num_perm() as i64;
         // No query asks for less than the index's threshold, so none looks up more bands than that needs. The others
         // would be a fifth of the build and of every write.
-        let banding = Banding::for_recall(threshold.get(), num_perm, recall)?
-            .trimmed(threshold.get(), recall);
+        let banding = Banding::for_recall(threshold.get(), num_perm, recall)?.trimmed(threshold.get(), recall);
         Ok(Self { config, banding, threshold, recall, min_match: None, outdated: None })
     }
 
@@ -205,12 +200,7 @@ thread_local! {
 impl<'a> Options<'a> {
     /// The options of shingling, in arguments `shingle_size`, `unit`, and from `text` on
     /// normalization, stop_words and bag.
-    pub fn shingling(
-        call: &'a Call,
-        shingle_size: usize,
-        unit: usize,
-        text: usize,
-    ) -> Result<Self> {
+    pub fn shingling(call: &'a Call, shingle_size: usize, unit: usize, text: usize) -> Result<Self> {
         Ok(Self {
             shingle_size: call.int4(shingle_size).given()?,
             unit: call.text(unit).given()?.into(),
@@ -322,8 +312,7 @@ pub fn same_shingling(a: &Config, b: &Config) -> bool {
 /// Runs `work` with a sketcher of that configuration, kept for the next call.
 pub fn with_sketcher<T>(config: &Config, work: impl FnOnce(&mut Sketcher) -> T) -> T {
     let made = || Ok::<_, Infallible>(Sketcher::new(config.clone()));
-    let Ok(result) =
-        SKETCHERS.with(|kept| kept.with(|sketcher| sketcher.config() == config, made, work));
+    let Ok(result) = SKETCHERS.with(|kept| kept.with(|sketcher| sketcher.config() == config, made, work));
     result
 }
 

@@ -6,8 +6,8 @@ pub(crate) use pgrx::prelude::{PgLogLevel, PgSqlErrorCode};
 pub(crate) use sketch::{Check, memory};
 
 pub(crate) use crate::error::{
-    Result, SqlError, error, invalid_parameter, limit_exceeded, not_supported, notice,
-    null_not_allowed, raise, type_mismatch, undefined_object, warning, wrong_object, wrong_state,
+    Result, SqlError, error, invalid_parameter, limit_exceeded, not_supported, notice, null_not_allowed, raise,
+    type_mismatch, undefined_object, warning, wrong_object, wrong_state,
 };
 pub(crate) use crate::pg::call::{Call, Strict, float8_datum, sql_function};
 pub(crate) use crate::pg::memory::Memory;

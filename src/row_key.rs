@@ -135,8 +135,7 @@ impl Key {
     /// The key as its equality takes it, and the type of that.
     fn operand(&self, column: Sql) -> (Sql, Oid) {
         let attribute = AttributeRow::of_column(self.table, self.column);
-        let (is, collation) =
-            attribute.map_or((Oid::INVALID, Oid::INVALID), |row| (row.atttypid, row.attcollation));
+        let (is, collation) = attribute.map_or((Oid::INVALID, Oid::INVALID), |row| (row.atttypid, row.attcollation));
         // An operator class for anyarray, anyenum, record and the like takes values as they are.
         let polymorphic = catalog::type_kind(self.input_type) == b'p';
         let input = if polymorphic { self.base_type } else { self.input_type };
@@ -217,12 +216,7 @@ pub fn equal(type_oid: Oid, left: Sql, right: Sql) -> Option<Sql> {
 
 /// An argument as a value of the key's base type; `None` if no document can have that key: it is NULL, or an integer
 /// beyond the key's range. `index` is the name of what is asked.
-pub fn argument(
-    call: &Call,
-    argument: usize,
-    base_type: Oid,
-    index: &str,
-) -> Result<Option<KeyValue>> {
+pub fn argument(call: &Call, argument: usize, base_type: Oid, index: &str) -> Result<Option<KeyValue>> {
     let Some(datum) = call.datum(argument) else { return Ok(None) };
     let given = catalog::base_type(call.argument_type(argument));
     // SAFETY: each caller below has a value of that type, which lives as long as the call.
@@ -242,10 +236,7 @@ pub fn argument(
         type_label(base_type),
         type_label(given)
     ))
-    .set_hint(format!(
-        "Pass a value of type {}, or its text in quotes without a cast.",
-        type_label(base_type)
-    ));
+    .set_hint(format!("Pass a value of type {}, or its text in quotes without a cast.", type_label(base_type)));
     Err(match integer(datum, given) {
         Some(_) => mismatch.set_detail(format!(
             "Integer keys are returned as bigint, which cannot represent every {}.",
@@ -293,12 +284,7 @@ pub unsafe fn from_text(given: Datum, base_type: Oid, hint: &str) -> Result<Datu
 ///
 /// # Safety
 /// `given` must be a non-null `text`.
-pub unsafe fn value_from_text(
-    given: Datum,
-    base_type: Oid,
-    what: &str,
-    hint: &str,
-) -> Result<Datum> {
+pub unsafe fn value_from_text(given: Datum, base_type: Oid, what: &str, hint: &str) -> Result<Datum> {
     foreign_code::check_type(base_type, what)?;
     catching(|| {
         let (mut input, mut parameter) = (Oid::INVALID, Oid::INVALID);

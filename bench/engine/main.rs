@@ -6,8 +6,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use sketch::corpus::NumberedSets;
 use sketch::{
-    Banding, Config, Level, Normalization, PreparedSet, ShingleSet, Sketcher, estimate_jaccard,
-    shingle_hashes,
+    Banding, Config, Level, Normalization, PreparedSet, ShingleSet, Sketcher, estimate_jaccard, shingle_hashes,
 };
 
 /// Words of two to nine letters from a vocabulary of 4096.
@@ -97,12 +96,7 @@ fn options(c: &mut Criterion) {
         })
         .collect();
     cyrillic.truncate(cyrillic.floor_char_boundary(1000));
-    let texts = [
-        ("ascii", ascii),
-        ("accented", accented),
-        ("decomposed", decomposed),
-        ("cyrillic", cyrillic),
-    ];
+    let texts = [("ascii", ascii), ("accented", accented), ("decomposed", decomposed), ("cyrillic", cyrillic)];
     let normalizations = "none nfc nfkc casefold diacritics punctuation punctuation_space \
                           digits whitespace split_whitespace min_length=3 stop_words plain aggressive classic";
     for (name, text) in &texts {
@@ -110,9 +104,7 @@ fn options(c: &mut Criterion) {
         for steps in normalizations.split(' ') {
             let steps: Normalization = steps.parse().expect("valid");
             group.bench_function(BenchmarkId::new("normalize", &steps), |b| {
-                b.iter(|| {
-                    black_box(steps.normalize(black_box(text), &mut || ()).expect("memory")).len()
-                });
+                b.iter(|| black_box(steps.normalize(black_box(text), &mut || ()).expect("memory")).len());
             });
             for unit in ["char", "word", "anchored"] {
                 for bag in [false, true] {
@@ -125,16 +117,12 @@ fn options(c: &mut Criterion) {
                     group.bench_function(BenchmarkId::new(&unit, &steps), |b| {
                         b.iter(|| {
                             hashes.clear();
-                            shingle_hashes(&config, black_box(text), &mut hashes, &mut || ())
-                                .expect("memory");
+                            shingle_hashes(&config, black_box(text), &mut hashes, &mut || ()).expect("memory");
                         });
                     });
                     let mut sketcher = Sketcher::new(config);
                     group.bench_function(BenchmarkId::new(format!("sketch {unit}"), &steps), |b| {
-                        b.iter(|| {
-                            black_box(sketcher.sketch(black_box(text), &mut || ()).expect("memory"))
-                                .is_some()
-                        });
+                        b.iter(|| black_box(sketcher.sketch(black_box(text), &mut || ()).expect("memory")).is_some());
                     });
                 }
             }
@@ -161,9 +149,7 @@ fn signatures(c: &mut Criterion) {
 }
 
 fn exact(c: &mut Criterion) {
-    let set = |seed| {
-        ShingleSet::from_text(&Config::default(), &text(1000, seed), &mut || ()).expect("memory")
-    };
+    let set = |seed| ShingleSet::from_text(&Config::default(), &text(1000, seed), &mut || ()).expect("memory");
     let (a, b) = (set(1), set(2));
     c.bench_function("exact jaccard/1000", |bench| {
         bench.iter(|| black_box(&a).jaccard(black_box(&b)));

@@ -70,15 +70,8 @@ fn class(c: char) -> &'static str {
         let joins = |x: &str| parts(format!("{x}{c}{x}_{c}_")) == 1 && parts(format!("{c}'")) == 2;
         let plain = || parts(format!("漢\u{200d}{c}")) == 2;
         return match () {
-            () if apart(&["a", "1", "_", "ア", "א"])
-                && parts(format!("{c}{c}")) == 2
-                && plain() =>
-            {
-                "Word"
-            }
-            () if joins("1") && parts(format!("a:{c}:a")) == 1 && apart(&["ア"]) && plain() => {
-                "Letter"
-            }
+            () if apart(&["a", "1", "_", "ア", "א"]) && parts(format!("{c}{c}")) == 2 && plain() => "Word",
+            () if joins("1") && parts(format!("a:{c}:a")) == 1 && apart(&["ア"]) && plain() => "Letter",
             () if joins("1") && parts(format!("1,{c},1")) == 1 && apart(&["ア"]) => "Digit",
             () if joins("ア") && apart(&["a", "1", "א"]) => "Katakana",
             () => "Other",

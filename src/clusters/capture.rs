@@ -56,9 +56,7 @@ impl CapturedStatement {
     fn begin(documents: &Open, trigger: &Trigger) -> Result<Self> {
         let mut records = Record::all(documents, CAPTURE).into_iter();
         let Some(record) = records.find(|record| Some(record.beside) == trigger.tied_to) else {
-            return Err(misused(
-                "needs a queue in its condition, and the columns that matter in UPDATE OF",
-            ));
+            return Err(misused("needs a queue in its condition, and the columns that matter in UPDATE OF"));
         };
         let is_there = |column: &i16| documents.column(*column).is_some();
         let key = documents.column(record.key()).filter(|_| record.columns.iter().all(is_there));

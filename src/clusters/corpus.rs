@@ -126,9 +126,7 @@ impl TrackedCorpus<'_> {
         };
         let numbers = memory::collect((0..work.members.len()).map(of_name))?;
         work.batches.each(
-            &|group: &mut Group, emit: &mut Emit<(usize, f64)>| {
-                least_of(group, &numbers, clusters, emit)
-            },
+            &|group: &mut Group, emit: &mut Emit<(usize, f64)>| least_of(group, &numbers, clusters, emit),
             &mut |(cluster, similarity)| {
                 least[cluster] = similarity;
                 Ok(())
@@ -164,17 +162,12 @@ fn least_of(
 
 /// Calls `visit` with the documents of all components of a job, one component after the other: the key of each, the
 /// number of the component, and the fingerprint. Returns the number of documents that were read to find them.
-pub fn components(
-    work: Work,
-    visit: &mut dyn FnMut(Datum, u32, Fingerprint) -> Result<()>,
-) -> Result<u32> {
+pub fn components(work: Work, visit: &mut dyn FnMut(Datum, u32, Fingerprint) -> Result<()>) -> Result<u32> {
     let Work { members, mut batches, read, .. } = work;
     let criteria = batches.comparing.criteria.clone();
     let mut components = 0;
     batches.each(
-        &|group: &mut Group, emit: &mut Emit<ComponentMembers>| {
-            components_of(group, &criteria, emit)
-        },
+        &|group: &mut Group, emit: &mut Emit<ComponentMembers>| components_of(group, &criteria, emit),
         &mut |component: ComponentMembers| {
             for (name, print) in component {
                 check_interrupts();
@@ -190,15 +183,10 @@ pub fn components(
 /// The documents of a component by name, with their fingerprints.
 type ComponentMembers = Vec<(u32, Fingerprint)>;
 
-fn components_of(
-    group: &mut Group,
-    criteria: &Criteria,
-    emit: &mut Emit<ComponentMembers>,
-) -> Result<LeftOut, Error> {
+fn components_of(group: &mut Group, criteria: &Criteria, emit: &mut Emit<ComponentMembers>) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     // minlsh.bucket_limit would make the result depend on the order of rows.
-    let Connected { components: mut joined, left_out, .. } =
-        connect(group, &identical, usize::MAX)?;
+    let Connected { components: mut joined, left_out, .. } = connect(group, &identical, usize::MAX)?;
     for component in clusters::components_of(&identical, &mut joined)? {
         let mut found = memory::with_capacity(component.len())?;
         for document in component {

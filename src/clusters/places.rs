@@ -79,9 +79,7 @@ impl ClusterPlaces {
         old: Option<StoredMembership>,
         new: Option<FoundMembership>,
     ) -> Result<()> {
-        let int = |value: Option<i64>| {
-            value.map_or_else(|| Parameter::null(pg_sys::INT8OID), Parameter::int8)
-        };
+        let int = |value: Option<i64>| value.map_or_else(|| Parameter::null(pg_sys::INT8OID), Parameter::int8);
         let (old_print, new_print) = (old.and_then(|old| old.1), new.and_then(|new| new.1));
         let print = |print: &Option<Fingerprint>| {
             let print = print.as_ref().map(|print| Datum::from(print.as_ptr()));
@@ -195,14 +193,12 @@ pub fn each_of(
     cluster: ClusterId,
     visit: &mut dyn FnMut(Datum, Option<Fingerprint>) -> Result<Continue>,
 ) -> Result<()> {
-    tables.each(
-        "SELECT doc_id, fingerprint FROM {members} WHERE cluster_id = $1",
-        &[Parameter::int8(cluster)],
-        |row| match row.typed(1, tables.key.base_type)? {
+    tables.each("SELECT doc_id, fingerprint FROM {members} WHERE cluster_id = $1", &[Parameter::int8(cluster)], |row| {
+        match row.typed(1, tables.key.base_type)? {
             Some(key) => visit(key, print_of(row, 2)?),
             None => Ok(Continue::Yes),
-        },
-    )
+        }
+    })
 }
 
 /// Reads the cluster of a member, and its fingerprint in the next column. Ids that were never given, from `next` on,
@@ -227,9 +223,7 @@ pub fn print_of(row: &Row, column: i16) -> Result<Option<Fingerprint>> {
 pub fn too_late(detail: &str) -> SqlError {
     let code = PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE;
     error(code, "could not refresh clusters in this transaction")
-        .set_detail(format!(
-            "The isolation level is REPEATABLE READ or SERIALIZABLE, and {detail}."
-        ))
+        .set_detail(format!("The isolation level is REPEATABLE READ or SERIALIZABLE, and {detail}."))
         .set_hint("Retry the transaction, or refresh in READ COMMITTED.")
 }
 

@@ -33,8 +33,9 @@ fn refresh_clusters(call: &Call) -> Result<Option<Datum>> {
     unsafe { pg_sys::PreventCommandIfReadOnly(c"minlsh_refresh_clusters()".as_ptr()) };
     let Some(members) = call.oid(0) else {
         let code = PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED;
-        return Err(error(code, "tracked must not be NULL")
-            .set_hint("Pass the table that minlsh_track_clusters() returned."));
+        return Err(
+            error(code, "tracked must not be NULL").set_hint("Pass the table that minlsh_track_clusters() returned.")
+        );
     };
     let every = call.bool(1).unwrap_or(false);
     let tracked = Tracked::find(members, Lock::Read)?;
@@ -93,17 +94,13 @@ impl<'a> Refresh<'a> {
             }
             (Some(latest), Some(seen)) if latest.refreshes == seen.refreshes => seen,
             _ => {
-                return Err(too_late(
-                    "another refresh has committed since the transaction's snapshot",
-                ));
+                return Err(too_late("another refresh has committed since the transaction's snapshot"));
             }
         };
         for leaf in &tracked.leaves {
             let open = Open::relation(leaf.oid, Lock::Held);
             if open.is_some_and(|open| !open.is_older_than(&snapshot)) {
-                return Err(too_late(
-                    "the documents were altered or truncated since the transaction's snapshot",
-                ));
+                return Err(too_late("the documents were altered or truncated since the transaction's snapshot"));
             }
         }
         let after = stamp::of(tracked, &index.index);
@@ -153,9 +150,7 @@ impl<'a> Refresh<'a> {
         let corpus = self.corpus();
         let counts = write(&corpus, &mut found, &mut self.state, every)?;
         if !self.stamp.faults.is_empty() {
-            if found.whole.is_some()
-                && stamp::enable_triggers(self.tracked, &self.index, &self.stamp)?
-            {
+            if found.whole.is_some() && stamp::enable_triggers(self.tracked, &self.index, &self.stamp)? {
                 self.stamp = stamp::of(self.tracked, &self.index.index);
             }
             warn_of(self.tracked, &self.stamp.faults);
@@ -227,12 +222,7 @@ impl<'a> Refresh<'a> {
     }
 
     /// Has ids assigned to the documents and the blocks of an update.
-    fn difference(
-        &self,
-        mut places: ClusterPlaces,
-        mut blocks: Vec<Block>,
-        whole: Option<f64>,
-    ) -> Result<Difference> {
+    fn difference(&self, mut places: ClusterPlaces, mut blocks: Vec<Block>, whole: Option<f64>) -> Result<Difference> {
         loop {
             let mut pieces = Pieces::default();
             places.each(&mut |_, place| pieces.add(place.ranked()).map_err(Into::into))?;
@@ -277,8 +267,7 @@ impl<'a> Refresh<'a> {
         })?;
         self.tables.queue.put(None, Some(&self.state));
         if self.state.last_seq > seq_before {
-            let payload =
-                format!("{}:{}", qualified(self.tracked.oids[MEMBERS]), self.state.last_seq);
+            let payload = format!("{}:{}", qualified(self.tracked.oids[MEMBERS]), self.state.last_seq);
             let payload = CString::new(text::encode(&payload)).unwrap_or_default();
             // SAFETY: NUL-terminated strings, which are copied; two names and a number are below 8,000 bytes.
             unsafe { pg_sys::Async_Notify(c"minlsh_clusters".as_ptr(), payload.as_ptr()) };
@@ -296,18 +285,11 @@ fn warn_of(tracked: &Tracked, faults: &[String]) {
     let faults: Vec<String> = faults.iter().map(|fault| fault.replacen('t', "T", 1)).collect();
     warning(format!("triggers of table \"{}\" do not see every write", documents.name))
         .set_detail(format!("The refresh looks at all documents. {}.", faults.join(". ")))
-        .set_hint(format!(
-            "Use ALTER TABLE {} ENABLE ALWAYS TRIGGER for these triggers.",
-            visible_name(documents.oid)
-        ))
+        .set_hint(format!("Use ALTER TABLE {} ENABLE ALWAYS TRIGGER for these triggers.", visible_name(documents.oid)))
         .report(PgLogLevel::WARNING);
 }
 
-fn state(
-    queue: &ChangeQueue,
-    snapshot: &Snapshot,
-    tracked: &Tracked,
-) -> Result<Option<RefreshState>> {
+fn state(queue: &ChangeQueue, snapshot: &Snapshot, tracked: &Tracked) -> Result<Option<RefreshState>> {
     let name = relation_name(tracked.oids[MEMBERS]);
     let mut state = None;
     queue.each(snapshot, &mut |text, _| {

@@ -412,12 +412,8 @@ impl SeededJob<'_> {
             let now = match (part, prints[at as usize]) {
                 (SeedPart::Same | SeedPart::Block(_), _) | (SeedPart::Alone, None) => continue,
                 (SeedPart::Gone | SeedPart::Empty, _) => None,
-                (SeedPart::Written(print), _) | (SeedPart::Alone, Some(print)) => {
-                    Some((at, Some(print)))
-                }
-                (SeedPart::Rest(copy), _) => {
-                    Some((copy, old.and_then(|(_, print)| print).or(prints[copy as usize])))
-                }
+                (SeedPart::Written(print), _) | (SeedPart::Alone, Some(print)) => Some((at, Some(print))),
+                (SeedPart::Rest(copy), _) => Some((copy, old.and_then(|(_, print)| print).or(prints[copy as usize]))),
             };
             let now = now.map(|(document, print)| (joined.find(document), print));
             // SAFETY: `keys` and `places` were both made for the type of the tracked key.

@@ -113,7 +113,6 @@ fn is_free(table: Oid) -> bool {
     });
     let Some(open) = Open::relation(table, Lock::Held).filter(|_| is_locked) else { return false };
     // SAFETY: an open table; a look at what the session still has to do.
-    let is_in_use =
-        unsafe { (*open.raw()).rd_refcnt > 1 || pg_sys::AfterTriggerPendingOnRel(table) };
+    let is_in_use = unsafe { (*open.raw()).rd_refcnt > 1 || pg_sys::AfterTriggerPendingOnRel(table) };
     !is_in_use && is_owned_by(table, current_role())
 }

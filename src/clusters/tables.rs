@@ -43,8 +43,7 @@ const STATE: i16 = 2;
 const SINCE: i16 = 3;
 
 /// The HINT where the tables are not what they must be.
-pub const TRACK_AGAIN: &str =
-    "Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.";
+pub const TRACK_AGAIN: &str = "Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.";
 
 /// Rows that a statement is given at a time.
 pub const AT_A_TIME: usize = 1 << 12;
@@ -56,22 +55,18 @@ const EVENTS: &str = "unnest($4, $5, $6, $7, $8, $9) WITH ORDINALITY
 /// Opens one of the tables, whose columns must be of these names and types.
 fn open(oid: Oid, lock: Lock, columns: &[(&CStr, Oid)], owner: Oid) -> Result<Companion> {
     let Some(open) = Open::relation(oid, lock) else {
-        return Err(wrong_state("a table of the tracked clusters does not exist").set_hint(
-            "Drop the others with minlsh_untrack_clusters(), and track the clusters again.",
-        ));
+        return Err(wrong_state("a table of the tracked clusters does not exist")
+            .set_hint("Drop the others with minlsh_untrack_clusters(), and track the clusters again."));
     };
     let name = open.name();
     if open.class().relowner != owner {
-        return Err(wrong_state(format!(
-            "table \"{name}\" is not owned by the owner of the documents"
-        ))
-        .set_hint("Use ALTER TABLE ... OWNER TO to give it the same owner."));
+        return Err(wrong_state(format!("table \"{name}\" is not owned by the owner of the documents"))
+            .set_hint("Use ALTER TABLE ... OWNER TO to give it the same owner."));
     }
     let types: Vec<Oid> = columns.iter().map(|(_, type_oid)| *type_oid).collect();
     let table = checked(open, lock, &types)?;
     let open = &table.table;
-    if !open.attributes().zip(columns).all(|(own, column)| text::of_name(&own.attname) == column.0)
-    {
+    if !open.attributes().zip(columns).all(|(own, column)| text::of_name(&own.attname) == column.0) {
         return Err(altered(&name, "Its columns have other names."));
     }
     // SAFETY: an open relation, which has null for no rules.
@@ -93,9 +88,7 @@ fn checked(open: Open, lock: Lock, columns: &[Oid]) -> Result<Companion> {
 }
 
 fn altered(table: &str, detail: &str) -> SqlError {
-    wrong_state(format!("table \"{table}\" has been altered"))
-        .set_detail(detail)
-        .set_hint(TRACK_AGAIN)
+    wrong_state(format!("table \"{table}\" has been altered")).set_detail(detail).set_hint(TRACK_AGAIN)
 }
 
 /// The queue: keys, and a row of state.
@@ -161,11 +154,7 @@ impl ChangeQueue {
     }
 
     /// Calls `visit` with each of its rows, and with the text of the one that has the state.
-    pub fn each(
-        &self,
-        snapshot: &Snapshot,
-        visit: &mut dyn FnMut(Option<&str>, &Row) -> Result<()>,
-    ) -> Result<()> {
+    pub fn each(&self, snapshot: &Snapshot, visit: &mut dyn FnMut(Option<&str>, &Row) -> Result<()>) -> Result<()> {
         self.0.table.each(snapshot, |row| {
             // SAFETY: checked to be a text.
             let state = row.value(STATE).map(|state| unsafe { text::read(state) });
@@ -218,8 +207,7 @@ impl RefreshState {
                 && numbers.iter().all(|number| (0..i64::MAX / 2).contains(number))
         });
         sound.ok_or_else(|| {
-            wrong_state(format!("the state of \"{tracked}\" was not written by minlsh"))
-                .set_hint(TRACK_AGAIN)
+            wrong_state(format!("the state of \"{tracked}\" was not written by minlsh")).set_hint(TRACK_AGAIN)
         })
     }
 }
@@ -244,8 +232,7 @@ impl Tables {
         const TIME: Oid = pg_sys::TIMESTAMPTZOID;
         let read = lock == Lock::Read;
         let (alone, write) = if read { (lock, lock) } else { (Lock::Alone, Lock::Write) };
-        let (doc_id, cluster_id, size) =
-            ((c"doc_id", key.base_type), (c"cluster_id", INT8), (c"size", INT8));
+        let (doc_id, cluster_id, size) = ((c"doc_id", key.base_type), (c"cluster_id", INT8), (c"size", INT8));
         let (since, least) = ((c"since", TIME), (c"least_similar", pg_sys::FLOAT8OID));
         let columns = [cluster_id, size, since, (c"changed", INT8), least];
         let list = open(list, alone, &columns, owner)?;
@@ -262,8 +249,7 @@ impl Tables {
         let log = open(log, write, &columns, owner)?;
         let columns = [doc_id, (c"state", pg_sys::TEXTOID), since];
         let queue = ChangeQueue::of(open(queue, write, &columns, owner)?)?;
-        let apart =
-            open(apart, Lock::Read, &[(c"a", key.base_type), (c"b", key.base_type)], owner)?;
+        let apart = open(apart, Lock::Read, &[(c"a", key.base_type), (c"b", key.base_type)], owner)?;
         let others = [list, members, log, apart];
         Ok(Self { queue, key, oids, plans: RefCell::default(), _others: others })
     }
@@ -294,12 +280,7 @@ impl Tables {
     }
 
     /// A plan of these tables and no others, which their names may mean by now.
-    fn plan(
-        &self,
-        session: &Session,
-        sql: &'static str,
-        values: &[Parameter],
-    ) -> Result<Rc<PreparedPlan>> {
+    fn plan(&self, session: &Session, sql: &'static str, values: &[Parameter]) -> Result<Rc<PreparedPlan>> {
         let is_sound = |plan: &PreparedPlan| plan.is_of(&self.oids);
         let kept = self.plans.borrow().get(sql).cloned();
         if let Some(plan) = kept.filter(|plan| is_sound(plan)) {
@@ -318,8 +299,9 @@ impl Tables {
         let types: Vec<Oid> = values.iter().map(Parameter::type_oid).collect();
         let plan = Rc::new(session.plan(&text, &types, 0)?.keep());
         if !is_sound(&plan) {
-            return Err(wrong_state("the tables of the tracked clusters were replaced")
-                .set_hint("Retry the statement."));
+            return Err(
+                wrong_state("the tables of the tracked clusters were replaced").set_hint("Retry the statement.")
+            );
         }
         self.plans.borrow_mut().insert(sql, Rc::clone(&plan));
         Ok(plan)

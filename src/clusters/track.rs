@@ -59,8 +59,7 @@ fn index_of(oid: Oid) -> Result<Info> {
     check_owner_before(oid)?;
     let info = Info::open(oid).ok_or_else(|| {
         let of_table = Info::of_table(oid);
-        let indexes: Vec<String> =
-            of_table.iter().map(|info| regclass_literal(info.index.oid)).collect();
+        let indexes: Vec<String> = of_table.iter().map(|info| regclass_literal(info.index.oid)).collect();
         let hint = if indexes.is_empty() {
             "Name an index of type minlsh: CREATE INDEX ON docs USING minlsh (body);".to_owned()
         } else {
@@ -82,19 +81,15 @@ fn checked(call: &Call, info: &Info, documents: &Relation) -> Result<(Key, Thres
     let index = &info.index;
     if info.kind != Kind::Text {
         return Err(not_supported(format!("index \"{}\" is not an index of texts", index.name))
-            .set_detail(
-                "Clusters of sets, signatures, documents and side tables cannot be tracked.",
-            )
+            .set_detail("Clusters of sets, signatures, documents and side tables cannot be tracked.")
             .set_hint("Create an index of the text, or use near_duplicate_clusters()."));
     }
     if documents.persistence != b'p' {
         let message = format!("table \"{}\" is temporary or unlogged", documents.name);
-        return Err(
-            not_supported(message).set_hint("Use near_duplicate_clusters() for such a table.")
-        );
+        return Err(not_supported(message).set_hint("Use near_duplicate_clusters() for such a table."));
     }
-    let key = Key::of_table(documents.oid, documents.kind, info.document())
-        .map_err(|cause| no_key(documents, cause))?;
+    let key =
+        Key::of_table(documents.oid, documents.kind, info.document()).map_err(|cause| no_key(documents, cause))?;
     // A refresh writes keys as an array of them, which unnest() takes apart again: rows would come as their columns.
     let is_row = catalog::is_rowtype(key.base_type);
     if is_row || catalog::array_of(key.base_type) == Oid::INVALID {
@@ -115,10 +110,7 @@ fn name_of(documents: &Relation, given: Option<CString>) -> Result<CString> {
     match given {
         Some(name) if name.to_bytes().len() > longest => Err(error(
             PgSqlErrorCode::ERRCODE_NAME_TOO_LONG,
-            format!(
-                "name \"{}\" is longer than {longest} bytes",
-                shortened(&name.to_string_lossy())
-            ),
+            format!("name \"{}\" is longer than {longest} bytes", shortened(&name.to_string_lossy())),
         )
         .set_hint("Pass a shorter name, because the names of the other tables are longer.")),
         Some(name) => Ok(name),
@@ -190,8 +182,7 @@ fn watched(info: &Info, key: &Key, documents: &Relation) -> Vec<CString> {
     // A reference to the whole row is one to all columns.
     let all = numbers.contains(&0);
     let is_watched = |number: i16| all || numbers.contains(&number);
-    let others =
-        documents.columns.iter().filter(|c| c.number != key.column && is_watched(c.number));
+    let others = documents.columns.iter().filter(|c| c.number != key.column && is_watched(c.number));
     let key = documents.column(key.column);
     key.into_iter().chain(others).map(|column| column.raw_name.clone()).collect()
 }

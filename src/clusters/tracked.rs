@@ -3,9 +3,7 @@
 
 use std::ffi::{CStr, CString};
 
-use crate::clusters::tables::{
-    CAPTURE, ChangeQueue, ENDINGS, MEMBERS, Oids, QUEUE, RefreshState, Tables, name_beside,
-};
+use crate::clusters::tables::{CAPTURE, ChangeQueue, ENDINGS, MEMBERS, Oids, QUEUE, RefreshState, Tables, name_beside};
 use crate::index::info::Info;
 use crate::pg::dependency::{self, Object};
 use crate::pg::names::{quoted, regclass_literal, relation_name, visible_name};
@@ -35,8 +33,7 @@ impl Tracked {
         let oids = tables_of(members)?;
         let tables = dependency::tables_tied_to(oids[QUEUE]).into_iter();
         // Nobody's documents are locked but the caller's.
-        let (tables, others): (Vec<Oid>, Vec<Oid>) =
-            tables.partition(|table| check_owner(*table).is_ok());
+        let (tables, others): (Vec<Oid>, Vec<Oid>) = tables.partition(|table| check_owner(*table).is_ok());
         if tables.is_empty() {
             others.into_iter().try_for_each(check_owner)?;
         }
@@ -71,11 +68,7 @@ impl Tracked {
         let table = self.documents.oid;
         let column = self.record.key();
         let key = Key::of_column(table, column).ok_or_else(|| {
-            wrong_state(format!(
-                "the key column of table \"{}\" is no longer a key",
-                self.documents.name
-            ))
-            .set_hint(
+            wrong_state(format!("the key column of table \"{}\" is no longer a key", self.documents.name)).set_hint(
                 "Add the primary key again, or drop the tracked clusters with \
                  minlsh_untrack_clusters().",
             )
@@ -140,10 +133,7 @@ impl Tracked {
             dependency::drop_together(Object::Relation(table), tables);
         }
         // By this the queue is known to be that of the documents when these get another owner.
-        dependency::drop_together(
-            Object::Relation(self.oids[QUEUE]),
-            Object::Relation(self.documents.oid),
-        );
+        dependency::drop_together(Object::Relation(self.oids[QUEUE]), Object::Relation(self.documents.oid));
         self.link_triggers();
     }
 }
@@ -206,9 +196,7 @@ fn missing(members: Oid, name: &CStr) -> SqlError {
         relation_name(members)
     ))
     .set_detail("The tables of tracked clusters are found by their names, in one schema.")
-    .set_hint(
-        "Pass the table that minlsh_track_clusters() returned, and rename its tables together.",
-    )
+    .set_hint("Pass the table that minlsh_track_clusters() returned, and rename its tables together.")
 }
 
 #[derive(Clone, Copy)]
@@ -227,14 +215,10 @@ pub fn waiting(info: &Info) -> Option<Waiting> {
     }
     let records = Record::all(&documents, CAPTURE).into_iter();
     let found = records.filter_map(|record| {
-        let is_linked = dependency::relations_needed_by(Object::Trigger(record.trigger))
-            .contains(&info.index.oid);
+        let is_linked = dependency::relations_needed_by(Object::Trigger(record.trigger)).contains(&info.index.oid);
         of_queue(&ChangeQueue::to_look_at(record.beside)?, &info.index.name, is_linked)
     });
-    found.reduce(|a, b| Waiting {
-        rows: a.rows + b.rows,
-        since: a.since.into_iter().chain(b.since).min(),
-    })
+    found.reduce(|a, b| Waiting { rows: a.rows + b.rows, since: a.since.into_iter().chain(b.since).min() })
 }
 
 /// Counts what waits in a queue, if its clusters are those of the index of that name: a dump carries no link to it.

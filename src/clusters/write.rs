@@ -39,9 +39,7 @@ pub fn write(
     state.refreshes += 1;
     let new_from = std::mem::replace(&mut state.next_id, difference.ids.next);
     // SAFETY: the time of day, which is passed by value.
-    let now = unsafe {
-        Parameter::new(pg_sys::TIMESTAMPTZOID, Some(Datum::from(pg_sys::GetCurrentTimestamp())))
-    };
+    let now = unsafe { Parameter::new(pg_sys::TIMESTAMPTZOID, Some(Datum::from(pg_sys::GetCurrentTimestamp()))) };
     let refresh = Parameter::int8(state.refreshes);
     let (counts, printed) = members(tables, difference, &mut state.last_seq, [refresh, now])?;
     let Difference { ids, whole, .. } = difference;
@@ -85,10 +83,7 @@ pub fn write(
 }
 
 /// Calls `write` with as many clusters at a time as a statement is given. Returns how many rows these have written.
-fn each_part(
-    clusters: &[ClusterId],
-    mut write: impl FnMut(Parameter) -> Result<u64>,
-) -> Result<i64> {
+fn each_part(clusters: &[ClusterId], mut write: impl FnMut(Parameter) -> Result<u64>) -> Result<i64> {
     let mut memory = Memory::scratch(c"minlsh rows of a statement");
     let mut written = 0;
     for some in clusters.chunks(AT_A_TIME) {

@@ -97,8 +97,7 @@ impl Outline {
         };
         let threshold = known(1, pg_sys::FLOAT8OID);
         // One that is out of range is for the call to refuse.
-        let threshold =
-            threshold.map(|value| Threshold::clamped(f64::from_bits(value.value() as u64)));
+        let threshold = threshold.map(|value| Threshold::clamped(f64::from_bits(value.value() as u64)));
         Some(Self { threshold, content })
     }
 
@@ -198,20 +197,14 @@ fn read(literal: &[u8]) -> Read<Datum> {
         (None, None, Some(slots)) if !has_options => Content::of_slots(&slots)?,
         (None, None, None) => return syntax("It has no \"text\", \"set\" or \"signature\"."),
         _ => {
-            return syntax(
-                "It must have a \"text\" and its options, or a \"set\", or a \"signature\".",
-            );
+            return syntax("It must have a \"text\" and its options, or a \"set\", or a \"signature\".");
         }
     };
     Ok(Document { threshold, content }.write())
 }
 
 /// Reads one of the options of a text; false if there is none of that name.
-fn read_option<'a>(
-    options: &mut Options<'a>,
-    name: &[u8],
-    reader: &mut JsonReader<'a>,
-) -> Read<bool> {
+fn read_option<'a>(options: &mut Options<'a>, name: &[u8], reader: &mut JsonReader<'a>) -> Read<bool> {
     match name {
         b"shingle_size" => options.shingle_size = reader.number()?,
         b"unit" => options.unit = reader.utf8()?,

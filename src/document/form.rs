@@ -50,8 +50,7 @@ impl TypeForm {
             (version, std::slice::from_raw_parts(start.cast::<u8>(), length as usize))
         };
         if version != i32::from(SENT) {
-            let message =
-                format!("unsupported version {version} of the binary form of {}", self.name);
+            let message = format!("unsupported version {version} of the binary form of {}", self.name);
             return Err(error(PgSqlErrorCode::ERRCODE_INVALID_BINARY_REPRESENTATION, message)
                 .set_hint("Send a byte 1, followed by the text form."));
         }
@@ -75,13 +74,13 @@ impl TypeForm {
             Refusal::Meaning(report) => report,
             Refusal::Syntax(detail) => {
                 let message = format!("invalid input syntax for type {}", self.name);
-                error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, message)
-                    .set_detail(detail)
-                    .set_hint(format!(
+                error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, message).set_detail(detail).set_hint(
+                    format!(
                         "Cast it to text if it is a text. A literal that begins with {} is {} with its \
                          options.",
                         self.start, self.meaning
-                    ))
+                    ),
+                )
             }
         })
     }
@@ -89,11 +88,8 @@ impl TypeForm {
 
 /// The error of bytes that are not a value of the type of that name.
 pub fn damaged(name: &str) -> SqlError {
-    error(
-        PgSqlErrorCode::ERRCODE_INVALID_BINARY_REPRESENTATION,
-        format!("invalid value of type {name}"),
-    )
-    .set_hint("Create the value again. Its page is damaged, or another version wrote it.")
+    error(PgSqlErrorCode::ERRCODE_INVALID_BINARY_REPRESENTATION, format!("invalid value of type {name}"))
+        .set_hint("Create the value again. Its page is damaged, or another version wrote it.")
 }
 
 /// The reason why a text is not a value of a type.
@@ -143,11 +139,7 @@ impl<'a> JsonReader<'a> {
 
     /// Reads `token`, which must be next.
     fn token(&mut self, token: u8) -> Read<()> {
-        if self.next_is(token) {
-            Ok(())
-        } else {
-            syntax(format!("\"{}\" is missing.", char::from(token)))
-        }
+        if self.next_is(token) { Ok(()) } else { syntax(format!("\"{}\" is missing.", char::from(token))) }
     }
 
     /// Reads an object, which must be all that is left. `read` takes the value of each member, by its name; false if

@@ -59,9 +59,7 @@ impl Content<'static> {
                 "signature must have between 1 and {MAX_NUM_PERM} slots, not {}",
                 slots.len()
             ))
-            .set_hint(
-                "Pass a signature that minhash() returned, or another array with one number for each slot.",
-            ));
+            .set_hint("Pass a signature that minhash() returned, or another array with one number for each slot."));
         }
         Ok(Self::Signature(slots.iter().map(|slot| slot.to_le_bytes()).collect()))
     }
@@ -119,12 +117,8 @@ impl<'a> Document<'a> {
                 b"\0",
                 text,
             ]),
-            Content::Set(hashes) => {
-                bytes::concatenate(&[&[VERSION, SET], &threshold, hashes.as_flattened()])
-            }
-            Content::Signature(slots) => {
-                bytes::concatenate(&[&[VERSION, SIGNATURE], &threshold, slots.as_flattened()])
-            }
+            Content::Set(hashes) => bytes::concatenate(&[&[VERSION, SET], &threshold, hashes.as_flattened()]),
+            Content::Signature(slots) => bytes::concatenate(&[&[VERSION, SIGNATURE], &threshold, slots.as_flattened()]),
         }
     }
 
@@ -148,8 +142,7 @@ impl<'a> Document<'a> {
         elements.clear();
         match &self.content {
             Content::Text(options, text) => {
-                let (config, text) =
-                    (options.config()?.with_scheme(Scheme::Fss), lossless::decode(text)?);
+                let (config, text) = (options.config()?.with_scheme(Scheme::Fss), lossless::decode(text)?);
                 shingle_hashes(&config, &text, elements, &mut check_interrupts)?;
             }
             Content::Set(stored) => {

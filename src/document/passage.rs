@@ -19,8 +19,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use sketch::passage::{
-    Bound, Characters, Fingerprints, Sought, needed, valid_coverage, valid_min_match,
-    valid_normalization,
+    Bound, Characters, Fingerprints, Sought, needed, valid_coverage, valid_min_match, valid_normalization,
 };
 use sketch::{Config, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, Normalization, sort_by};
 
@@ -113,10 +112,7 @@ static FORM: TypeForm = TypeForm {
 fn write_literal(passage: &Passage) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let Passage { coverage, min_match, .. } = passage;
-    memory::extend(
-        &mut out,
-        format!("{{\"coverage\": {coverage}, \"min_match\": {min_match}").as_bytes(),
-    )?;
+    memory::extend(&mut out, format!("{{\"coverage\": {coverage}, \"min_match\": {min_match}").as_bytes())?;
     write_member(&mut out, "normalization", text::encode(passage.normalization))?;
     write_member(&mut out, "passage", passage.text)?;
     memory::extend(&mut out, b"}")?;
@@ -164,8 +160,7 @@ fn contains(call: &Call, body: usize, passage: usize) -> Result<Option<Datum>> {
     let body = Characters::of(&prepared.normalization, &body, &mut check_interrupts)?;
     let body = body.without_text();
     let sought = &mut prepared.sought;
-    let contains =
-        !sought.is_empty() && sought.covered(&body, &mut check_interrupts)? >= prepared.needed;
+    let contains = !sought.is_empty() && sought.covered(&body, &mut check_interrupts)? >= prepared.needed;
     Ok(Some(Datum::from(contains)))
 }
 
@@ -230,7 +225,5 @@ pub fn search(sought: TypedValue, options: &IndexOptions) -> Result<BandSearch> 
         return Ok(BandSearch::Everything);
     }
     let (coverage, at_least) = (passage.coverage, passage.min_match);
-    Bound::new(&text, coverage, at_least, min_match, &mut check_interrupts)
-        .map(BandSearch::Passage)
-        .map_err(Into::into)
+    Bound::new(&text, coverage, at_least, min_match, &mut check_interrupts).map(BandSearch::Passage).map_err(Into::into)
 }

@@ -6,9 +6,7 @@
 
 use std::cell::RefCell;
 
-use sketch::{
-    Config, ElementHash, PreparedSet, ShingleSet, has_shingles, normalize_text, set_of_long_text,
-};
+use sketch::{Config, ElementHash, PreparedSet, ShingleSet, has_shingles, normalize_text, set_of_long_text};
 
 use super::image::Document;
 use super::kind::Kind;
@@ -63,9 +61,7 @@ fn compare(
     let (Some(value), Some(_)) = (call.datum(kept), call.datum(1 - kept)) else { return Ok(None) };
     // SAFETY: declared as values of that kind, and live as long as the call; an array is aligned when all of it is
     // detoasted.
-    let image = unsafe {
-        bytes::read(if kept_kind == Kind::Set { array::detoast(value).0 } else { value })
-    };
+    let image = unsafe { bytes::read(if kept_kind == Kind::Set { array::detoast(value).0 } else { value }) };
     let work = |place: &mut KeptSide| {
         let (own, prepared) = place.get(image, || prepare(value, kept_kind))?;
         // The setting may be changed between two rows.
@@ -108,9 +104,7 @@ fn incomparable(prepared: &Prepared) -> SqlError {
         Prepared::Set(_) => "a set".to_owned(),
     };
     invalid_parameter(format!("cannot compare the value with a document that is {expected}"))
-        .set_hint(
-            "Use minlsh_document() for texts and sets, and minlsh_signature() for signatures.",
-        )
+        .set_hint("Use minlsh_document() for texts and sets, and minlsh_signature() for signatures.")
 }
 
 enum Prepared {
@@ -129,25 +123,13 @@ impl Prepared {
             }
             Value::Signature(slots) => return Ok(Self::Signature(slots.into_owned())),
         };
-        Ok(Self::Set(PreparedElements {
-            kind,
-            config,
-            length,
-            has_shingles: None,
-            count: None,
-            elements,
-        }))
+        Ok(Self::Set(PreparedElements { kind, config, length, has_shingles: None, count: None, elements }))
     }
 
     /// The similarity with another value, if it is at least `least`, and what a document on the other side asks for;
     /// `None` if they cannot be compared: signatures of different lengths, or no other value. `image` is the value that
     /// this was read from.
-    fn measure(
-        &mut self,
-        image: &[u8],
-        other: Option<ReadValue>,
-        least: Option<f64>,
-    ) -> Result<Option<Option<f64>>> {
+    fn measure(&mut self, image: &[u8], other: Option<ReadValue>, least: Option<f64>) -> Result<Option<Option<f64>>> {
         let Some((other, document)) = other else { return Ok(None) };
         let own = document.as_ref().map_or(0.0, |document| document.threshold.get());
         let least = least.map(|least| least.max(own));
@@ -170,12 +152,7 @@ impl Prepared {
     }
 
     /// Reads the argument to compare with, which is of that kind; `None` if it is of another kind than this.
-    fn other<'a>(
-        &self,
-        call: &'a Call,
-        argument: usize,
-        kind: Kind,
-    ) -> Result<Option<ReadValue<'a>>> {
+    fn other<'a>(&self, call: &'a Call, argument: usize, kind: Kind) -> Result<Option<ReadValue<'a>>> {
         let (Some(value), wanted) = (call.datum(argument), self.kind()) else { return Ok(None) };
         // SAFETY: an argument, which lives as long as the call: the function is declared for values of that kind.
         let (value, document) = unsafe {
@@ -196,9 +173,7 @@ impl Prepared {
                     }
                     (Value::Signature(slots.into()), None)
                 }
-                kind if kind == wanted || kind == Kind::Document => {
-                    kind.read(value, ElementHash::default())?
-                }
+                kind if kind == wanted || kind == Kind::Document => kind.read(value, ElementHash::default())?,
                 _ => return Ok(None),
             }
         };
@@ -262,16 +237,10 @@ impl PreparedElements {
     }
 
     /// The elements, made ready once.
-    fn ready<'a>(
-        elements: &'a mut Option<ReadySet>,
-        config: &Config,
-        own: &[u8],
-    ) -> Result<&'a mut ReadySet> {
+    fn ready<'a>(elements: &'a mut Option<ReadySet>, config: &Config, own: &[u8]) -> Result<&'a mut ReadySet> {
         Ok(match elements {
             Some(elements) => elements,
-            none if own.len() * size_of::<u64>() > of_comparison() => {
-                none.insert(ReadySet::of_long_text(config, own)?)
-            }
+            none if own.len() * size_of::<u64>() > of_comparison() => none.insert(ReadySet::of_long_text(config, own)?),
             none => none.insert(ReadySet::of(Value::Text(own).into_set(config)?)?),
         })
     }
@@ -336,21 +305,13 @@ impl ReadySet {
     /// The shingles of a text that is too long for a list of all of them.
     fn of_long_text(config: &Config, text: &[u8]) -> Result<Self> {
         let (text, mut aside) = (lossless::decode(text)?, Spool::new(0));
-        Self::of(set_of_long_text(
-            config,
-            &text,
-            of_comparison(),
-            &mut aside,
-            &mut check_interrupts,
-        )?)
+        Self::of(set_of_long_text(config, &text, of_comparison(), &mut aside, &mut check_interrupts)?)
     }
 
     /// True if what another text of any length has beside this set is known to fit into memory, or not to be needed.
     fn misses_fit(&self, least: Option<f64>) -> bool {
         match (self, least) {
-            (Self::Table(set), Some(least)) => {
-                set.tolerated(least) * TABLE_ENTRY <= of_comparison() as f64
-            }
+            (Self::Table(set), Some(least)) => set.tolerated(least) * TABLE_ENTRY <= of_comparison() as f64,
             _ => false,
         }
     }
@@ -366,8 +327,7 @@ impl ReadySet {
                 {
                     return Ok(None);
                 }
-                let jaccard =
-                    set.overlap(&other.into_set(config)?, &mut check_interrupts).jaccard();
+                let jaccard = set.overlap(&other.into_set(config)?, &mut check_interrupts).jaccard();
                 return Ok(jaccard.filter(|jaccard| *jaccard >= minimum));
             }
         };

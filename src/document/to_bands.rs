@@ -7,8 +7,7 @@ use super::kind::Kind;
 use super::passage;
 use super::value::{BandSearch, ReadValue, TypedValue, Value};
 use crate::options::{
-    IndexOptions, Options, Recent, Threshold, same_shingling, shingling, threshold_setting,
-    with_sketcher,
+    IndexOptions, Options, Recent, Threshold, same_shingling, shingling, threshold_setting, with_sketcher,
 };
 use crate::prelude::*;
 
@@ -101,10 +100,7 @@ impl Kind {
             element == pg_sys::INT4OID || element::check(element).is_err()
         };
         match sought.kind() {
-            Some(Self::Set)
-                if self == Self::Document
-                    && sought.element_type().is_none_or(is_for_the_operator) =>
-            {
+            Some(Self::Set) if self == Self::Document && sought.element_type().is_none_or(is_for_the_operator) => {
                 Ok(Err(BandSearch::Everything))
             }
             Some(kind) => self.service_of(kind, None, index),
@@ -114,12 +110,7 @@ impl Kind {
 
     /// Decides about a search for something of that kind, a text, a set or a signature: with the threshold and the
     /// options of a document, if it is one.
-    fn service_of(
-        self,
-        kind: Self,
-        document: Option<&Document>,
-        index: &IndexOptions,
-    ) -> Result<Service> {
+    fn service_of(self, kind: Self, document: Option<&Document>, index: &IndexOptions) -> Result<Service> {
         match (self, kind) {
             (Self::Document, _) => {}
             // An integer[] is a signature beside a signature, and a set beside a set.
@@ -131,9 +122,7 @@ impl Kind {
         }
         let threshold = match (self, document) {
             // The greater threshold counts, and no row has a lesser one than the index.
-            (Self::Document, _) => {
-                document.map_or(index.threshold, |own| own.threshold.max(index.threshold))
-            }
+            (Self::Document, _) => document.map_or(index.threshold, |own| own.threshold.max(index.threshold)),
             (_, Some(own)) => own.threshold,
             (_, None) => threshold_setting(),
         };
@@ -187,8 +176,7 @@ fn with_signed<T>(text: &[u8], index: &IndexOptions, look: impl FnOnce(&[i64]) -
     if text.len() > MAX_KEPT {
         return Ok(look(&sign()?));
     }
-    let is_same =
-        |kept: &Signed| (kept.banding, &kept.config) == (banding, config) && kept.text == text;
+    let is_same = |kept: &Signed| (kept.banding, &kept.config) == (banding, config) && kept.text == text;
     let new = || {
         let (hashes, text) = (sign()?, memory::copied(text)?);
         Ok(Signed { config: config.clone(), banding, text, hashes })
@@ -197,13 +185,11 @@ fn with_signed<T>(text: &[u8], index: &IndexOptions, look: impl FnOnce(&[i64]) -
 }
 
 fn low_threshold(document: Threshold, index: Threshold) -> SqlError {
-    invalid_parameter(format!(
-        "threshold {document} of the document is below that of the index, which is {index}"
-    ))
-    .set_hint(format!(
-        "Create the document with a threshold of {index} or more, or the index WITH (threshold = \
+    invalid_parameter(format!("threshold {document} of the document is below that of the index, which is {index}"))
+        .set_hint(format!(
+            "Create the document with a threshold of {index} or more, or the index WITH (threshold = \
          {document})."
-    ))
+        ))
 }
 
 fn other_options(document: &Config, index: &Config) -> SqlError {
@@ -214,10 +200,7 @@ fn other_options(document: &Config, index: &Config) -> SqlError {
 }
 
 fn other_length(slots: usize, num_perm: usize) -> SqlError {
-    invalid_parameter(format!(
-        "signature has {slots} slots, but those of the index have {num_perm}"
-    ))
-    .set_hint(format!(
+    invalid_parameter(format!("signature has {slots} slots, but those of the index have {num_perm}")).set_hint(format!(
         "Compute it with num_perm => {num_perm}, or create the index WITH (num_perm) of your signatures."
     ))
 }
@@ -250,14 +233,9 @@ impl Saturated {
         if *texts < 2 {
             return;
         }
-        warning(format!(
-            "{texts} texts are too long for shingles of {} characters",
-            config.shingle_size()
-        ))
-        .set_detail("Unrelated texts of this length have many shingles in common by chance.")
-        .set_hint(format!(
-            "Create \"{name}\" with a shingle_size of {shingle_size} or more, or with unit = word."
-        ))
-        .report(PgLogLevel::WARNING);
+        warning(format!("{texts} texts are too long for shingles of {} characters", config.shingle_size()))
+            .set_detail("Unrelated texts of this length have many shingles in common by chance.")
+            .set_hint(format!("Create \"{name}\" with a shingle_size of {shingle_size} or more, or with unit = word."))
+            .report(PgLogLevel::WARNING);
     }
 }

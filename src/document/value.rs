@@ -121,9 +121,7 @@ impl Value<'_> {
     /// The set of its shingles or elements, which a signature does not have.
     pub fn into_set(self, config: &Config) -> Result<ShingleSet> {
         Ok(match self {
-            Self::Text(text) => {
-                ShingleSet::from_text(config, &lossless::decode(text)?, &mut check_interrupts)?
-            }
+            Self::Text(text) => ShingleSet::from_text(config, &lossless::decode(text)?, &mut check_interrupts)?,
             Self::Set(hashes) => ShingleSet::from_hashes(hashes, &mut check_interrupts),
             Self::Signature(_) => ShingleSet::default(),
         })

@@ -41,10 +41,8 @@ impl SetOptions {
             return Ok(());
         };
         let (least, greatest) = if was < is { (was, is) } else { (is, was) };
-        Err(invalid_parameter(format!(
-            "{option} must be the same for all rows of a group, not {least} and {greatest}"
-        ))
-        .set_hint(format!("Pass {option} as a constant, or GROUP BY it.")))
+        Err(invalid_parameter(format!("{option} must be the same for all rows of a group, not {least} and {greatest}"))
+            .set_hint(format!("Pass {option} as a constant, or GROUP BY it.")))
     }
 
     fn config(self) -> Result<Config> {
@@ -159,9 +157,7 @@ fn options(call: &Call) -> Result<SetOptions> {
 
 /// The argument `scheme`.
 fn read_scheme(call: &Call, argument: usize) -> Result<Scheme> {
-    let scheme = call
-        .text(argument)?
-        .ok_or_else(|| missing("scheme", "Use 'fss', which is the default."))?;
+    let scheme = call.text(argument)?.ok_or_else(|| missing("scheme", "Use 'fss', which is the default."))?;
     scheme.parse().map_err(Into::into)
 }
 

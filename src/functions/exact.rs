@@ -16,10 +16,7 @@ sql_function!(minlsh_jaccard_text, |call| share(overlap_of_texts(call), Overlap:
 sql_function!(minlsh_containment_text, |call| share(overlap_of_texts(call), Overlap::containment));
 // `jaccard(anyarray, anyarray) → double precision`
 sql_function!(minlsh_jaccard_array, |call| share(overlap_of_arrays(call), Overlap::jaccard));
-sql_function!(minlsh_containment_array, |call| share(
-    overlap_of_arrays(call),
-    Overlap::containment
-));
+sql_function!(minlsh_containment_array, |call| share(overlap_of_arrays(call), Overlap::containment));
 sql_function!(minlsh_minhash_weighted, minhash_weighted);
 sql_function!(minlsh_weighted_jaccard, weighted_jaccard);
 
@@ -58,8 +55,7 @@ fn overlap_of_arrays(call: &Call) -> Result<Overlap> {
     // SAFETY: both arguments are arrays, as they are declared anyarray, and live as long as the call.
     let [a, b] = [a, b].map(|set| memory::collect(unsafe { array::each_element(set) }.flatten()));
     let (a, b) = (a?, b?);
-    let is_deterministic =
-        |collation| collation != Oid::INVALID && catalog::is_deterministic(collation);
+    let is_deterministic = |collation| collation != Oid::INVALID && catalog::is_deterministic(collation);
     if element == pg_sys::TEXTOID && is_deterministic(call.collation()) {
         // Which elements are equal is all that matters: texts that are equal only if their bytes are need not be
         // compared by a call each.

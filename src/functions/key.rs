@@ -33,8 +33,7 @@ fn order(call: &Call) -> Ordering {
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
         (None, None) => {
-            let ([a, b], lengths) =
-                ([a, b].map(|key| key.as_ptr().cast()), [a, b].map(<[u8]>::len));
+            let ([a, b], lengths) = ([a, b].map(|key| key.as_ptr().cast()), [a, b].map(<[u8]>::len));
             let [length_a, length_b] = lengths.map(|length| length as i32);
             // SAFETY: both are as long as they are said to be, and only read.
             unsafe { pg_sys::varstr_cmp(a, length_a, b, length_b, call.collation()) }.cmp(&0)

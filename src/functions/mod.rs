@@ -37,10 +37,8 @@ fn version(_call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_versions() → (library, extension, algorithm, unicode)`
 fn versions(call: &Call) -> Result<Option<Datum>> {
     let session = Session::open();
-    let installed = session.query(
-        "SELECT extversion FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'minlsh'",
-        &[],
-    )?;
+    let installed = session
+        .query("SELECT extversion FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'minlsh'", &[])?;
     let extension = match &installed {
         Some(row) => row.text(1)?.map(text::write),
         None => None,
@@ -71,9 +69,7 @@ fn shown(call: &Call, argument: usize) -> String {
     // SAFETY: the call says of what type its argument is.
     let value = call.datum(argument).map(|value| unsafe { Output::of(type_oid).shown(value) });
     match value {
-        Some(value) if [pg_sys::TEXTOID, pg_sys::REGCLASSOID].contains(&type_oid) => {
-            literal(&value)
-        }
+        Some(value) if [pg_sys::TEXTOID, pg_sys::REGCLASSOID].contains(&type_oid) => literal(&value),
         Some(value) => value,
         None => "NULL".to_owned(),
     }
@@ -84,14 +80,12 @@ fn shown(call: &Call, argument: usize) -> String {
 fn wrong_order(call: &Call) -> Result<Option<Datum>> {
     let shown = |argument: usize| shown(call, argument);
     let [index, key] = if call.argument_type(0) == pg_sys::TEXTOID { [0, 1] } else { [1, 0] };
-    Err(invalid_parameter("the arguments of near_duplicates() are in the wrong order").set_hint(
-        format!(
-            "Pass the key, the threshold and the index or its table: near_duplicates({}, {}, {}).",
-            shown(key),
-            shown(2),
-            shown(index)
-        ),
-    ))
+    Err(invalid_parameter("the arguments of near_duplicates() are in the wrong order").set_hint(format!(
+        "Pass the key, the threshold and the index or its table: near_duplicates({}, {}, {}).",
+        shown(key),
+        shown(2),
+        shown(index)
+    )))
 }
 
 /// `minlsh_explain(a "any", b "any")`
@@ -129,7 +123,5 @@ fn threshold_between(call: &Call) -> Result<Option<Datum>> {
 fn share_of_passages(call: &Call) -> Result<Option<Datum>> {
     let [a, b, coverage] = [0, 1, 2].map(|argument| shown(call, argument));
     Err(invalid_parameter("the third argument of passages_between() is a number of characters")
-        .set_hint(format!(
-            "Pass a share by its name: passages_between({a}, {b}, coverage => {coverage})."
-        )))
+        .set_hint(format!("Pass a share by its name: passages_between({a}, {b}, coverage => {coverage}).")))
 }

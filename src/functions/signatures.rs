@@ -91,9 +91,8 @@ fn minhash_from_lean(call: &Call) -> Result<Option<Datum>> {
     let lean = sketch::from_lean(call.bytes(0).given()?)?;
     if lean.seed == 0 {
         // minhash(..., seed => 0) makes signatures of seed 1: those would be compared with these.
-        return Err(not_supported("LeanMinHash has seed 0, which is not supported").set_hint(
-            "Use another seed in Python. In SQL, seed 0 stands for the scheme's own seed, which is 1.",
-        ));
+        return Err(not_supported("LeanMinHash has seed 0, which is not supported")
+            .set_hint("Use another seed in Python. In SQL, seed 0 stands for the scheme's own seed, which is 1."));
     }
     let signature = lean.signature.map(|signature| array::write(&signature));
     let row = [signature, Some(Datum::from(lean.seed)), Some(text::write(lean.scheme.as_str()))];

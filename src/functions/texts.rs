@@ -5,9 +5,7 @@
 use std::ops::Range;
 
 use ahash::AHashSet;
-use sketch::passage::{
-    CharacterOffsets, Characters, Sought, shared_runs, valid_min_match, valid_normalization,
-};
+use sketch::passage::{CharacterOffsets, Characters, Sought, shared_runs, valid_min_match, valid_normalization};
 use sketch::{Config, Element, ElementHash, FoundIn, Normalization, word_diff};
 
 use crate::options::Options;
@@ -100,25 +98,18 @@ fn cut_text(call: &Call) -> Result<(&str, Config)> {
 fn text_profile(call: &Call) -> Result<Option<Datum>> {
     let rows = ResultRows::start(call);
     let (body, min_token_len, quant_rate) = profiled(call)?;
-    sketch::text_profile(
-        body,
-        min_token_len,
-        quant_rate,
-        &mut check_interrupts,
-        &mut |token, count| {
-            // No text of 1 GB has a token 2^31 times.
-            text::lent(token, |token| rows.push(&[Some(token), Some(Datum::from(count as i32))]));
-            Ok(())
-        },
-    )
+    sketch::text_profile(body, min_token_len, quant_rate, &mut check_interrupts, &mut |token, count| {
+        // No text of 1 GB has a token 2^31 times.
+        text::lent(token, |token| rows.push(&[Some(token), Some(Datum::from(count as i32))]));
+        Ok(())
+    })
     .map(|()| None)
 }
 
 /// `text_profile_signature(text, min_token_len, quant_rate) → text`: as `md5()` writes it.
 fn text_profile_signature(call: &Call) -> Result<Option<Datum>> {
     let (body, min_token_len, quant_rate) = profiled(call)?;
-    let signature =
-        sketch::text_profile_signature(body, min_token_len, quant_rate, &mut check_interrupts);
+    let signature = sketch::text_profile_signature(body, min_token_len, quant_rate, &mut check_interrupts);
     let hexadecimal = |digest: [u8; 16]| digest.map(|byte| format!("{byte:02x}")).concat();
     Ok(signature?.map(|digest| text::write(&hexadecimal(digest))))
 }
@@ -185,9 +176,7 @@ fn shared_passages(call: &Call) -> Result<Option<Datum>> {
     let (read_a, read_b) = (read(a)?, read(b)?);
     let runs = shared_runs(&read_a, &read_b, min_match, &mut check_interrupts)?;
     let (bytes_a, bytes_b) = (CharacterOffsets::of(a)?, CharacterOffsets::of(b)?);
-    let place = |range: &Range<usize>| {
-        [range.start + 1, range.len()].map(|number| Some(Datum::from(number as i32)))
-    };
+    let place = |range: &Range<usize>| [range.start + 1, range.len()].map(|number| Some(Datum::from(number as i32)));
     for run in runs {
         check_interrupts();
         let in_a = read_a.original(run.a..run.a + run.length);

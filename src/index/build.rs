@@ -71,12 +71,7 @@ pub unsafe extern "C-unwind" fn ambuildphasename(phase: i64) -> *mut c_char {
 
 /// Builds an index of these rows; of an exclusion constraint by that operator. Returns the number of rows, and of
 /// entries.
-fn build(
-    index: &MinlshIndex,
-    heap: &Open,
-    rows: &IndexedRows,
-    operator: Option<Oid>,
-) -> Result<(f64, u64)> {
+fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows, operator: Option<Oid>) -> Result<(f64, u64)> {
     let (open, document) = (index.open(), index.layout.document);
     let options = index.wanted()?;
     let memory = of_entries();
@@ -119,7 +114,5 @@ fn refuse_settings(info: &Info, operator: Option<Oid>) -> Result<()> {
             "The similarity of two plain values depends on that setting, which each session may \
              change.",
         )
-        .set_hint(format!(
-            "Use minlsh_document({document}, 0.9) WITH ~=, which has its own threshold."
-        )))
+        .set_hint(format!("Use minlsh_document({document}, 0.9) WITH ~=, which has its own threshold.")))
 }

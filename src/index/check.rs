@@ -50,10 +50,7 @@ pub fn check(index: Oid, share: Option<Share>, report: &mut CheckReport) -> Resu
     }
     match index.wanted() {
         Ok(wanted) if wanted == *options => {}
-        Ok(_) => report(
-            None,
-            "its options were changed after it was built; they take effect at REINDEX",
-        )?,
+        Ok(_) => report(None, "its options were changed after it was built; they take effect at REINDEX")?,
         // ALTER INDEX accepts options that an index of this kind cannot have.
         Err(cause) => report(None, &format!("REINDEX would fail: {}", cause.message()))?,
     }
@@ -75,9 +72,7 @@ pub fn check(index: Oid, share: Option<Share>, report: &mut CheckReport) -> Resu
         }
         read => read?,
     }
-    let mut take = |entries: &[Entry]| {
-        entries.iter().try_for_each(|entry| sorter.push(mark(*entry, EXPECTED)))
-    };
+    let mut take = |entries: &[Entry]| entries.iter().try_for_each(|entry| sorter.push(mark(*entry, EXPECTED)));
     IndexedRows::of_check(heap, &index, &snapshot, share).each_entry(&options, &mut take)?;
     compare(heap, &snapshot, sorter, report)
 }
@@ -104,8 +99,7 @@ fn each_entry(
     visit: &mut dyn FnMut(Entry) -> Result<()>,
 ) -> Result<()> {
     let (_, opaque) = index.tree_page(OPTIONS_BLOCK)?;
-    let pg_sys::BTPageOpaqueData { btpo_prev, btpo_next, btpo_level, btpo_flags, btpo_cycleid } =
-        opaque;
+    let pg_sys::BTPageOpaqueData { btpo_prev, btpo_next, btpo_level, btpo_flags, btpo_cycleid } = opaque;
     if [btpo_prev, btpo_next, btpo_level] != [0; 3] || (btpo_flags, btpo_cycleid) != (0, 0) {
         return Err(index.damaged(OPTIONS_BLOCK));
     }
@@ -113,8 +107,8 @@ fn each_entry(
     let (mut entries, mut found) = (0, 0);
     descent::each_leaf(index, Some(snapshot), |leaf| {
         let bounds = |(pivot, entry): (Pivot, &Entry)| pivot.bounds(&index.layout, *entry);
-        let is_in_order = leaf.entries.is_sorted_by(|a, b| a < b)
-            && leaf.high.zip(leaf.entries.last()).is_none_or(bounds);
+        let is_in_order =
+            leaf.entries.is_sorted_by(|a, b| a < b) && leaf.high.zip(leaf.entries.last()).is_none_or(bounds);
         let is_next = leaf.previous == block && !low.zip(leaf.entries.first()).is_some_and(bounds);
         if !is_in_order || (at_rest && !is_next) {
             return Err(index.damaged(leaf.block));
@@ -164,12 +158,7 @@ fn mark(entry: Entry, mark: u64) -> Entry {
 }
 
 /// Holds what rows should have against what the index has.
-fn compare(
-    heap: &Open,
-    snapshot: &Snapshot,
-    sorter: Sorter,
-    report: &mut CheckReport,
-) -> Result<()> {
+fn compare(heap: &Open, snapshot: &Snapshot, sorter: Sorter, report: &mut CheckReport) -> Result<()> {
     let mut pending: Option<Entry> = None;
     let missing = |entry: Entry, report: &mut CheckReport| {
         report(Some(row_name(entry.tid >> 1)), "an entry of the row is missing from the index")

@@ -72,12 +72,7 @@ struct Descent<'a> {
 /// Calls `visit` with the rows of the entries of `wanted`, keys that ascend, in no order; a row may come repeatedly,
 /// and may be gone. A snapshot is held, which need not be that one: none is passed if no answer depends on what is
 /// read.
-pub fn each(
-    index: &MinlshIndex,
-    snapshot: Option<&Snapshot>,
-    wanted: &[u64],
-    visit: &mut VisitRows,
-) -> Result<()> {
+pub fn each(index: &MinlshIndex, snapshot: Option<&Snapshot>, wanted: &[u64], visit: &mut VisitRows) -> Result<()> {
     if wanted.is_empty() {
         return Ok(());
     }
@@ -101,11 +96,7 @@ pub fn each(
 
 /// Calls `visit(key, row)` with each entry of the index, which the caller has locked, in the order of
 /// keys and rows. Rows are given as block << 16 | offset.
-pub fn each_in_order(
-    index: Oid,
-    snapshot: &Snapshot,
-    mut visit: impl FnMut(u64, u64) -> Result<()>,
-) -> Result<()> {
+pub fn each_in_order(index: Oid, snapshot: &Snapshot, mut visit: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
     let open = Open::relation(index, Lock::Held).ok_or_else(|| no_such_relation(index))?;
     each_leaf(&MinlshIndex::of(&open)?, Some(snapshot), |leaf| {
         leaf.entries.iter().try_for_each(|entry| visit(entry.key, entry.tid))
@@ -332,11 +323,7 @@ fn up_to(wanted: &[u64], keys: &Range<usize>, holds: impl Fn(u64) -> bool) -> us
 
 /// The first of some items for which `holds` is not true, as it is for those before it; `None` if it cannot be said for
 /// one. It is looked for around `place` first.
-fn partition(
-    items: Range<u16>,
-    place: u16,
-    mut holds: impl FnMut(u16) -> Option<bool>,
-) -> Option<u16> {
+fn partition(items: Range<u16>, place: u16, mut holds: impl FnMut(u16) -> Option<bool>) -> Option<u16> {
     let (mut low, mut high) = (items.start, items.end.max(items.start));
     let (mut at, mut step) = (place, NEAR);
     while low < high {

@@ -76,8 +76,7 @@ pub unsafe extern "C-unwind" fn amcostestimate(
             *selectivity = generic.indexSelectivity;
             *correlation = 0.0;
             if let Some(Plan { bands, searches, risk }) = plan {
-                let descent =
-                    COMPARISONS * pg_sys::cpu_operator_cost + PAGES_READ * pg_sys::random_page_cost;
+                let descent = COMPARISONS * pg_sys::cpu_operator_cost + PAGES_READ * pg_sys::random_page_cost;
                 let comparison = SIMILAR_COST * pg_sys::cpu_operator_cost;
                 let everything = f64::from(relation.pages) * pg_sys::seq_page_cost
                     + relation.tuples * (pg_sys::cpu_tuple_cost + comparison);
@@ -122,8 +121,7 @@ fn plan(path: Path) -> Option<Plan> {
     let (mut searches, mut risk) = (1.0, 0.0);
     for PathCondition { column, expression, hides_rows } in path.conditions() {
         *columns.get_mut(column)? = true;
-        let search =
-            PlannedSearch { query: path.query, kind, options: &options, certain: hides_rows };
+        let search = PlannedSearch { query: path.query, kind, options: &options, certain: hides_rows };
         let (of_clause, own_risk) = search.condition(expression, column == layout.document);
         searches *= of_clause;
         risk = f64::max(risk, own_risk.filter(|risk| !hides_rows || *risk == 0.0)?);
@@ -177,9 +175,7 @@ impl<'a> PlannedSearch<'a> {
         let element = catalog::base_element_type(array.type_oid());
         let counted = |values: &mut dyn Iterator<Item = Risk>| {
             let greatest = |(all, one): (f64, f64)| all.max(one);
-            values.fold((0_u32, Some(0.0)), |(count, all), risk| {
-                (count + 1, all.zip(risk).map(greatest))
-            })
+            values.fold((0_u32, Some(0.0)), |(count, all), risk| (count + 1, all.zip(risk).map(greatest)))
         };
         let (count, risk) = if let Some(constant) = array.constant() {
             if constant.constisnull {
@@ -189,8 +185,7 @@ impl<'a> PlannedSearch<'a> {
             // query is planned. An operator of the index takes its elements.
             unsafe {
                 let values = array::each_element(constant.constvalue).flatten();
-                let served =
-                    |value| self.kind.serves(TypedValue::new(value, element), self.options);
+                let served = |value| self.kind.serves(TypedValue::new(value, element), self.options);
                 counted(&mut values.map(|value| (!of_document || served(value)).then_some(0.0)))
             }
         } else if let Some(values) = array.elements() {
@@ -276,16 +271,13 @@ fn restriction(call: &Call) -> Result<Option<Datum>> {
         let query = Query::of(root.cast_mut_ptr());
         (query, Variable::of_restriction(query, arguments.cast_mut_ptr(), relation))
     };
-    let share = found.map_or(UNKNOWN, |(variable, other)| {
-        share(&variable, similar(query, operator, &variable, other))
-    });
+    let share = found.map_or(UNKNOWN, |(variable, other)| share(&variable, similar(query, operator, &variable, other)));
     Ok(Some(float8_datum(share)))
 }
 
 /// `minlsh_similar_joinsel(internal, oid, internal, smallint, internal) → double precision`
 fn join(call: &Call) -> Result<Option<Datum>> {
-    let (Some(root), Some(arguments), Some(join)) = (call.datum(0), call.datum(2), call.datum(4))
-    else {
+    let (Some(root), Some(arguments), Some(join)) = (call.datum(0), call.datum(2), call.datum(4)) else {
         return Ok(None);
     };
     let join = join.cast_mut_ptr::<pg_sys::SpecialJoinInfo>();
@@ -339,9 +331,7 @@ fn in_index(index: Oid, sought: TypedValue) -> Result<Option<f64>> {
     Ok(match kind.search(sought, &options)? {
         BandSearch::Everything | BandSearch::Passage(_) => None,
         BandSearch::Nothing => Some(0.0),
-        BandSearch::Bands(bands) => {
-            Some(mean(&index, &index.keys_of(&bands, ScopeHash::default())?)?)
-        }
+        BandSearch::Bands(bands) => Some(mean(&index, &index.keys_of(&bands, ScopeHash::default())?)?),
     })
 }
 
@@ -365,9 +355,7 @@ fn mean(index: &MinlshIndex, keys: &[u64]) -> Result<f64> {
 /// the table that was named, as for PostgreSQL's own estimates. That the operator is leakproof does not matter here,
 /// for the index shows how many rows are similar.
 fn may_read(variable: &Variable) -> bool {
-    let may = |(table, user): (Oid, Option<Oid>)| {
-        may_select(table, &[], user.unwrap_or_else(current_role))
-    };
+    let may = |(table, user): (Oid, Option<Oid>)| may_select(table, &[], user.unwrap_or_else(current_role));
     variable.named_table().is_some_and(may)
 }
 

@@ -153,9 +153,7 @@ impl Info {
             return Ok(options);
         }
         Err(wrong_state(format!("index \"{name}\" was built by another version of minlsh"))
-            .set_detail(
-                "That version computes other signatures, or uses another version of Unicode.",
-            )
+            .set_detail("That version computes other signatures, or uses another version of Unicode.")
             .set_hint(format!("REINDEX INDEX {};", visible_name(self.index.oid))))
     }
 
@@ -163,9 +161,7 @@ impl Info {
     pub fn of_passages(&self) -> SqlError {
         let name = &self.index.name;
         wrong_object(format!("index \"{name}\" is an index of passages, not of whole documents"))
-            .set_hint(
-                "Use the operator ~> to search it, as in WHERE body ~> minlsh_passage('...').",
-            )
+            .set_hint("Use the operator ~> to search it, as in WHERE body ~> minlsh_passage('...').")
     }
 
     /// Refuses a threshold below that of the index, which is `least`.
@@ -174,23 +170,18 @@ impl Info {
             return Ok(());
         }
         let name = &self.index.name;
-        let refused = invalid_parameter(format!(
-            "threshold {threshold} is below that of index \"{name}\", which is {least}"
-        ));
+        let refused =
+            invalid_parameter(format!("threshold {threshold} is below that of index \"{name}\", which is {least}"));
         // What ALTER INDEX has set waits for REINDEX.
         let wanted = stored_options::wanted(self.index.oid).ok();
         let set = wanted.map(|options| options.threshold).filter(|set| *set <= threshold);
         Err(match set {
             Some(set) => refused
-                .set_detail(format!(
-                    "ALTER INDEX has set the threshold to {set}, but the index has not been rebuilt."
-                ))
+                .set_detail(format!("ALTER INDEX has set the threshold to {set}, but the index has not been rebuilt."))
                 .set_hint(format!("Use REINDEX INDEX {}, or a threshold of {least}.", quoted(name))),
             None => refused
                 .set_detail("The bands of the index would miss pairs below its threshold.")
-                .set_hint(format!(
-                    "Use {least} or more, or create an index WITH (threshold = {threshold})."
-                )),
+                .set_hint(format!("Use {least} or more, or create an index WITH (threshold = {threshold}).")),
         })
     }
 
@@ -204,9 +195,7 @@ impl Info {
             return Err(refused.set_detail(detail).set_hint(hint));
         }
         Err(refused
-            .set_detail(
-                "CREATE INDEX CONCURRENTLY has not finished or has failed, so rows are missing.",
-            )
+            .set_detail("CREATE INDEX CONCURRENTLY has not finished or has failed, so rows are missing.")
             .set_hint(format!("Wait for it, or REINDEX INDEX {}.", visible_name(self.index.oid))))
     }
 
@@ -223,8 +212,7 @@ impl Info {
                 let of = [Datum::from(oid), Datum::from(place as i32 + 1), Datum::from(false)];
                 let of = of.map(Some);
                 // SAFETY: `pg_get_indexdef(oid, integer, boolean)`, which takes any values.
-                let sql =
-                    unsafe { direct_function_call_as_datum(pg_sys::pg_get_indexdef_ext, &of) };
+                let sql = unsafe { direct_function_call_as_datum(pg_sys::pg_get_indexdef_ext, &of) };
                 copied(sql).map(Part::Expression)
             }
             number => Ok(Part::Column(number)),

@@ -50,9 +50,7 @@ impl IndexRow<'_> {
     /// Its keys, ascending, each once.
     pub fn keys(&self, options: &IndexOptions) -> Result<Vec<u64>> {
         let bands = match self.read(options)? {
-            Some(value) if !self.has_null_scope() => {
-                value.first_bands(options, options.banding.bands())?
-            }
+            Some(value) if !self.has_null_scope() => value.first_bands(options, options.banding.bands())?,
             _ => Vec::new(),
         };
         self.index.keys_of(&bands, self.scope())
@@ -144,8 +142,7 @@ impl MinlshIndex<'_> {
     /// `value` is a non-null value of `type_oid`, which is the column's own if it is invalid. The family has a function
     /// that hashes values of that type ([`MinlshIndex::has_keys`]).
     unsafe fn hash(&self, column: usize, type_oid: Oid, value: Datum) -> u64 {
-        let IndexColumn { family, input_type, collation, .. } =
-            IndexColumn::of(self.open(), column);
+        let IndexColumn { family, input_type, collation, .. } = IndexColumn::of(self.open(), column);
         let seed = Datum::from(0_i64);
         // SAFETY: the index is open. The function hashes values of the type that the value is of, as the Safety section
         // asks: `MinlshIndex::of` has seen to the one of the column's own type.

@@ -317,10 +317,7 @@ pub fn first_item(opaque: &BTPageOpaqueData) -> u16 {
 
 /// The key of a leaf item, and its rows: one, or those of a posting list. `None` if it is neither.
 #[inline]
-pub fn entries<'a>(
-    layout: &Layout,
-    item: &'a [u8],
-) -> Option<(u64, impl ExactSizeIterator<Item = u64> + use<'a>)> {
+pub fn entries<'a>(layout: &Layout, item: &'a [u8]) -> Option<(u64, impl ExactSizeIterator<Item = u64> + use<'a>)> {
     let key = layout.key(item)?;
     let half = |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
     let info = half(6)?;
@@ -363,20 +360,13 @@ pub struct Pivot {
 impl Pivot {
     /// Reads a pivot; `None` if the item is not one.
     pub fn read(layout: &Layout, item: &[u8]) -> Option<Self> {
-        let half =
-            |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
+        let half = |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
         let (info, count) = (half(6)?, half(4)?);
-        if usize::from(info) != item.len() | usize::from(nbtree::ALTERNATIVE_TID)
-            || count & nbtree::POSTING_LIST != 0
-        {
+        if usize::from(info) != item.len() | usize::from(nbtree::ALTERNATIVE_TID) || count & nbtree::POSTING_LIST != 0 {
             return None;
         }
         let attributes = count & nbtree::COUNT_MASK;
-        let row = if count & nbtree::PIVOT_HAS_ROW != 0 {
-            Some(read_tid(item.last_chunk()?))
-        } else {
-            None
-        };
+        let row = if count & nbtree::PIVOT_HAS_ROW != 0 { Some(read_tid(item.last_chunk()?)) } else { None };
         Some(Self { attributes, key: layout.prefix(item, attributes.into())?, row })
     }
 

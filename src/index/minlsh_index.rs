@@ -65,10 +65,7 @@ impl<'a> MinlshIndex<'a> {
     }
 
     /// Locks a page of the tree for reading, if there is such a block.
-    pub fn tree_page(
-        &self,
-        block: pg_sys::BlockNumber,
-    ) -> Result<(LockedPage, pg_sys::BTPageOpaqueData)> {
+    pub fn tree_page(&self, block: pg_sys::BlockNumber) -> Result<(LockedPage, pg_sys::BTPageOpaqueData)> {
         let page = (block < self.open.pages()).then(|| LockedPage::of(self.open, block));
         let page = page.and_then(|page| page.opaque().map(|opaque| (page, opaque)));
         page.ok_or_else(|| self.damaged(block))
@@ -117,8 +114,7 @@ fn layout(open: &Open) -> Result<Layout> {
     let documents: Vec<usize> = (0..count).filter(|column| !is_scope(column)).collect();
     let [document] = documents[..] else {
         let hint = if documents.is_empty() {
-            "Use a text, an array or a minlsh_document. Cast other types, as in ((body::text))."
-                .to_owned()
+            "Use a text, an array or a minlsh_document. Cast other types, as in ((body::text)).".to_owned()
         } else {
             format!(
                 "Join several texts in one expression, as in (({JOINED})). Give a text that is compared by \
@@ -134,8 +130,7 @@ fn layout(open: &Open) -> Result<Layout> {
     for (column, attribute) in open.attributes().enumerate() {
         let IndexColumn { input_type: input, .. } = IndexColumn::of(open, column);
         // SAFETY: an index of the access method has as many support functions for each attribute.
-        let function =
-            |number| unsafe { pg_sys::index_getprocid(open.raw(), column as i16 + 1, number) };
+        let function = |number| unsafe { pg_sys::index_getprocid(open.raw(), column as i16 + 1, number) };
         if !(Class { input, stored: attribute.atttypid, function }).problems().is_empty() {
             return Err(cannot_serve(column));
         }
@@ -167,8 +162,7 @@ pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
         let stored = if class.opckeytype == Oid::INVALID { input } else { class.opckeytype };
         let function = |number| function_of_family(family, input, number as i16);
         let mut problems = Class { input, stored, function }.problems();
-        let (cache, operator) =
-            (pg_sys::SysCacheIdentifier::AMOPSTRATEGY, |_: &pg_sys::FormData_pg_amop| ());
+        let (cache, operator) = (pg_sys::SysCacheIdentifier::AMOPSTRATEGY, |_: &pg_sys::FormData_pg_amop| ());
         // SAFETY: rows of pg_amop, by their family.
         if unsafe { catalog::listed(cache, Datum::from(family), operator) }.is_empty() {
             problems.push("its family has no operator".to_owned());
@@ -209,9 +203,7 @@ impl<F: Fn(u16) -> Oid> Class<F> {
         }
         let (passage, is_text) = (function(PASSAGE_HASHES), input == pg_sys::TEXTOID);
         if passage != Oid::INVALID
-            && (is_scope
-                || !is_text
-                || catalog::c_function(passage).as_deref() != Some(b"minlsh_passage_hashes"))
+            && (is_scope || !is_text || catalog::c_function(passage).as_deref() != Some(b"minlsh_passage_hashes"))
         {
             problems.push(format!("support function {PASSAGE_HASHES} is for texts alone"));
         }
@@ -230,10 +222,7 @@ impl<F: Fn(u16) -> Oid> Class<F> {
         }
         let texts_and_sets = [pg_sys::TEXTOID, pg_sys::ANYARRAYOID, pg_sys::INT4ARRAYOID];
         if !is_scope && !texts_and_sets.contains(&input) && !is_document(input) {
-            problems.push(
-                "it must be for text, anyarray, integer[] (signatures) or minlsh_document"
-                    .to_owned(),
-            );
+            problems.push("it must be for text, anyarray, integer[] (signatures) or minlsh_document".to_owned());
         }
         problems
     }

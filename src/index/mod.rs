@@ -42,9 +42,7 @@ fn routine() -> *mut pg_sys::IndexAmRoutine {
     // SAFETY: the handler of an access method that each server has.
     let btree = unsafe { &*pg_sys::GetIndexAmRoutine(Oid::from(pg_sys::F_BTHANDLER)) };
     // SAFETY: a zeroed node of that type.
-    let mut routine = unsafe {
-        pgrx::PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine)
-    };
+    let mut routine = unsafe { pgrx::PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine) };
     routine.amstrategies = 1;
     routine.amsupport = minlsh_index::PASSAGE_HASHES;
     routine.amoptsprocnum = OPTIONS_SUPPORT;

@@ -81,10 +81,7 @@ fn watch() {
 }
 
 #[pg_guard]
-unsafe extern "C-unwind" fn at_end(
-    _event: pg_sys::XactEvent::Type,
-    _argument: *mut std::ffi::c_void,
-) {
+unsafe extern "C-unwind" fn at_end(_event: pg_sys::XactEvent::Type, _argument: *mut std::ffi::c_void) {
     forget();
 }
 
@@ -151,9 +148,7 @@ pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u
                 let block = row >> 16;
                 page.take_if(|(of, _)| *of != block);
                 // Whoever maintains or reads an index has no page of its table locked.
-                let (_, page) = page.get_or_insert_with(|| {
-                    (block, LockedPage::of(heap, block as pg_sys::BlockNumber))
-                });
+                let (_, page) = page.get_or_insert_with(|| (block, LockedPage::of(heap, block as pg_sys::BlockNumber)));
                 known.is_complete.set(is_own(page, *row as u16));
             }
             !known.is_complete.get()

@@ -51,9 +51,7 @@ fn attach(index: &Index, child: &str) -> String {
 /// one.
 fn attached_by(index: &Index, partition: Oid, indexes: &[Index]) -> Option<String> {
     let definition = definition(index)?;
-    let is_like = |own: &&Index| {
-        !catalog::is_partition(own.oid) && self::definition(own).as_ref() == Some(&definition)
-    };
+    let is_like = |own: &&Index| !catalog::is_partition(own.oid) && self::definition(own).as_ref() == Some(&definition);
     if let Some(own) = indexes.iter().find(is_like) {
         return Some(attach(index, &visible_name(own.oid)));
     }

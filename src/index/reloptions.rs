@@ -10,8 +10,7 @@ use std::ffi::{CStr, c_char};
 use std::mem::offset_of;
 
 use sketch::{
-    DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM, DEFAULT_RECALL, MAX_MIN_MATCH, MAX_NUM_PERM,
-    MAX_SHINGLE_SIZE, MIN_MIN_MATCH,
+    DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM, DEFAULT_RECALL, MAX_MIN_MATCH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MIN_MIN_MATCH,
 };
 
 use crate::document::constructors::Outline;
@@ -76,9 +75,7 @@ impl Parameters {
         }
         // SAFETY: `amoptions` has had PostgreSQL make these, with their strings behind them, each of which ends with a
         // NUL.
-        let value = unsafe {
-            CStr::from_ptr(std::ptr::from_ref(self).cast::<c_char>().add(offset as usize))
-        };
+        let value = unsafe { CStr::from_ptr(std::ptr::from_ref(self).cast::<c_char>().add(offset as usize)) };
         lossless::decode(value.to_bytes())
     }
 
@@ -87,8 +84,7 @@ impl Parameters {
         let by_default = Defaults::default();
         let (steps, options) = (self.text(self.normalization, "")?, self.options(&by_default)?);
         let default = IndexOptions::by_default()?;
-        let config =
-            default.config.clone().with_normalization(options.config.normalization().clone());
+        let config = default.config.clone().with_normalization(options.config.normalization().clone());
         if options != (IndexOptions { config: config?, ..default }) {
             return Err(invalid_parameter("an index of passages has no signatures")
                 .set_hint("Use only min_match, normalization, fillfactor and deduplicate_items."));
@@ -158,8 +154,7 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
         // which begins with a varlena header.
         let made = unsafe {
             use pg_sys::{
-                add_local_bool_reloption, add_local_int_reloption, add_local_real_reloption,
-                add_local_string_reloption,
+                add_local_bool_reloption, add_local_int_reloption, add_local_real_reloption, add_local_string_reloption,
             };
             pg_sys::init_local_reloptions(known, size_of::<Parameters>());
             for (name, place, values) in ALL {
@@ -223,9 +218,7 @@ impl MinlshIndex<'_> {
                 IndexOptions::new(options.config()?, threshold, DEFAULT_RECALL)
             }
             (Some(stored), Kind::Passage) => stored.of_passages(),
-            (Some(stored), _) if stored.min_match == UNSPECIFIED => {
-                stored.options(&self.defaults())
-            }
+            (Some(stored), _) if stored.min_match == UNSPECIFIED => stored.options(&self.defaults()),
             _ => Err(invalid_parameter("min_match can only be set for an index of passages")
                 .set_hint("Use the operator class minlsh_passage_ops, or leave min_match out.")),
         }

@@ -123,10 +123,7 @@ pub unsafe extern "C-unwind" fn amgettuple(
 
 /// `amgetbitmap`
 #[pg_guard]
-pub unsafe extern "C-unwind" fn amgetbitmap(
-    scan: pg_sys::IndexScanDesc,
-    bitmap: *mut pg_sys::TIDBitmap,
-) -> i64 {
+pub unsafe extern "C-unwind" fn amgetbitmap(scan: pg_sys::IndexScanDesc, bitmap: *mut pg_sys::TIDBitmap) -> i64 {
     answer(|| {
         let mut count = 0;
         // SAFETY: a scan of `ambeginscan` that was rescanned.
@@ -205,9 +202,8 @@ impl<'a> IndexScan<'a> {
     /// conflict.
     fn rule_out(&self, rows: &mut Vec<u64>) -> Result<()> {
         let index = &self.state.index;
-        let of_document = |key: &&ScanKeyData| {
-            key.sk_attno as usize == index.layout.document + 1 && key.sk_subtype == Oid::INVALID
-        };
+        let of_document =
+            |key: &&ScanKeyData| key.sk_attno as usize == index.layout.document + 1 && key.sk_subtype == Oid::INVALID;
         let key = self.keys.iter().find(of_document);
         // SAFETY: `of` was given a scan that has not ended; one of a constraint has its table open, any other null.
         let heap = unsafe { &(*self.raw).heapRelation };
@@ -230,9 +226,7 @@ impl<'a> IndexScan<'a> {
         match lookup {
             Lookup::AllRows => self.each_row(visit),
             Lookup::Keys(wanted) => {
-                descent::each(index, self.snapshot.as_ref(), &wanted, &mut |rows| {
-                    visit(rows).map(|()| Continue::Yes)
-                })
+                descent::each(index, self.snapshot.as_ref(), &wanted, &mut |rows| visit(rows).map(|()| Continue::Yes))
             }
             Lookup::Passage(bound, keys) => visit(&self.candidates(&bound, &keys)?),
         }
@@ -299,9 +293,7 @@ impl<'a> IndexScan<'a> {
         let (index, snapshot) = (&self.state.index, self.snapshot.as_ref());
         // Nobody may insert anything anywhere.
         snapshot.into_iter().for_each(|snapshot| index.open().predicate_lock(snapshot));
-        descent::each_leaf(index, snapshot, |leaf| {
-            visit(&memory::collect(leaf.entries.iter().map(|entry| entry.tid))?)
-        })
+        descent::each_leaf(index, snapshot, |leaf| visit(&memory::collect(leaf.entries.iter().map(|entry| entry.tid))?))
     }
 
     /// Makes searches of the conditions.
@@ -367,7 +359,5 @@ fn refuse_lowered(options: &IndexOptions) -> Result<()> {
             "The index of the query's plan serves thresholds of at least {}, not {threshold}.",
             options.threshold
         ))
-        .set_hint(
-            "Set minlsh.threshold before the query, or pass minlsh_document(body, threshold).",
-        ))
+        .set_hint("Set minlsh.threshold before the query, or pass minlsh_document(body, threshold)."))
 }

@@ -191,8 +191,7 @@ fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
     let taker = RefCell::new(taker);
     // What is made is not taken at once but between two parts: so threads have others meanwhile.
     let later = RefCell::new(VecDeque::new());
-    let take_one =
-        || later.borrow_mut().pop_front().map(|made| taker.borrow_mut().made(made)).transpose();
+    let take_one = || later.borrow_mut().pop_front().map(|made| taker.borrow_mut().made(made)).transpose();
     let make = |task: &mut SortTask<P, T::Part>, check: Check| match task {
         SortTask::Sort(part) => sort(part, check).map(SortTask::Sort),
         SortTask::Make(part) => T::make(part, check).map(SortTask::Make),
@@ -240,12 +239,7 @@ fn with_crew<T>(threads: usize, memory: usize, sort: impl FnOnce(&mut Crew) -> T
 }
 
 /// Sorts entries by key and row, and gives one part after the other. `memory` bytes are for copies of parts.
-fn sorted(
-    entries: &mut [Entry],
-    memory: usize,
-    crew: &mut Crew,
-    taker: &mut impl EntryTaker,
-) -> Result<()> {
+fn sorted(entries: &mut [Entry], memory: usize, crew: &mut Crew, taker: &mut impl EntryTaker) -> Result<()> {
     if entries.len() < 2 * CHUNK {
         return sorted_in_place(entries, crew, taker);
     }
@@ -292,11 +286,7 @@ impl Chunk<'_> {
     }
 }
 
-fn parted<'a>(
-    entries: &'a mut [Entry],
-    parts: SortParts,
-    crew: &mut Crew,
-) -> Result<Vec<Chunk<'a>>> {
+fn parted<'a>(entries: &'a mut [Entry], parts: SortParts, crew: &mut Crew) -> Result<Vec<Chunk<'a>>> {
     let mut chunks = memory::with_capacity(entries.len().div_ceil(CHUNK))?;
     let mut rest = entries.chunks_mut(CHUNK);
     let mut next = || Ok::<_, crate::error::SqlError>(rest.next().map(|chunk| (Some(chunk), 0)));
@@ -316,11 +306,7 @@ fn parted<'a>(
 }
 
 /// As [`sorted`], where the entries are, and by the caller alone.
-fn sorted_in_place<'a>(
-    entries: &'a mut [Entry],
-    crew: &mut Crew,
-    taker: &mut impl EntryTaker,
-) -> Result<()> {
+fn sorted_in_place<'a>(entries: &'a mut [Entry], crew: &mut Crew, taker: &mut impl EntryTaker) -> Result<()> {
     sort_by_key(entries, &mut || crew.check());
     let mut parts = entries.chunks(PART);
     let mut next = || Ok(parts.next().map(|part| (part, 0)));
@@ -329,12 +315,7 @@ fn sorted_in_place<'a>(
 
 /// Merges sorted runs, and gives one part after the other. Reads about as much of each run as memory holds
 /// of all, and takes of that what is certain to be less than what was not read.
-fn merged(
-    runs: &mut [SortedRun],
-    memory: usize,
-    crew: &mut Crew,
-    taker: &mut impl EntryTaker,
-) -> Result<()> {
+fn merged(runs: &mut [SortedRun], memory: usize, crew: &mut Crew, taker: &mut impl EntryTaker) -> Result<()> {
     // What is out at a time, what was read for the next, as entries and packed, and what is being read.
     let shares = runs.len() * (2 * crew.size() + 3);
     let buffer = (memory / shares).clamp(*RUN_BUFFER.start(), *RUN_BUFFER.end());

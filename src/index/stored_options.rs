@@ -99,12 +99,9 @@ pub fn append(file: &mut PageFile, options: &IndexOptions) -> Result<()> {
     assert_eq!(file.next_block(), OPTIONS_BLOCK, "the options come right behind the metapage");
     let json = to_json(options)?;
     if json.len() > MAX_ITEM {
-        return Err(limit_exceeded(format!(
-            "the options of the index are too long: {} bytes",
-            json.len()
-        ))
-        .set_detail(format!("At most {} bytes fit into its page.", MAX_ITEM))
-        .set_hint("Use fewer stop words."));
+        return Err(limit_exceeded(format!("the options of the index are too long: {} bytes", json.len()))
+            .set_detail(format!("At most {} bytes fit into its page.", MAX_ITEM))
+            .set_hint("Use fewer stop words."));
     }
     READ.with_borrow_mut(|read| read.clear());
     file.append_one(|page| page.hold(json.as_bytes()));

@@ -71,21 +71,12 @@ impl<'a> IndexedRows<'a> {
     ///
     /// # Safety
     /// `index` is one of `heap`, and `info` describes it as long as the result is used.
-    pub unsafe fn of_build(
-        heap: &'a Open,
-        index: &'a MinlshIndex<'a>,
-        info: *mut pg_sys::IndexInfo,
-    ) -> Self {
+    pub unsafe fn of_build(heap: &'a Open, index: &'a MinlshIndex<'a>, info: *mut pg_sys::IndexInfo) -> Self {
         Self { heap, index, info, snapshot: None, share: Share::ALL }
     }
 
     /// Those of a share that a snapshot sees, scanned as by a concurrent build, as amcheck scans them.
-    pub fn of_check(
-        heap: &'a Open,
-        index: &'a MinlshIndex<'a>,
-        snapshot: &'a Snapshot,
-        share: Share,
-    ) -> Self {
+    pub fn of_check(heap: &'a Open, index: &'a MinlshIndex<'a>, snapshot: &'a Snapshot, share: Share) -> Self {
         let form = index.open().index_form();
         assert!(form.is_some_and(|form| form.indrelid == heap.oid()), "an index of that table");
         // SAFETY: the index is open; the description is made in the memory of the transaction, and is ours.
@@ -151,24 +142,13 @@ impl<'a> IndexedRows<'a> {
             let (function, begin) = (methods.index_build_range_scan, methods.scan_begin);
             pg_guard_ffi_boundary(|| {
                 let null = std::ptr::null_mut::<pg_sys::TableScanDescData>();
-                let own = self.snapshot.zip(begin).map_or(null, |(snapshot, begin)| {
-                    begin(heap, snapshot.raw(), 0, null.cast(), null.cast(), flags)
-                });
+                let own = self
+                    .snapshot
+                    .zip(begin)
+                    .map_or(null, |(snapshot, begin)| begin(heap, snapshot.raw(), 0, null.cast(), null.cast(), flags));
                 // The function ends the scan.
                 function.map_or(0.0, |function| {
-                    function(
-                        heap,
-                        index,
-                        info,
-                        synchronised,
-                        any_visible,
-                        progress,
-                        0,
-                        all,
-                        callback,
-                        state,
-                        own,
-                    )
+                    function(heap, index, info, synchronised, any_visible, progress, 0, all, callback, state, own)
                 })
             })
         }

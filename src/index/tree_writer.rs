@@ -170,8 +170,7 @@ impl<'a> TreeWriter<'a> {
             let block = level.next_block();
             let previous = if first == 0 { NO_BLOCK } else { block - 1 };
             let more = end < below.ends.len();
-            let (next, high) =
-                if more { (block + 1, below.pivot(end)) } else { (NO_BLOCK, &[][..]) };
+            let (next, high) = if more { (block + 1, below.pivot(end)) } else { (NO_BLOCK, &[][..]) };
             let mut page = NewPage::of_tree([previous, next], height, high);
             memory::extend(&mut level.pivots, below.pivot(first))?;
             memory::push(&mut level.ends, level.pivots.len())?;
@@ -179,9 +178,7 @@ impl<'a> TreeWriter<'a> {
                 let child = below.first + number as BlockNumber;
                 // The first downlink of a page stands for minus infinity.
                 let pivot = if number == first { &[][..] } else { below.pivot(number) };
-                page.add(pivot.len().max(TUPLE_HEADER), |bytes| {
-                    write_downlink(child, pivot, bytes)
-                });
+                page.add(pivot.len().max(TUPLE_HEADER), |bytes| write_downlink(child, pivot, bytes));
             }
             memory::push(&mut pages, page)?;
             if pages.len() == BATCH || !more {

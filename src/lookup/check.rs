@@ -8,9 +8,7 @@ use crate::index::table_scan::Share;
 use crate::pg::index::Index;
 use crate::pg::names::relation_name;
 use crate::pg::relation::{self, inheritors, is_owned_by, leaves, owner_of};
-use crate::pg::rights::{
-    check_owner, check_owner_before, current_role, no_such_relation, restricted_to,
-};
+use crate::pg::rights::{check_owner, check_owner_before, current_role, no_such_relation, restricted_to};
 use crate::prelude::*;
 use crate::side_table;
 
@@ -22,8 +20,7 @@ fn check(call: &Call) -> Result<Option<Datum>> {
     let share = call.float8(1).map(|part| share(part, call.int8(2).unwrap_or(0))).transpose()?;
     let Some(name) = call.oid(0) else {
         // Some may be gone by now.
-        for table in indexed_tables().into_iter().filter(|table| relation::lock(*table, Lock::Read))
-        {
+        for table in indexed_tables().into_iter().filter(|table| relation::lock(*table, Lock::Read)) {
             check_named(table, share, &result)?;
         }
         return Ok(None);
@@ -65,10 +62,8 @@ fn indexed_tables() -> Vec<Oid> {
 /// Checks the named index, or all indexes of the named table. Returns false if none of them has pages.
 fn check_named(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<bool> {
     if share.is_some() && clusters::tracked::Tracked::is_one(name) {
-        let message =
-            format!("\"{}\" has tracked clusters, which have no sample", relation_name(name));
-        return Err(not_supported(message)
-            .set_hint("Check them as a whole, without sample. Writers go on meanwhile."));
+        let message = format!("\"{}\" has tracked clusters, which have no sample", relation_name(name));
+        return Err(not_supported(message).set_hint("Check them as a whole, without sample. Writers go on meanwhile."));
     }
     if clusters::check::check(name, result)? {
         return Ok(true);
@@ -139,12 +134,7 @@ fn is_indexed(name: Oid) -> bool {
 }
 
 /// Checks one index, with the rights of its table's owner: its expressions are the owner's code.
-fn check_native(
-    index: Oid,
-    share: Option<Share>,
-    several: bool,
-    result: &ResultRows,
-) -> Result<()> {
+fn check_native(index: Oid, share: Option<Share>, several: bool, result: &ResultRows) -> Result<()> {
     let Some(table) = index::check::table_of(index) else { return Ok(()) };
     check_owner(table)?;
     // SAFETY: takes a lock that the end of the transaction releases; a table that has gone meanwhile
@@ -157,11 +147,7 @@ fn check_native(
     let _owner = restricted_to(owner_of(table));
     index::check::check(index, share, &mut |row, problem| {
         let row = row.map(|row| text::write(&row));
-        let problem = if several {
-            text::write(&format!("index \"{name}\": {problem}"))
-        } else {
-            text::write(problem)
-        };
+        let problem = if several { text::write(&format!("index \"{name}\": {problem}")) } else { text::write(problem) };
         result.push(&[row, Some(problem)]);
         Ok(())
     })

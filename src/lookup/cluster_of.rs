@@ -70,13 +70,7 @@ impl FoundMembers {
     }
 
     /// Finds all members, breadth-first.
-    fn find(
-        &mut self,
-        session: &Session,
-        asked: &Asked,
-        has_copies: bool,
-        key: KeyValue,
-    ) -> Result<()> {
+    fn find(&mut self, session: &Session, asked: &Asked, has_copies: bool, key: KeyValue) -> Result<()> {
         let settings = LocalSettings::open();
         settings.write_exact_text();
         // SAFETY: `to_text` has just made a text.

@@ -2,9 +2,7 @@
 
 use std::collections::HashSet;
 
-use sketch::{
-    Comparison, Config, ElementHash, Overlap, ShingleSet, estimate_jaccard, standard_error,
-};
+use sketch::{Comparison, Config, ElementHash, Overlap, ShingleSet, estimate_jaccard, standard_error};
 
 use crate::document::kind::Kind;
 use crate::document::value::{TypedValue, Value};
@@ -50,10 +48,7 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
         };
         if target.info.index.partial && row.bool(2)? != Some(true) {
             let index = target.name();
-            pgrx::notice!(
-                "partial index \"{index}\" does not have the document of key {}",
-                key.shown()
-            );
+            pgrx::notice!("partial index \"{index}\" does not have the document of key {}", key.shown());
             return Ok(None);
         }
     }
@@ -167,9 +162,8 @@ fn show(
     let jaccard = sets.and_then(Overlap::jaccard);
     // The best that is known: where there are signatures alone, what they estimate.
     let similarity = if sets.is_some() { jaccard } else { estimate };
-    let error = similarity
-        .map(|similarity| standard_error(settings.config.num_perm() as i64, similarity))
-        .transpose()?;
+    let error =
+        similarity.map(|similarity| standard_error(settings.config.num_perm() as i64, similarity)).transpose()?;
     let count = |count: Option<usize>| count.map(|count| Datum::from(count as i64));
     let share = |share: Option<f64>| share.map(float8_datum);
     let some = |parts: Option<&Vec<String>>| {
@@ -209,10 +203,7 @@ fn check_memory(bytes: usize) -> Result<()> {
     let megabytes = |bytes: usize| bytes.div_ceil(1 << 20);
     Err(error(
         PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-        format!(
-            "the comparison of two texts of {} MB does not fit into maintenance_work_mem",
-            megabytes(bytes)
-        ),
+        format!("the comparison of two texts of {} MB does not fit into maintenance_work_mem", megabytes(bytes)),
     )
     .set_detail("It keeps the shingles, passages and words of both texts, to show which are shared.")
     .set_hint(format!(

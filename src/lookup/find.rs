@@ -73,19 +73,14 @@ impl Finder {
                 let message = format!("{argument}: table \"{table}\" has no minlsh index");
                 return undefined_object(message).set_hint(create(named));
             }
-            let message =
-                format!("{argument}: table \"{table}\" has no minlsh index of all its rows");
-            if let Some((detail, hint)) = all
-                .iter()
-                .filter(|info| !info.index.partial)
-                .find_map(|info| Missing::shown(&missing(&info.index)))
+            let message = format!("{argument}: table \"{table}\" has no minlsh index of all its rows");
+            if let Some((detail, hint)) =
+                all.iter().filter(|info| !info.index.partial).find_map(|info| Missing::shown(&missing(&info.index)))
             {
                 return undefined_object(message).set_detail(detail).set_hint(hint);
             }
             undefined_object(message)
-                .set_detail(
-                    "Partial and invalid indexes do not count. Name a partial index to use it.",
-                )
+                .set_detail("Partial and invalid indexes do not count. Name a partial index to use it.")
                 .set_hint(self.name_one(&oids(&all)))
         })
     }
@@ -171,28 +166,26 @@ impl Finder {
         if readable.is_empty() {
             readable = self.readable(|table| owner_of(table) == current_role());
         }
-        let is_partial =
-            |(_, info): &(Oid, Option<Info>)| info.as_ref().is_some_and(|info| info.index.partial);
+        let is_partial = |(_, info): &(Oid, Option<Info>)| info.as_ref().is_some_and(|info| info.index.partial);
         let (partial, whole): (Vec<_>, Vec<_>) = readable.into_iter().partition(is_partial);
         let (partial, _): (Vec<Oid>, Vec<_>) = partial.into_iter().unzip();
         let (all, indexes): (Vec<Oid>, Vec<_>) = whole.into_iter().unzip();
         if all.is_empty() && !partial.is_empty() {
             // Its answer would be about a part of the rows, and nobody would notice.
-            return Err(undefined_object("all minlsh indexes that you may read are partial")
-                .set_hint(self.name_one(&partial)));
+            return Err(
+                undefined_object("all minlsh indexes that you may read are partial").set_hint(self.name_one(&partial))
+            );
         }
         let indexes: Vec<Info> = indexes.into_iter().flatten().collect();
         let table = indexes.first().map(|info| info.index.table);
         let of_one_table = indexes.iter().all(|info| Some(info.index.table) == table);
         match (&all[..], table) {
             ([index], _) => Ok(*index),
-            ([], _) => Err(undefined_object(
-                "no table on your search path has a minlsh index that you may read",
-            )
-            .set_hint(format!(
-                "Name one with index => '...' (the view minlsh_indexes lists them). {}",
-                create_on("docs", "body")
-            ))),
+            ([], _) => Err(undefined_object("no table on your search path has a minlsh index that you may read")
+                .set_hint(format!(
+                    "Name one with index => '...' (the view minlsh_indexes lists them). {}",
+                    create_on("docs", "body")
+                ))),
             (_, Some(table)) if of_one_table && indexes.len() == all.len() => {
                 Ok(self.best(table, &indexes)?.unwrap_or(all[0]))
             }
@@ -233,10 +226,7 @@ impl Finder {
 
     fn no_such_relation(self, oid: Oid) -> SqlError {
         let (argument, oid) = (self.argument, oid.to_u32());
-        error(
-            PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
-            format!("{argument}: relation with OID {oid} does not exist"),
-        )
+        error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, format!("{argument}: relation with OID {oid} does not exist"))
     }
 
     fn ambiguous(self, message: String, indexes: &[Oid]) -> SqlError {
@@ -255,16 +245,8 @@ impl Finder {
             return self.no_such_relation(oid);
         }
         let of_table = oids(&Info::of_table(table));
-        let report = wrong_object(format!(
-            "{}: \"{}\" is not a minlsh index",
-            self.argument,
-            relation_name(oid)
-        ));
-        if of_table.is_empty() {
-            report.set_hint(create(table))
-        } else {
-            report.set_hint(self.name_one(&of_table))
-        }
+        let report = wrong_object(format!("{}: \"{}\" is not a minlsh index", self.argument, relation_name(oid)));
+        if of_table.is_empty() { report.set_hint(create(table)) } else { report.set_hint(self.name_one(&of_table)) }
     }
 }
 
@@ -275,9 +257,8 @@ fn oids(indexes: &[Info]) -> Vec<Oid> {
 /// True if two indexes of a table give the same answers: what they are of, and their options.
 fn agree(a: &Info, b: &Info) -> Result<bool> {
     let (of_a, of_b) = (a.options()?, b.options()?);
-    let same = a.kind == b.kind
-        && (&of_a.config, of_a.threshold, of_a.recall)
-            == (&of_b.config, of_b.threshold, of_b.recall);
+    let same =
+        a.kind == b.kind && (&of_a.config, of_a.threshold, of_a.recall) == (&of_b.config, of_b.threshold, of_b.recall);
     Ok(same && a.text()? == b.text()?)
 }
 

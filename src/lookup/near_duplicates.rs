@@ -106,12 +106,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The search for the near-duplicates of a row; `None` if there is none, or it has no document.
-    fn of_row(
-        &self,
-        session: &Session,
-        key: KeyValue,
-        limit: Option<i64>,
-    ) -> Result<Option<Way<'_>>> {
+    fn of_row(&self, session: &Session, key: KeyValue, limit: Option<i64>) -> Result<Option<Way<'_>>> {
         let wanted = || self.index.of_row(session, key, self.threshold, limit);
         let Some(side) = &self.side else { return Ok(wanted()?.map(Way::Query)) };
         if self.verify == Verify::Signature {
@@ -194,13 +189,7 @@ impl<'a> Asked<'a> {
     }
 
     /// Puts what is found into the result.
-    fn answer(
-        &self,
-        session: &Session,
-        search: Way,
-        limit: Option<i64>,
-        result: &ResultRows,
-    ) -> Result<()> {
+    fn answer(&self, session: &Session, search: Way, limit: Option<i64>, result: &ResultRows) -> Result<()> {
         let shown = result.column_type(0);
         self.each_found(session, &search, limit, &mut |key, similarity| {
             result.push(&[Some(key.as_result(shown)), Some(float8_datum(similarity))]);
@@ -209,12 +198,7 @@ impl<'a> Asked<'a> {
     }
 
     /// Calls `visit` with the key, as text, and the similarity of each near-duplicate of a row.
-    pub fn each(
-        &self,
-        session: &Session,
-        key: KeyValue,
-        visit: &mut dyn FnMut(&str, f64) -> Result<()>,
-    ) -> Result<()> {
+    pub fn each(&self, session: &Session, key: KeyValue, visit: &mut dyn FnMut(&str, f64) -> Result<()>) -> Result<()> {
         let Some(search) = self.of_row(session, key, None)? else { return Ok(()) };
         self.each_found(session, &search, None, &mut |key, similarity| {
             // SAFETY: `to_text` has just made a text.
@@ -234,9 +218,7 @@ impl<'a> Asked<'a> {
         let visit = &mut |key, similarity| memory.run_and_reset(|| visit(key, similarity));
         match search {
             Way::Query(wanted) => self.index.each(session, wanted, visit),
-            Way::Estimates(side, probe) => {
-                side.each_estimated(session, probe, self.threshold, limit, visit)
-            }
+            Way::Estimates(side, probe) => side.each_estimated(session, probe, self.threshold, limit, visit),
         }
     }
 }
@@ -298,8 +280,7 @@ fn valid_k(k: i32) -> Result<i64> {
     if k >= 1 {
         return Ok(k.into());
     }
-    Err(invalid_parameter(format!("k must be at least 1, not {k}"))
-        .set_hint("Pass the number of documents to return."))
+    Err(invalid_parameter(format!("k must be at least 1, not {k}")).set_hint("Pass the number of documents to return."))
 }
 
 /// Refuses a way of verifying that the index cannot have.
@@ -307,15 +288,13 @@ fn check_verify(index: &Indexed, verify: Option<Verify>) -> Result<()> {
     let name = index.name();
     match (index.info.kind, verify) {
         _ if index.side.is_some() => Ok(()),
-        (Kind::Signature, Some(Verify::Exact)) => Err(invalid_parameter(format!(
-            "verify cannot be \"exact\" because index \"{name}\" has only signatures"
-        ))
-        .set_hint("Leave verify out.")),
+        (Kind::Signature, Some(Verify::Exact)) => {
+            Err(invalid_parameter(format!("verify cannot be \"exact\" because index \"{name}\" has only signatures"))
+                .set_hint("Leave verify out."))
+        }
         (Kind::Text | Kind::Document | Kind::Set, Some(Verify::Signature)) => {
-            Err(invalid_parameter(format!(
-                "verify cannot be \"signature\" because index \"{name}\" has no signatures"
-            ))
-            .set_hint("Leave verify out, or create a side table with minlsh_create_index()."))
+            Err(invalid_parameter(format!("verify cannot be \"signature\" because index \"{name}\" has no signatures"))
+                .set_hint("Leave verify out, or create a side table with minlsh_create_index()."))
         }
         _ => Ok(()),
     }
@@ -335,13 +314,8 @@ fn check_document(index: &Indexed, document: &Document, verify: Option<Verify>) 
         if kind == index.info.kind || index.side.is_some() {
             check_kind(index, given, verify)?;
         } else {
-            let message = format!(
-                "index \"{name}\" is an index of {}, and the document is of {kind}",
-                index.info.kind
-            );
-            return Err(
-                type_mismatch(message).set_hint(format!("Pass a document of {}.", index.info.kind))
-            );
+            let message = format!("index \"{name}\" is an index of {}, and the document is of {kind}", index.info.kind);
+            return Err(type_mismatch(message).set_hint(format!("Pass a document of {}.", index.info.kind)));
         }
     }
     let (Some(own), of_index) = (document.config()?, &index.options.config) else { return Ok(()) };
@@ -357,10 +331,8 @@ fn check_document(index: &Indexed, document: &Document, verify: Option<Verify>) 
 fn check_kind(index: &Indexed, given: Oid, verify: Option<Verify>) -> Result<()> {
     let is_signature = given == pg_sys::INT4ARRAYOID;
     if index.side.is_some() && is_signature && verify == Some(Verify::Exact) {
-        return Err(invalid_parameter(
-            "verify cannot be \"exact\" for a signature, which has no text",
-        )
-        .set_hint("Leave verify out, or pass the text."));
+        return Err(invalid_parameter("verify cannot be \"exact\" for a signature, which has no text")
+            .set_hint("Leave verify out, or pass the text."));
     }
     let is_array = catalog::element_type(given) != Oid::INVALID;
     let (wanted, fits) = match index.info.kind {
@@ -376,8 +348,7 @@ fn check_kind(index: &Indexed, given: Oid, verify: Option<Verify>) -> Result<()>
         return Ok(());
     }
     let (name, holds, given) = (index.name(), index.info.kind, type_label(given));
-    let message =
-        format!("index \"{name}\" is an index of {holds} and cannot be searched for {given}");
+    let message = format!("index \"{name}\" is an index of {holds} and cannot be searched for {given}");
     Err(type_mismatch(message).set_hint(format!("Pass {wanted}.")))
 }
 
@@ -401,8 +372,7 @@ impl<'a> Side<'a> {
     /// The side table of an index, if it has one; checks the caller's rights.
     fn of(index: &'a Indexed) -> Result<Option<Self>> {
         let Some(table) = &index.side else { return Ok(None) };
-        let sees_all =
-            rights::check_sees_all(&table.table, &[table.key.number, table.body.number])?;
+        let sees_all = rights::check_sees_all(&table.table, &[table.key.number, table.body.number])?;
         Ok(Some(Self { index, table, key: index.key()?, sees_all }))
     }
 
@@ -500,9 +470,8 @@ impl<'a> Side<'a> {
     fn altered(&self, detail: &str) -> SqlError {
         let storage = self.table.storage;
         let message = format!("side table \"{}\" has been altered", relation_name(storage));
-        wrong_state(message).set_detail(detail).set_hint(format!(
-            "Build it again with SELECT minlsh_reindex({});",
-            regclass_literal(storage)
-        ))
+        wrong_state(message)
+            .set_detail(detail)
+            .set_hint(format!("Build it again with SELECT minlsh_reindex({});", regclass_literal(storage)))
     }
 }

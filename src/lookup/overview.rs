@@ -91,8 +91,7 @@ impl Described {
     fn of(info: &Info) -> Self {
         let index = &info.index;
         let is_native = side_table::documents_of(index.table, Lock::Read).is_none();
-        let (storage, kind) =
-            if is_native { (index.oid, INDEX) } else { (index.table, "side table") };
+        let (storage, kind) = if is_native { (index.oid, INDEX) } else { (index.table, "side table") };
         let [of_storage, of_kind] = [Datum::from(storage), text::write(kind)].map(Some);
         let (relation, key, body, is_readable) = if is_native {
             let kind = catalog::relation_kind(index.table);
@@ -138,11 +137,7 @@ fn outdated(info: &Info) -> Option<String> {
     }
     match info.options() {
         Ok(options) => options.outdated.as_ref().map(Versions::difference),
-        Err(_)
-            if Open::relation(info.index.oid, Lock::Read).as_ref().is_some_and(is_out_of_reach) =>
-        {
-            None
-        }
+        Err(_) if Open::relation(info.index.oid, Lock::Read).as_ref().is_some_and(is_out_of_reach) => None,
         Err(cause) => Some(cause.message().to_owned()),
     }
 }
@@ -155,8 +150,6 @@ fn options_of(info: &Info) -> Option<Datum> {
 fn json(text: &str) -> Result<Datum> {
     let text = text::c_string(text.as_bytes())?;
     // SAFETY: the input function of jsonb, with a NUL-terminated string.
-    Ok(unsafe {
-        pgrx::direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(Datum::from(text.as_ptr()))])
-    }
-    .unwrap_or(Datum::from(0)))
+    Ok(unsafe { pgrx::direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(Datum::from(text.as_ptr()))]) }
+        .unwrap_or(Datum::from(0)))
 }

@@ -57,9 +57,8 @@ impl Indexed {
             return Ok(None);
         }
         let first = if partial { 3 } else { 2 };
-        let scope: Result<Vec<Parameter>> = (self.scopes.iter().zip(first..))
-            .map(|(&type_oid, column)| row.parameter(column, type_oid))
-            .collect();
+        let scope: Result<Vec<Parameter>> =
+            (self.scopes.iter().zip(first..)).map(|(&type_oid, column)| row.parameter(column, type_oid)).collect();
         let (row, scope) = (Some(key), scope?);
         Ok(Some(Wanted { document, threshold, limit, row, scope, among: None }))
     }
@@ -119,11 +118,7 @@ impl Indexed {
             if !call.is_constant(argument) {
                 return Ok(None);
             }
-            return if self.scopes.is_empty() {
-                Ok(Some(Vec::new()))
-            } else {
-                Err(self.lacks_scope(None))
-            };
+            return if self.scopes.is_empty() { Ok(Some(Vec::new())) } else { Err(self.lacks_scope(None)) };
         };
         let (given, element) = {
             let given = catalog::base_type(call.argument_type(argument));
@@ -158,8 +153,7 @@ impl Indexed {
         let (name, count) = (self.name(), self.scopes.len());
         let has = format!("index \"{name}\" has {}", counted(count, "scope column"));
         if count == 0 {
-            return invalid_parameter(format!("index \"{name}\" has no scope columns"))
-                .set_hint("Leave scope out.");
+            return invalid_parameter(format!("index \"{name}\" has no scope columns")).set_hint("Leave scope out.");
         }
         let columns = self.info.scope_names();
         let values = match count {
@@ -170,10 +164,8 @@ impl Indexed {
             None => format!("{has}, so the search needs scope"),
             Some(given) => format!("{has}, but scope has {}", counted(given, "value")),
         };
-        invalid_parameter(message).set_hint(format!(
-            "Pass scope => {values}, with a value of {}.",
-            columns.join(", then of ")
-        ))
+        invalid_parameter(message)
+            .set_hint(format!("Pass scope => {values}, with a value of {}.", columns.join(", then of ")))
     }
 
     /// The question for the near-duplicates of an argument of a call; `None` if it is NULL.
@@ -296,13 +288,10 @@ impl Indexed {
 
     fn no_equality(&self, type_oid: Oid) -> SqlError {
         let (name, label) = (self.name(), type_label(type_oid));
-        not_supported(format!(
-            "a scope of index \"{name}\" is of type {label}, which has no equality"
-        ))
-        .set_hint(self.info.query_instead())
+        not_supported(format!("a scope of index \"{name}\" is of type {label}, which has no equality"))
+            .set_hint(self.info.query_instead())
     }
 }
 
 /// A HINT on a value of `scope`.
-const SCOPE: &str =
-    "Pass scope => ARRAY['...'] with a value for each scope column of the index, in their order.";
+const SCOPE: &str = "Pass scope => ARRAY['...'] with a value for each scope column of the index, in their order.";

@@ -98,11 +98,7 @@ pub fn only(find: impl FnOnce() -> Result<Oid>) -> Result<Oid> {
 
 /// The index that `find` finds for the relation that a call names. It is found again when anything has changed that may
 /// make it another one, up to the time that its table is locked.
-pub fn named(
-    relation: Oid,
-    extension: Extension,
-    find: impl FnOnce() -> Result<Rc<Indexed>>,
-) -> Result<Rc<Indexed>> {
+pub fn named(relation: Oid, extension: Extension, find: impl FnOnce() -> Result<Rc<Indexed>>) -> Result<Rc<Indexed>> {
     let meant = (relation, None);
     if let Some(oid) = found(&meant) {
         // Another role may have found it: nobody locks what they may not read.
@@ -138,11 +134,7 @@ fn keep(meant: Meant, index: Oid) {
 }
 
 /// A query, planned at its first use from what `prepare` says.
-pub fn query(
-    table: Oid,
-    place: QueryKey,
-    prepare: impl FnOnce() -> Result<TableQuery>,
-) -> Result<Rc<TableQuery>> {
+pub fn query(table: Oid, place: QueryKey, prepare: impl FnOnce() -> Result<TableQuery>) -> Result<Rc<TableQuery>> {
     refresh();
     if let Some(query) = QUERIES.with_borrow(|queries| queries.get(&place).cloned()) {
         return Ok(query);
@@ -189,9 +181,7 @@ fn listen() {
 #[pg_guard]
 unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
     let concerned = relation == Oid::INVALID
-        || WATCHED.with(|watched| {
-            watched.try_borrow().map_or(true, |watched| watched.contains(&relation))
-        });
+        || WATCHED.with(|watched| watched.try_borrow().map_or(true, |watched| watched.contains(&relation)));
     if concerned {
         STALE.set(true);
     }

@@ -23,8 +23,7 @@ pub struct Blueprint {
 pub fn open_table(table: Oid) -> Result<Relation> {
     // Nobody holds writers off who may not build an index.
     check_owner(table)?;
-    let relation =
-        Relation::open(table, Lock::HoldWriters).ok_or_else(|| no_such_relation(table))?;
+    let relation = Relation::open(table, Lock::HoldWriters).ok_or_else(|| no_such_relation(table))?;
     let wrong = || wrong_object(format!("\"{}\" is not a table", relation.name));
     match relation.kind {
         b'r' | b'p' => {}
@@ -51,9 +50,7 @@ pub fn open_table(table: Oid) -> Result<Relation> {
 fn refuse_children(relation: &Relation) -> Result<()> {
     if !relation.is_partitioned() && inheritors(relation.oid, Lock::Held).len() > 1 {
         let message = format!("table \"{}\" has inheritance children", relation.name);
-        return Err(
-            not_supported(message).set_hint("Index the children, or use declarative partitioning.")
-        );
+        return Err(not_supported(message).set_hint("Index the children, or use declarative partitioning."));
     }
     Ok(())
 }
@@ -128,8 +125,7 @@ fn only_key(relation: &Relation, body: &Column) -> Result<Column> {
 
 /// The error of a table without a key of one column.
 pub fn no_key(documents: &Relation, cause: NoKey) -> SqlError {
-    not_supported(cause.message(&documents.name))
-        .set_hint("Add a column that is unique and NOT NULL.")
+    not_supported(cause.message(&documents.name)).set_hint("Add a column that is unique and NOT NULL.")
 }
 
 /// Refuses a column that is not NOT NULL, or not the only one of a unique index that is neither partial nor deferrable:

@@ -8,9 +8,7 @@ use crate::index::stored_options;
 use crate::options::IndexOptions;
 use crate::pg::catalog::{base_type, function_schema};
 use crate::pg::catching::catching;
-use crate::pg::companion::{
-    Companion, create_trigger, create_triggers, empty, rebuild_indexes, revoke_all,
-};
+use crate::pg::companion::{Companion, create_trigger, create_triggers, empty, rebuild_indexes, revoke_all};
 use crate::pg::dependency::{self, Object};
 use crate::pg::names::{self, regclass_literal, visible_name};
 use crate::pg::relation::owner_of;
@@ -91,8 +89,7 @@ fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<
     prepare_table(storage)?;
     let columns = (blueprint.key.raw_name.as_c_str(), blueprint.body.raw_name.as_c_str());
     let count = {
-        let table =
-            Open::relation(storage, Lock::Exclusive).ok_or_else(|| dropped_meanwhile(storage))?;
+        let table = Open::relation(storage, Lock::Exclusive).ok_or_else(|| dropped_meanwhile(storage))?;
         fill(&Companion { table, indexes: Vec::new() }, documents, columns, &blueprint.options)?
     };
     Sql::new("ALTER TABLE ").relation(storage).text(" ADD PRIMARY KEY (doc_id)").run()?;
@@ -119,11 +116,7 @@ fn side_table_name(documents: &Relation, blueprint: &Blueprint) -> CString {
     let table = relation_name(documents.oid);
     let choose = |second| free_relation_name(blueprint.schema, &table, second, c"minlsh");
     let plain = choose(None);
-    if plain == object_name(&table, c"minlsh") {
-        plain
-    } else {
-        choose(Some(&blueprint.body.raw_name))
-    }
+    if plain == object_name(&table, c"minlsh") { plain } else { choose(Some(&blueprint.body.raw_name)) }
 }
 
 fn create_table(documents: &Relation, blueprint: &Blueprint, name: &CStr) -> Result<()> {
@@ -153,9 +146,7 @@ fn prepare_table(storage: Oid) -> Result<()> {
     // Without names: they may change.
     Sql::new("COMMENT ON TABLE ")
         .relation(storage)
-        .text(
-            " IS 'signatures and band hashes of the documents of another table, kept by triggers'",
-        )
+        .text(" IS 'signatures and band hashes of the documents of another table, kept by triggers'")
         .run()?;
     revoke_all(storage);
     Ok(())
@@ -275,14 +266,12 @@ fn drop_index(call: &Call) -> Result<Option<Datum>> {
         link(storage);
     }
     let dropped = catching(|| dependency::drop_restricted(Object::Relation(storage)));
-    dropped.map_err(|cause| {
-        match cause.is(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST) {
-            true => {
-                let name = visible_name(storage);
-                cause.set_hint(format!("Use DROP TABLE {name} CASCADE to drop these too."))
-            }
-            false => cause,
+    dropped.map_err(|cause| match cause.is(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST) {
+        true => {
+            let name = visible_name(storage);
+            cause.set_hint(format!("Use DROP TABLE {name} CASCADE to drop these too."))
         }
+        false => cause,
     })?;
     Ok(Some(Datum::from(0)))
 }

@@ -91,10 +91,7 @@ fn describe(documents: &Open, record: Record) -> FoundSideTable {
 fn side_table(documents: &Open, record: &Record) -> Result<SideTable> {
     let gone = || {
         let name = regclass_literal(record.beside);
-        wrong_state(format!(
-            "the columns of side table {name} are not in table \"{}\"",
-            documents.name()
-        ))
+        wrong_state(format!("the columns of side table {name} are not in table \"{}\"", documents.name()))
     };
     let table = Relation::open(documents.oid(), Lock::Held).ok_or_else(gone)?;
     let column = |number: i16| table.column(number).cloned().ok_or_else(gone);
@@ -115,8 +112,7 @@ pub fn the_only(name: Oid) -> Result<FoundSideTable> {
         1 => Ok(found.remove(0)),
         0 => Err(missing(name)),
         count => {
-            let side_tables: Vec<String> =
-                found.iter().map(|found| regclass_literal(found.record.beside)).collect();
+            let side_tables: Vec<String> = found.iter().map(|found| regclass_literal(found.record.beside)).collect();
             let table = relation_name(name);
             Err(invalid_parameter(format!("table \"{table}\" has {count} minlsh indexes"))
                 .set_hint(format!("Name one of them: {}.", side_tables.join(", "))))

@@ -60,14 +60,11 @@ impl SideTable {
 
     /// The error of a key that no longer tells documents apart.
     pub fn no_key(&self) -> SqlError {
-        wrong_state(format!(
-            "column \"{}\" of table \"{}\" is no longer unique",
-            self.key.name, self.table.name
-        ))
-        .set_hint(format!(
-            "Add a unique constraint again, or drop the side table with SELECT minlsh_drop_index({});",
-            regclass_literal(self.storage)
-        ))
+        wrong_state(format!("column \"{}\" of table \"{}\" is no longer unique", self.key.name, self.table.name))
+            .set_hint(format!(
+                "Add a unique constraint again, or drop the side table with SELECT minlsh_drop_index({});",
+                regclass_literal(self.storage)
+            ))
     }
 
     /// The signature of the document with that key.
@@ -112,17 +109,14 @@ impl SideTable {
 
     /// Opened again, and checked again: a caller may have altered it since.
     fn open(&self) -> Result<Storage> {
-        let documents = Open::relation(self.table.oid, Lock::Read).ok_or_else(|| {
-            wrong_state(format!("table \"{}\" no longer exists", self.table.name))
-        })?;
+        let documents = Open::relation(self.table.oid, Lock::Read)
+            .ok_or_else(|| wrong_state(format!("table \"{}\" no longer exists", self.table.name)))?;
         let storage = Storage::open(self.storage, &documents, self.key.type_oid, Lock::Read)?;
         if storage.rows.table.is_older_than(&Snapshot::statement()) {
             return Ok(storage);
         }
-        let message = format!(
-            "side table \"{}\" was built after the snapshot of this transaction",
-            storage.rows.table.name()
-        );
+        let message =
+            format!("side table \"{}\" was built after the snapshot of this transaction", storage.rows.table.name());
         Err(error(PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
             .set_detail("The snapshot does not see its rows.")
             .set_hint("Try again in a new transaction."))

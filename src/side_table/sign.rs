@@ -41,12 +41,7 @@ pub fn of_signature(options: &IndexOptions, full: &[i32]) -> Result<StoredSketch
 
 /// Signs all documents of a table and writes them to an empty side table that has no index, or
 /// whose indexes are built afterwards. Returns how many have a shingle.
-pub fn fill(
-    side: &Companion,
-    documents: &Relation,
-    columns: (&CStr, &CStr),
-    options: &IndexOptions,
-) -> Result<usize> {
+pub fn fill(side: &Companion, documents: &Relation, columns: (&CStr, &CStr), options: &IndexOptions) -> Result<usize> {
     let mut memory = Memory::scratch(c"minlsh document");
     let (mut count, mut saturated) = (0, Saturated::default());
     let snapshot = Snapshot::latest();
@@ -82,8 +77,7 @@ pub fn each_document(
     visit: &mut dyn FnMut(Datum, Option<Datum>) -> Result<()>,
 ) -> Result<()> {
     for leaf in leaves(documents, Lock::Read) {
-        let open =
-            Open::relation(leaf.oid, Lock::Held).ok_or_else(|| no_such_relation(leaf.oid))?;
+        let open = Open::relation(leaf.oid, Lock::Held).ok_or_else(|| no_such_relation(leaf.oid))?;
         // A partition may number its columns otherwise, but names them alike.
         let number = |name| leaf.column_called(name).map(|column| column.number);
         let (Some(key), Some(body)) = (number(key), number(body)) else { continue };
@@ -102,13 +96,8 @@ pub fn check_body(body: &Column) -> Result<()> {
     let is_text = body.type_oid == pg_sys::TEXTOID || is_stored_as(body.type_oid, pg_sys::TEXTOID);
     if !is_text {
         let label = type_label(body.type_oid);
-        let hint =
-            "Index a column of type text or varchar, or a generated column that casts to it.";
-        return Err(type_mismatch(format!(
-            "column \"{}\" is of type {label}, not text",
-            body.name
-        ))
-        .set_hint(hint));
+        let hint = "Index a column of type text or varchar, or a generated column that casts to it.";
+        return Err(type_mismatch(format!("column \"{}\" is of type {label}, not text", body.name)).set_hint(hint));
     }
     check_stored(body)
 }

@@ -37,10 +37,7 @@ impl Storage {
             follow_owner(oid, documents)?;
         }
         let Some(table) = Open::relation(oid, lock) else {
-            return Err(wrong_state(format!(
-                "the side table of table \"{}\" does not exist",
-                documents.name()
-            )));
+            return Err(wrong_state(format!("the side table of table \"{}\" does not exist", documents.name())));
         };
         check_owner(&table, documents, lock)?;
         let altered = |detail: &str| altered(oid, detail);
@@ -49,10 +46,9 @@ impl Storage {
         let key = rows.indexes.iter().position(|index| index.is_key_of(DOC_ID));
         let key = key.ok_or_else(|| altered("It has no primary key."))?;
         let operators = rows.indexes.iter().map(operator_of_signatures);
-        let signatures =
-            (0..).zip(operators).find_map(|(place, operator)| Some((place, operator?)));
-        let (signatures, operator) = signatures
-            .ok_or_else(|| altered("It has no valid index of type minlsh over its signatures."))?;
+        let signatures = (0..).zip(operators).find_map(|(place, operator)| Some((place, operator?)));
+        let (signatures, operator) =
+            signatures.ok_or_else(|| altered("It has no valid index of type minlsh over its signatures."))?;
         let options = stored_options::built(rows.indexes[signatures].oid())?;
         Ok(Self { rows, key, signatures, operator, options })
     }
@@ -83,10 +79,8 @@ pub fn check_current(storage: Oid, options: &IndexOptions) -> Result<()> {
         return Ok(());
     }
     let (shown, name) = (relation_name(storage), regclass_literal(storage));
-    Err(wrong_state(format!(
-        "side table \"{shown}\" was built by another version of the algorithm or of Unicode"
-    ))
-    .set_hint(format!("Build it again with SELECT minlsh_reindex({name});")))
+    Err(wrong_state(format!("side table \"{shown}\" was built by another version of the algorithm or of Unicode"))
+        .set_hint(format!("Build it again with SELECT minlsh_reindex({name});")))
 }
 
 /// The operator of an index of the signatures; `None` of another one.
@@ -139,8 +133,7 @@ fn altered(side_table: Oid, detail: &str) -> SqlError {
 pub fn follow_owner(storage: Oid, documents: &Open) -> Result<()> {
     let is_strange = |owner| owner != Oid::INVALID && !is_of_owner(owner, documents);
     let lock = pg_sys::ShareUpdateExclusiveLock as i32;
-    let Some(table) = is_strange(owner_of(storage)).then(|| linked(storage, documents)).flatten()
-    else {
+    let Some(table) = is_strange(owner_of(storage)).then(|| linked(storage, documents)).flatten() else {
         return Ok(());
     };
     // SAFETY: any OID can be locked.

@@ -89,13 +89,9 @@ fn written(fired: &Fired, documents: &Open) -> Result<()> {
     check_current(record.beside, &storage.options)?;
     let Some(index) = documents.key_index(key.number, Lock::Read) else {
         let (name, table) = (&key.name, documents.name());
-        return Err(wrong_state(format!(
-            "column \"{name}\" of table \"{table}\" is no longer a key"
-        ))
-        .set_detail("There is no valid unique index of only this column.")
-        .set_hint(
-            "Add a primary key or a UNIQUE constraint, or drop the index with minlsh_drop_index().",
-        ));
+        return Err(wrong_state(format!("column \"{name}\" of table \"{table}\" is no longer a key"))
+            .set_detail("There is no valid unique index of only this column.")
+            .set_hint("Add a primary key or a UNIQUE constraint, or drop the index with minlsh_drop_index()."));
     };
     for written in keys.into_iter().flatten() {
         let mut found = false;
@@ -136,9 +132,7 @@ fn put(storage: &Storage, key: Datum, signed: Option<StoredSketch>) -> Result<()
 fn record_of(fired: &Fired, documents: &Open) -> Result<Record> {
     let trigger = fired.trigger();
     let Some(storage) = trigger.tied_to else {
-        return Err(misused(
-            "needs a side table in its condition, as in WHEN ('side'::regclass IS NOT NULL)",
-        ));
+        return Err(misused("needs a side table in its condition, as in WHEN ('side'::regclass IS NOT NULL)"));
     };
     let may_be_second = trigger.columns.is_empty();
     Record::of(trigger)

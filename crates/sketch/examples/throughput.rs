@@ -18,8 +18,7 @@ use sketch::{Config, Level, Sketcher, shingle_hashes};
 const PASSES: usize = 15;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path =
-        std::env::args().nth(1).ok_or("usage: throughput FILE [portable | avx2 | avx512]")?;
+    let path = std::env::args().nth(1).ok_or("usage: throughput FILE [portable | avx2 | avx512]")?;
     let level = match std::env::args().nth(2).as_deref() {
         None => Level::best(),
         Some(name) => Level::available()

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use crate::limits::in_range;
 use crate::scheme::Scheme;
 use crate::text::{Dropped, Normalization, StopWords, Unit, WordRules};
-use crate::{
-    DEFAULT_NUM_PERM, DEFAULT_SHINGLE_SIZE, Error, MAX_NUM_PERM, MAX_SHINGLE_SIZE, Result,
-};
+use crate::{DEFAULT_NUM_PERM, DEFAULT_SHINGLE_SIZE, Error, MAX_NUM_PERM, MAX_SHINGLE_SIZE, Result};
 
 /// All that a signature depends on. Signatures are comparable only if their
 /// configurations and [`Config::VERSION`] are equal.
@@ -52,19 +50,12 @@ impl Config {
     /// [`Error::UnknownScheme`]; [`Error::NumPerm`] outside `1..=`[`MAX_NUM_PERM`]; [`Error::UnknownUnit`];
     /// [`Error::ShingleSize`] outside `1..=`[`MAX_SHINGLE_SIZE`]; [`Error::Seed`] outside `0..=u32::MAX` with a scheme
     /// of datasketch. The first in this order.
-    pub fn new(
-        scheme: &str,
-        num_perm: i64,
-        unit: &str,
-        shingle_size: i64,
-        seed: i64,
-    ) -> Result<Self> {
+    pub fn new(scheme: &str, num_perm: i64, unit: &str, shingle_size: i64, seed: i64) -> Result<Self> {
         let config = Self {
             scheme: scheme.parse()?,
             num_perm: valid_num_perm(num_perm)?,
             unit: unit.parse()?,
-            shingle_size: in_range(shingle_size, MAX_SHINGLE_SIZE)
-                .ok_or(Error::ShingleSize(shingle_size))?,
+            shingle_size: in_range(shingle_size, MAX_SHINGLE_SIZE).ok_or(Error::ShingleSize(shingle_size))?,
             seed,
             ..Self::default()
         };

@@ -6,8 +6,8 @@
 use thiserror::Error as Messages;
 
 use crate::{
-    MAX_DIFF_WORDS, MAX_MIN_LENGTH, MAX_MIN_MATCH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS,
-    MAX_WEIGHT, MIN_MIN_MATCH, MIN_WEIGHT,
+    MAX_DIFF_WORDS, MAX_MIN_LENGTH, MAX_MIN_MATCH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT,
+    MIN_MIN_MATCH, MIN_WEIGHT,
 };
 
 /// The result of everything that can fail; with `E` that of a caller, whose errors are passed on.
@@ -79,9 +79,7 @@ pub enum Error {
     #[error("a signature must have at least 3 slots to count elements, not {0}")]
     CardinalitySlots(usize),
     /// More elements than the slots can count.
-    #[error(
-        "a signature of this length can count at most {most:.0} elements, not about {estimate:.0}"
-    )]
+    #[error("a signature of this length can count at most {most:.0} elements, not about {estimate:.0}")]
     CardinalityTooLarge {
         /// The estimate.
         estimate: f64,
@@ -236,21 +234,13 @@ impl Error {
             Self::ShingleSize(_) => "Use 5 for characters, and 2 or 3 for words.",
             Self::Seed(_) => "Use the seed that datasketch used, which is 1 by default.",
             Self::LeanScheme(_) => "Use scheme \"datasketch_affine32\" or \"datasketch_legacy\".",
-            Self::LeanByteOrder(_) => {
-                "Use a byte order of Python's struct: \"@\", \"=\", \"<\", \">\" or \"!\"."
-            }
+            Self::LeanByteOrder(_) => "Use a byte order of Python's struct: \"@\", \"=\", \"<\", \">\" or \"!\".",
             Self::LeanHeader(_) | Self::LeanLength { .. } => {
                 "Pass exactly the bytes that LeanMinHash.serialize() wrote."
             }
-            Self::LeanCode(_) => {
-                "Use scheme \"affine32\" or \"legacy\" in Python, whose hash values have 32 bits."
-            }
-            Self::CardinalitySlots(_) => {
-                "Use 128 slots for a standard error of 9 % of the number of elements."
-            }
-            Self::CardinalityTooLarge { .. } => {
-                "Use scheme \"fss\" with more slots, or count exactly."
-            }
+            Self::LeanCode(_) => "Use scheme \"affine32\" or \"legacy\" in Python, whose hash values have 32 bits.",
+            Self::CardinalitySlots(_) => "Use 128 slots for a standard error of 9 % of the number of elements.",
+            Self::CardinalityTooLarge { .. } => "Use scheme \"fss\" with more slots, or count exactly.",
             Self::MinTokenLen(_) => "Use 2 to drop tokens of up to 2 characters.",
             Self::QuantRate(_) => "Use a fraction, such as 0.01.",
             Self::Weight(_) => "Pass 0 for an element that is not in the set, or leave it out.",
@@ -263,12 +253,8 @@ impl Error {
             Self::ContradictorySteps(..) => "Keep one of the two.",
             Self::MinLength(_) => "Use min_length=3 to drop tokens of one and two characters.",
             Self::CodeLength(_) => "Use 4 to leave out codes of up to 3 characters.",
-            Self::AnchorsDropped => {
-                "Leave out the step, because anchored shingles start with stop words."
-            }
-            Self::SlotBits(_) => {
-                "Use 32 to keep whole slots, or 16 or 8 for a half or a quarter of the space."
-            }
+            Self::AnchorsDropped => "Leave out the step, because anchored shingles start with stop words.",
+            Self::SlotBits(_) => "Use 32 to keep whole slots, or 16 or 8 for a half or a quarter of the space.",
             Self::SlotsDoNotFill { .. } => "Use 128, which suits every slot_bits.",
             Self::LengthMismatch { .. } => "Compute both signatures with the same num_perm.",
             Self::Jaccard(_) => "Use a fraction, such as 0.8.",
@@ -287,18 +273,12 @@ impl Error {
             Self::EmptySignature | Self::SignatureTooShort { .. } => {
                 "Leave out texts without shingles, which have no signature."
             }
-            Self::RecallUnattainable { .. } => {
-                "Raise the threshold or num_perm, or lower the recall."
-            }
-            Self::Coefficients { .. } => {
-                "Pass one a and one b for each hash function (a * x + b) mod p."
-            }
+            Self::RecallUnattainable { .. } => "Raise the threshold or num_perm, or lower the recall.",
+            Self::Coefficients { .. } => "Pass one a and one b for each hash function (a * x + b) mod p.",
             Self::MinMatch(_) => "Use 50 characters for sentences and 200 for paragraphs.",
             Self::Coverage(_) => "Use the share of the passage that must be there, such as 0.8.",
             Self::MarkupOfWords => "Use normalize_text(body, 'html') for both texts first.",
-            Self::PassageTokens => {
-                "Use steps other than \"min_length\" and \"stop_words\", such as \"plain\"."
-            }
+            Self::PassageTokens => "Use steps other than \"min_length\" and \"stop_words\", such as \"plain\".",
             Self::Modulus(_) => {
                 "Use a prime that is at least the number of rows. Each function whose a is not divisible by \
                  p is then a permutation."
@@ -319,8 +299,7 @@ fn lean_code(code: u8) -> String {
 /// The slots that a banding takes.
 fn needed(bands: usize, rows: usize) -> String {
     let need = if bands == 1 { "needs" } else { "need" };
-    let (bands, rows, slots) =
-        (counted(bands, "band"), counted(rows, "row"), counted(bands * rows, "slot"));
+    let (bands, rows, slots) = (counted(bands, "band"), counted(rows, "row"), counted(bands * rows, "slot"));
     format!("{bands} of {rows} {need} a signature of at least {slots}")
 }
 

@@ -55,25 +55,23 @@ mod text;
 pub use config::Config;
 pub use error::{Error, Result, counted};
 pub use exact::{
-    Blocks, Comparison, FoundIn, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember,
-    agree, agreement_hash, overlap_of_texts, ratio_interval, set_of_long_text, word_diff,
+    Blocks, Comparison, FoundIn, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, agree, agreement_hash,
+    overlap_of_texts, ratio_interval, set_of_long_text, word_diff,
 };
 pub use hash::{Element, ElementHash, Keyed, SortParts, hash128, sort_by, sort_by_key};
 pub use limits::{
-    Check, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM, DEFAULT_RECALL,
-    DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, MAX_DIFF_WORDS, MAX_MIN_LENGTH, MAX_MIN_MATCH,
-    MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT, MIN_MIN_MATCH, MIN_WEIGHT,
+    Check, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE,
+    DEFAULT_THRESHOLD, MAX_DIFF_WORDS, MAX_MIN_LENGTH, MAX_MIN_MATCH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS,
+    MAX_WEIGHT, MIN_MIN_MATCH, MIN_WEIGHT,
 };
 pub use packed::{MOST_PACKED_BYTES, Packable, pack, unpack};
 pub use scheme::Scheme;
 pub use self_test::{Answer, self_test};
-pub use shingle::{
-    VisitShingle, for_each_shingle, has_shingles, normalize_text, saturated, shingle_hashes, tokens,
-};
+pub use shingle::{VisitShingle, for_each_shingle, has_shingles, normalize_text, saturated, shingle_hashes, tokens};
 pub use signature::{
-    Banding, Cardinality, Lean, LeanByteOrder, LinearFunctions, ScopeHash, Sketcher, SlotBits,
-    WeightedSet, cardinality, containment, estimate_gate, estimate_jaccard, from_lean,
-    signature_hash, standard_error, text_profile, text_profile_signature, to_lean, unite,
+    Banding, Cardinality, Lean, LeanByteOrder, LinearFunctions, ScopeHash, Sketcher, SlotBits, WeightedSet,
+    cardinality, containment, estimate_gate, estimate_jaccard, from_lean, signature_hash, standard_error, text_profile,
+    text_profile_signature, to_lean, unite,
 };
 #[doc(hidden)]
 pub use simd::Level;

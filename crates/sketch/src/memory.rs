@@ -117,11 +117,7 @@ pub fn insert<T: Eq + Hash, S: BuildHasher>(set: &mut HashSet<T, S>, value: T) -
 }
 
 /// Gives a key another value; what it had before.
-pub fn insert_at<K: Eq + Hash, V, S: BuildHasher>(
-    map: &mut HashMap<K, V, S>,
-    key: K,
-    value: V,
-) -> Result<Option<V>> {
+pub fn insert_at<K: Eq + Hash, V, S: BuildHasher>(map: &mut HashMap<K, V, S>, key: K, value: V) -> Result<Option<V>> {
     map.try_reserve(1).map_err(|_| refused::<(K, V)>(map.len() + 1))?;
     Ok(map.insert(key, value))
 }

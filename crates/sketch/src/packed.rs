@@ -50,8 +50,7 @@ pub fn pack<T: Packable>(pairs: &[T], bytes: &mut Vec<u8>) -> Result<()> {
         let (mut place, mut before) = (HEAD, first);
         for pair in block {
             let (first, second) = pair.numbers();
-            room[place..place + 8]
-                .copy_from_slice(&(first.wrapping_sub(before) >> shift).to_le_bytes());
+            room[place..place + 8].copy_from_slice(&(first.wrapping_sub(before) >> shift).to_le_bytes());
             place += width;
             room[place..place + 8].copy_from_slice(&(second - least).to_le_bytes());
             place += other;

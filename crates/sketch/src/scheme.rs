@@ -82,10 +82,7 @@ impl FromStr for Scheme {
 
     fn from_str(name: &str) -> Result<Self> {
         let known = Self::ALL.into_iter().find(|scheme| scheme.as_str() == name);
-        known.ok_or_else(|| Error::UnknownScheme {
-            name: excerpt(name),
-            known: Self::ALL.map(Self::as_str).to_vec(),
-        })
+        known.ok_or_else(|| Error::UnknownScheme { name: excerpt(name), known: Self::ALL.map(Self::as_str).to_vec() })
     }
 }
 

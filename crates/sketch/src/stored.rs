@@ -102,8 +102,7 @@ fn decompress(source: &[u8], out: &mut [u8]) -> Result<()> {
         rest = items;
         let mut control = first;
         if control == 0
-            && let (Some((bytes, after)), Some(room)) =
-                (rest.split_first_chunk::<8>(), out[at..].first_chunk_mut())
+            && let (Some((bytes, after)), Some(room)) = (rest.split_first_chunk::<8>(), out[at..].first_chunk_mut())
         {
             *room = *bytes;
             (rest, at) = (after, at + bytes.len());
@@ -195,8 +194,7 @@ pub fn of_any_bytes(bytes: &[u8]) -> Result<String> {
 
 /// Adds the private character of a byte, which is not ASCII, to a text.
 pub fn push_byte(text: &mut String, byte: u8) -> Result<()> {
-    let character =
-        char::from_u32(PRIVATE + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER);
+    let character = char::from_u32(PRIVATE + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER);
     memory::push_str(text, character.encode_utf8(&mut [0; 4]))
 }
 

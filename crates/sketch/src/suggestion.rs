@@ -96,8 +96,7 @@ impl Histogram {
     pub fn threshold(&self, random: f64) -> (f64, Suggested) {
         let fewest = (0..BINS).filter(|bin| self.is_valley(*bin, random));
         if let Some(fewest) = fewest.map(|bin| self.documents(bin)).min() {
-            let is_lowest =
-                |bin: &usize| self.is_valley(*bin, random) && self.documents(*bin) == fewest;
+            let is_lowest = |bin: &usize| self.is_valley(*bin, random) && self.documents(*bin) == fewest;
             let first = (0..BINS).find(is_lowest).unwrap_or(0);
             let wide = (first..BINS).take_while(is_lowest).count();
             return ((2 * first + wide) as f64 / HALVES as f64, Suggested::Valley);

@@ -14,13 +14,12 @@ use std::sync::Arc;
 use common::signatures::{SLOTS, Signatures};
 use sketch::boilerplate::{Boilerplate, Enough, Frame, Judged, OriginSample, Shingled, counted};
 use sketch::corpus::{
-    ClusterLinks, Components, Identical, NumberedSets, Pair, PairSide, connect, leaders, pairs,
-    weakest_link,
+    ClusterLinks, Components, Identical, NumberedSets, Pair, PairSide, connect, leaders, pairs, weakest_link,
 };
 use sketch::{
-    Banding, Comparison, Config, Error, Normalization, Overlap, PreparedSet, ShingleSet, Sketcher,
-    StopWords, WeightedSet, codes, for_each_shingle, memory, normalize_text, shingle_hashes,
-    text_profile, text_profile_signature, tokens,
+    Banding, Comparison, Config, Error, Normalization, Overlap, PreparedSet, ShingleSet, Sketcher, StopWords,
+    WeightedSet, codes, for_each_shingle, memory, normalize_text, shingle_hashes, text_profile, text_profile_signature,
+    tokens,
 };
 
 /// The least size that is refused.
@@ -83,10 +82,7 @@ static ALLOCATOR: Refusing = Refusing;
 
 /// Does `work` with every allocation but the first n refused, for n = 0, 1, ... until none is.
 /// Returns how many allocations there are to refuse.
-fn survives<T: PartialEq + std::fmt::Debug>(
-    what: &str,
-    mut work: impl FnMut() -> Result<T, Error>,
-) -> usize {
+fn survives<T: PartialEq + std::fmt::Debug>(what: &str, mut work: impl FnMut() -> Result<T, Error>) -> usize {
     let expected = work().expect("memory enough");
     for n in 0.. {
         LEFT.set(Some(n));
@@ -114,9 +110,7 @@ fn survives_sketching(what: &str, config: &Config, text: &str) -> usize {
         let mut sketcher = sketcher.borrow_mut();
         sketcher.sketch(text, &mut || ()).map(|found| found.map(<[i32]>::to_vec))
     };
-    let expected = Sketcher::new(config.clone())
-        .sketch(text, &mut || ())
-        .map(|found| found.map(<[i32]>::to_vec));
+    let expected = Sketcher::new(config.clone()).sketch(text, &mut || ()).map(|found| found.map(<[i32]>::to_vec));
     assert_eq!(work(), expected);
     survives(what, work)
 }
@@ -180,16 +174,13 @@ fn long_texts_of_one_kind() {
     let none = Config::new("fss", 16, "word", 2, 0).unwrap();
     let plain = none.clone().with_normalization(Normalization::plain()).unwrap();
     let aggressive = none.clone().with_normalization("aggressive".parse().unwrap()).unwrap();
-    for unit in ["a", "a ", "A", "\u{301}", "\u{323}\u{301}", "\u{200b}", "\u{fdfa}", "\u{e9}", "."]
-    {
+    for unit in ["a", "a ", "A", "\u{301}", "\u{323}\u{301}", "\u{200b}", "\u{fdfa}", "\u{e9}", "."] {
         let text = unit.repeat(20_000 / unit.len());
         for config in [&none, &plain, &aggressive] {
             let allocates = normalize_text(config, &text, &mut || ()).unwrap() != text;
             let name = format!("{unit:?}, {config}");
             if allocates {
-                refused += survives(&name, || {
-                    normalize_text(config, &text, &mut || ()).map(|text| text.into_owned())
-                });
+                refused += survives(&name, || normalize_text(config, &text, &mut || ()).map(|text| text.into_owned()));
             }
             refused += survives_sketching(&name, config, &text);
         }
@@ -205,9 +196,7 @@ fn lists_profiles_and_weights() {
     let profiled: String = (0..400).map(|i| format!("word{i} ")).collect();
     survives("text_profile", || {
         let mut all = String::new();
-        text_profile(&profiled, 2, 0.01, &mut || (), &mut |token, _| {
-            memory::push_str(&mut all, token)
-        })?;
+        text_profile(&profiled, 2, 0.01, &mut || (), &mut |token, _| memory::push_str(&mut all, token))?;
         Ok(all)
     });
     survives("codes", || {
@@ -254,9 +243,7 @@ fn corpora() {
     let both = |_: u32| PairSide::Both;
     survives("pairs", || {
         let mut found = Vec::new();
-        pairs(&mut corpus, &identical, &both, 1000, &mut |_, pair| {
-            memory::push(&mut found, (pair.a, pair.b))
-        })?;
+        pairs(&mut corpus, &identical, &both, 1000, &mut |_, pair| memory::push(&mut found, (pair.a, pair.b)))?;
         found.sort_unstable();
         Ok(found)
     });
@@ -314,8 +301,7 @@ fn exact_similarities() {
 
 #[test]
 fn boilerplate() {
-    let texts: Vec<String> =
-        (0..30).map(|i| format!("{} and a page of its own, {i}", text())).collect();
+    let texts: Vec<String> = (0..30).map(|i| format!("{} and a page of its own, {i}", text())).collect();
     let config = Config::default();
     survives("boilerplate", || {
         let mut chosen = OriginSample::default();
@@ -327,12 +313,8 @@ fn boilerplate() {
         let mut hashes = |place: usize, out: &mut Vec<u64>, _: &mut dyn FnMut()| {
             Shingled::Text(&config, &texts[documents[place] as usize]).hashes(out, &mut || ())
         };
-        let judged = Judged {
-            documents: documents.len(),
-            shingles: 30 * texts[0].len(),
-            memory: 1 << 16,
-            hashes: &mut hashes,
-        };
+        let judged =
+            Judged { documents: documents.len(), shingles: 30 * texts[0].len(), memory: 1 << 16, hashes: &mut hashes };
         let enough = Enough::CHARACTERS;
         let shared = judged.shared(enough, None, &mut || ())?;
         let of_origin = Some(Arc::new(Boilerplate::new(&shared.hashes)?));
@@ -347,9 +329,7 @@ fn boilerplate() {
 #[test]
 fn audits() {
     let set = |start: u64| {
-        let hashes = memory::collect(
-            (start..start + 300).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-        )?;
+        let hashes = memory::collect((start..start + 300).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)))?;
         Ok(ShingleSet::from_hashes(hashes, &mut || ()))
     };
     survives("sets", || Ok(set(10)?.jaccard_at_least(&set(500)?, 0.5)));
@@ -359,11 +339,9 @@ fn audits() {
 fn tables_keep_to_their_room() {
     // One document in four has each hash, so all of them are counted by themselves.
     let hash = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let documents: Vec<Vec<u64>> =
-        (0..4).map(|first| (first..5000).step_by(4).map(hash).collect()).collect();
-    let mut hashes = |document: usize, out: &mut Vec<u64>, _: &mut dyn FnMut()| {
-        memory::extend(out, &documents[document % 4])
-    };
+    let documents: Vec<Vec<u64>> = (0..4).map(|first| (first..5000).step_by(4).map(hash).collect()).collect();
+    let mut hashes =
+        |document: usize, out: &mut Vec<u64>, _: &mut dyn FnMut()| memory::extend(out, &documents[document % 4]);
     // A table of 4096 places has room in half of it, and one of 8192, which all of them take, has not.
     for (memory, largest) in [(250_000, 125_000), (500_000, 250_000)] {
         LARGEST.set(0);

@@ -101,12 +101,7 @@ impl Batch {
     }
 
     /// Adds a document, by its name and its group, its hashes, and what is compared of it as it is stored.
-    pub fn push(
-        &mut self,
-        [name, root]: [u32; 2],
-        hashes: &[u64],
-        stored: StoredBytes,
-    ) -> Result<()> {
+    pub fn push(&mut self, [name, root]: [u32; 2], hashes: &[u64], stored: StoredBytes) -> Result<()> {
         let Some(files) = &mut self.files else {
             memory::extend(&mut self.held.hashes, hashes)?;
             return self.held.push(name, root, stored);
@@ -323,8 +318,7 @@ impl<'a> Bytes<'a> {
                 return Ok(None);
             }
             let documents = std::mem::replace(&mut start, end)..end;
-            let copies =
-                if is_held { Vec::new() } else { self.copies(&places[documents.clone()])? };
+            let copies = if is_held { Vec::new() } else { self.copies(&places[documents.clone()])? };
             Ok(Some(((documents, copies), size * (1 + MADE))))
         };
         let compute = |(documents, copies): &mut (Range<usize>, Vec<u8>), check: Check| {
@@ -423,11 +417,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// Calls `look` with what is compared of a document.
-    pub fn with<T>(
-        &mut self,
-        place: u32,
-        look: impl FnOnce(&[u8]) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    pub fn with<T>(&mut self, place: u32, look: impl FnOnce(&[u8]) -> Result<T, Error>) -> Result<T, Error> {
         let mut room = std::mem::take(&mut self.room);
         let looked = self.with_stored(place, |stored| look(stored.unpacked(&mut room)?));
         self.room = room;

@@ -53,8 +53,7 @@ impl ApartPairs {
     /// True if a document is listed, by its name.
     fn has(&self, name: u32) -> bool {
         let from = self.pairs.partition_point(|pair| pair.0 < name);
-        self.pairs.get(from).is_some_and(|pair| pair.0 == name)
-            || self.others.binary_search(&name).is_ok()
+        self.pairs.get(from).is_some_and(|pair| pair.0 == name) || self.others.binary_search(&name).is_ok()
     }
 }
 
@@ -62,11 +61,7 @@ impl Comparing {
     /// A hash by which copies of the document of that name are found. One that is listed in `apart` has a hash of its
     /// own, so that it is compared by itself.
     fn copy_hash(&self, name: u32, hash: u64) -> u64 {
-        if self.apart.has(name) {
-            hash ^ (u64::from(name) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        } else {
-            hash
-        }
+        if self.apart.has(name) { hash ^ (u64::from(name) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) } else { hash }
     }
 }
 
@@ -124,9 +119,7 @@ impl Measure<'_> {
             Self::Same => Measure::Same,
             Self::Estimated(slots) => Measure::Estimated(*slots),
             Self::Exact(distinct, sets) => Measure::Exact(distinct, sets),
-            Self::OneByOne(distinct, own) => {
-                Measure::OneByOne(distinct, cache.get_or_insert_with(|| own.fork(count)))
-            }
+            Self::OneByOne(distinct, own) => Measure::OneByOne(distinct, cache.get_or_insert_with(|| own.fork(count))),
         }
     }
 }
@@ -331,18 +324,14 @@ impl Corpus for Group<'_, '_> {
     fn same_as(&self, document: u32) -> u32 {
         match &self.measure {
             Measure::Same | Measure::Estimated(_) => 0,
-            Measure::Exact(distinct, _) | Measure::OneByOne(distinct, _) => {
-                distinct.of_document(document) as u32
-            }
+            Measure::Exact(distinct, _) | Measure::OneByOne(distinct, _) => distinct.of_document(document) as u32,
         }
     }
 
     fn set_hash(&mut self, document: u32) -> Result<u64, Error> {
         match &mut self.measure {
             Measure::Same | Measure::Estimated(_) => Ok(0),
-            Measure::Exact(distinct, sets) => {
-                Ok(sets.hash(distinct.of_document(document) as u32).unwrap_or_default())
-            }
+            Measure::Exact(distinct, sets) => Ok(sets.hash(distinct.of_document(document) as u32).unwrap_or_default()),
             Measure::OneByOne(distinct, cache) => {
                 let own = distinct.of_document(document);
                 cache.set_hash(&mut self.bytes, (own as u32, distinct.places[own]), self.crew)
@@ -525,12 +514,7 @@ pub struct Cache {
 
 impl Cache {
     /// An empty cache of `memory` bytes for sets of documents that have these outlines.
-    pub fn new(
-        reader: Reader,
-        config: &Config,
-        outlines: Arc<Vec<SetOutline>>,
-        memory: usize,
-    ) -> Self {
+    pub fn new(reader: Reader, config: &Config, outlines: Arc<Vec<SetOutline>>, memory: usize) -> Self {
         let (config, sets) = (config.with_scheme(Scheme::Fss), NumberedSets::new(memory));
         Self { reader, config, outlines, sets, hashes: Vec::new(), memory, large: None }
     }
@@ -589,20 +573,12 @@ impl Cache {
         }
         match self.sets.hash(document) {
             Some(hash) => Ok(hash),
-            None => bytes.with(place, |bytes| {
-                Ok(self.reader.set(&self.config, bytes, &mut || crew.check())?.hash())
-            }),
+            None => bytes.with(place, |bytes| Ok(self.reader.set(&self.config, bytes, &mut || crew.check())?.hash())),
         }
     }
 
     /// Adds a set, unless it is too large.
-    fn add(
-        &mut self,
-        bytes: &mut Bytes,
-        document: u32,
-        place: u32,
-        crew: &mut Crew,
-    ) -> Result<bool, Error> {
+    fn add(&mut self, bytes: &mut Bytes, document: u32, place: u32, crew: &mut Crew) -> Result<bool, Error> {
         let Self { reader, config, hashes, sets, .. } = self;
         hashes.clear();
         bytes.with(place, |bytes| reader.hashes(config, bytes, hashes, &mut || crew.check()))?;

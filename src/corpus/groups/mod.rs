@@ -16,9 +16,7 @@ use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Sketcher};
 
 use crate::corpus::groups::batch::{Batch, Bytes, Held, Until};
-use crate::corpus::groups::group::{
-    ApartPairs, Cache, Comparing, Distinct, Group, Measure, exceed,
-};
+use crate::corpus::groups::group::{ApartPairs, Cache, Comparing, Distinct, Group, Measure, exceed};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
 use crate::corpus::reading::columns::NamedRows;
@@ -130,13 +128,7 @@ impl Batches {
         Ok(job)
     }
 
-    fn fill(
-        &mut self,
-        mut documents: Documents,
-        rows: &mut NamedRows,
-        roots: &[u32],
-        batch_of: &[u32],
-    ) -> Result<()> {
+    fn fill(&mut self, mut documents: Documents, rows: &mut NamedRows, roots: &[u32], batch_of: &[u32]) -> Result<()> {
         let is_wanted = |document: &u32| batch_of[roots[*document as usize] as usize] != ALONE;
         let mut wanted = (0..roots.len() as u32).filter(is_wanted);
         let Self { comparing, batches, documents: total, boilerplates, .. } = self;
@@ -152,8 +144,7 @@ impl Batches {
             documents.columns.row(document, &mut hashes)?;
             let (root, origin) = (roots[document as usize], copying.origin(document));
             let batch = &mut batches[batch_of[root as usize] as usize];
-            let (scope, least) =
-                (documents.scopes.get(document as usize), documents.leasts.get(document as usize));
+            let (scope, least) = (documents.scopes.get(document as usize), documents.leasts.get(document as usize));
             memory::extend(&mut batch.held.scopes, scope.copied().as_slice())?;
             memory::extend(&mut batch.held.leasts, least.copied().as_slice())?;
             if let Some(agreement) = &mut documents.agreement {
@@ -164,9 +155,7 @@ impl Batches {
                 batch.push_place([name, root], &hashes, row.place);
                 return Ok(());
             }
-            copying.copy(row.document()?, origin, &mut |stored| {
-                batch.push([name, root], &hashes, stored)
-            })
+            copying.copy(row.document()?, origin, &mut |stored| batch.push([name, root], &hashes, stored))
         })
     }
 
@@ -198,9 +187,7 @@ impl Batches {
         let mut copying = Copying::new(comparing, boilerplates);
         let mut origins = std::mem::take(&mut batch.held.origins).into_iter();
         batch.load(comparing.memory, before, &mut |places, take| match again {
-            Some(again) => {
-                again.each(places, &mut |document| copying.copy(document, origins.next(), take))
-            }
+            Some(again) => again.each(places, &mut |document| copying.copy(document, origins.next(), take)),
             None => Ok(()),
         })
     }
@@ -221,15 +208,12 @@ impl Batches {
         let threads = self.progress.threads();
         let groups = || order.chunk_by(|a, b| a.0 == b.0);
         let is_held = batch.is_held();
-        let is_small = |held: &Held, group: &[(u32, u32)]| {
-            is_held && group.len() <= FEW && held.sizes(group) < LARGE
-        };
+        let is_small = |held: &Held, group: &[(u32, u32)]| is_held && group.len() <= FEW && held.sizes(group) < LARGE;
         for group in groups() {
             if is_small(&batch.held, group) {
                 continue;
             }
-            let split =
-                if is_split { None } else { comparing.split(batch.bytes(), group, threads)? };
+            let split = if is_split { None } else { comparing.split(batch.bytes(), group, threads)? };
             left_out += match split {
                 Some(order) => self.of_batch(batch, &order, true, before, judge, taker)?,
                 None => comparing.at_once(batch.bytes(), group, threads, judge, taker)?,
@@ -380,14 +364,12 @@ impl Comparing {
             0 => (PgLogLevel::NOTICE, "none of these was similar.".to_owned()),
             _ => {
                 let were = if similar == 1 { "was" } else { "were" };
-                let found = format!(
-                    "{similar} of these {were} similar, so about {missing} similar pairs may be missing."
-                );
+                let found =
+                    format!("{similar} of these {were} similar, so about {missing} similar pairs may be missing.");
                 (PgLogLevel::WARNING, found)
             }
         };
-        let message =
-            format!("{comparisons} pairs of documents that share a bucket were not compared there");
+        let message = format!("{comparisons} pairs of documents that share a bucket were not compared there");
         let report = if similar == 0 { notice(message) } else { warning(message) };
         report
             .set_detail(format!(
@@ -409,12 +391,7 @@ impl Comparing {
 
     /// Splits a group whose sets memory does not hold by the outlines of its documents: root and place of each, in
     /// order, without those that can be similar to no other. `None` if memory holds the group.
-    fn split(
-        &self,
-        mut bytes: Bytes,
-        group: &[(u32, u32)],
-        threads: usize,
-    ) -> Result<Option<Vec<(u32, u32)>>> {
+    fn split(&self, mut bytes: Bytes, group: &[(u32, u32)], threads: usize) -> Result<Option<Vec<(u32, u32)>>> {
         let Criteria { reader, verify, threshold, ref config, .. } = self.criteria;
         let (size, memory) = (bytes.held.sizes(group), self.memory.min(NUMBERED));
         // Whether there are copies need not be known of a group that memory holds with them.

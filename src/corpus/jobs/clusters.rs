@@ -3,8 +3,8 @@
 
 use sketch::Error;
 use sketch::corpus::{
-    ClusterLinks, Components, Connected, Hashes, Identical, LeftOut, PairSide, connect, leaders,
-    least_similar, pairs, weakest_link,
+    ClusterLinks, Components, Connected, Hashes, Identical, LeftOut, PairSide, connect, leaders, least_similar, pairs,
+    weakest_link,
 };
 
 use crate::corpus::groups::Emit;
@@ -38,18 +38,12 @@ fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let linkage = linkage(&arguments)?;
     let work = Work::of(&arguments, &["source"], None)?;
     let ranks = Ranks::of(&work.members.sorted()?)?;
-    each(work, linkage, &ranks, &mut |cluster, members| write(cluster, members, &result))
-        .map(|()| None)
+    each(work, linkage, &ranks, &mut |cluster, members| write(cluster, members, &result)).map(|()| None)
 }
 
 /// Calls `visit` with the clusters of all groups, those of a group in the order of their representatives. A NOTICE
 /// names one that is so large that its documents may share no more than a template.
-fn each(
-    work: Work,
-    linkage: Linkage,
-    ranks: &Ranks,
-    visit: &mut dyn FnMut(&Cluster, &Members),
-) -> Result<()> {
+fn each(work: Work, linkage: Linkage, ranks: &Ranks, visit: &mut dyn FnMut(&Cluster, &Members)) -> Result<()> {
     let Work { members, mut batches, read, .. } = work;
     let mut largest = (0, None);
     let judge = |group: &mut Group, emit: &mut Emit<Cluster>| {
@@ -91,11 +85,7 @@ fn linkage(arguments: &Arguments) -> Result<Linkage> {
     match arguments.text("linkage")? {
         None | Some("single") => Ok(single_linkage),
         Some("leader") => Ok(leader_clusters),
-        Some(other) => Err(invalid_parameter(format!(
-            "unknown value for linkage: \"{}\"",
-            shortened(other)
-        ))
-        .set_hint(
+        Some(other) => Err(invalid_parameter(format!("unknown value for linkage: \"{}\"", shortened(other))).set_hint(
             "Use \"single\" (connected components) or \"leader\" (every member is similar to the \
                  representative of the cluster).",
         )),
@@ -176,18 +166,12 @@ struct NamedBridge {
 }
 
 /// The bridges of a group. Copies count as one document, of which the first is shown.
-fn bridges_of(
-    group: &mut Group,
-    ranks: &Ranks,
-    emit: &mut Emit<NamedBridge>,
-) -> Result<LeftOut, Error> {
+fn bridges_of(group: &mut Group, ranks: &Ranks, emit: &mut Emit<NamedBridge>) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let limit = group.limit();
     let mut links = ClusterLinks::new(identical.documents())?;
-    let left_out =
-        pairs(group, &identical, &|_| PairSide::Both, limit, &mut |_, pair| links.push(pair))?;
-    let (bridges, mut clusters) =
-        links.bridges(&|leader| identical.members(leader).count() as u64)?;
+    let left_out = pairs(group, &identical, &|_| PairSide::Both, limit, &mut |_, pair| links.push(pair))?;
+    let (bridges, mut clusters) = links.bridges(&|leader| identical.members(leader).count() as u64)?;
     if bridges.is_empty() {
         return Ok(left_out);
     }
@@ -209,8 +193,7 @@ fn bridges_of(
         };
         let (a, b) = (name(bridge.link.a), name(bridge.link.b));
         let [size_a, size_b] = bridge.sizes;
-        let (ends, sizes) =
-            if least(a, b) == a { ([a, b], [size_a, size_b]) } else { ([b, a], [size_b, size_a]) };
+        let (ends, sizes) = if least(a, b) == a { ([a, b], [size_a, size_b]) } else { ([b, a], [size_b, size_a]) };
         emit(NamedBridge { cluster, ends, similarity: bridge.link.similarity, sizes })?;
     }
     Ok(left_out)
@@ -256,11 +239,7 @@ impl Cluster {
 type Linkage = fn(&mut Group, &Ranks, &mut Emit<Cluster>) -> Result<LeftOut, Error>;
 
 /// The connected components of two or more documents (single linkage).
-fn single_linkage(
-    group: &mut Group,
-    ranks: &Ranks,
-    emit: &mut Emit<Cluster>,
-) -> Result<LeftOut, Error> {
+fn single_linkage(group: &mut Group, ranks: &Ranks, emit: &mut Emit<Cluster>) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let connected = connect(group, &identical, group.limit())?;
     let Connected { mut components, links, left_out } = connected;
@@ -292,11 +271,7 @@ fn single_linkage(
 
 /// Clusters in which every document is similar to the first one, the leader. Documents are taken in order, and belong
 /// to the first leader that they are similar to.
-fn leader_clusters(
-    group: &mut Group,
-    ranks: &Ranks,
-    emit: &mut Emit<Cluster>,
-) -> Result<LeftOut, Error> {
+fn leader_clusters(group: &mut Group, ranks: &Ranks, emit: &mut Emit<Cluster>) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let rank = |document| ranks.rank(group.name(document));
     let first = |leader| identical.members(leader).map(rank).min();
@@ -321,9 +296,9 @@ fn leader_clusters(
     belongs.sort_unstable_by_key(|(leader, member, _)| (*leader, *member));
     for cluster in belongs.chunk_by(|a, b| a.0 == b.0) {
         group.check_interrupts()?;
-        let documents = cluster.iter().flat_map(|&(_, member, similarity)| {
-            identical.members(member).map(move |document| (document, similarity))
-        });
+        let documents = cluster
+            .iter()
+            .flat_map(|&(_, member, similarity)| identical.members(member).map(move |document| (document, similarity)));
         let documents = documents.map(|(document, similarity)| (group.name(document), similarity));
         let mut members = memory::collect(documents)?;
         members.sort_unstable_by_key(|(name, _)| ranks.rank(*name));
@@ -338,10 +313,7 @@ fn leader_clusters(
 }
 
 /// The documents of each component of two or more.
-pub fn components_of(
-    identical: &Identical,
-    components: &mut Components,
-) -> Result<Vec<Vec<u32>>, Error> {
+pub fn components_of(identical: &Identical, components: &mut Components) -> Result<Vec<Vec<u32>>, Error> {
     let all = 0..identical.documents();
     let by_root = all.map(|document| (components.find(identical.leader(document)), document));
     let mut by_root = memory::collect(by_root)?;

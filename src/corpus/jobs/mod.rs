@@ -62,12 +62,7 @@ pub struct Question<'a> {
 impl<'a> Question<'a> {
     /// Reads the arguments, of which those of some names are sources; `has_order` says that rows come in an order of
     /// their own.
-    pub fn new(
-        session: &'a Session,
-        arguments: &Arguments,
-        names: &[&'static str],
-        has_order: bool,
-    ) -> Result<Self> {
+    pub fn new(session: &'a Session, arguments: &Arguments, names: &[&'static str], has_order: bool) -> Result<Self> {
         let apart = Apart::given(session, arguments)?;
         let read = |name: &&'static str| Source::read(session, arguments, name, has_order);
         let sources = names.iter().map(read).collect::<Result<Vec<_>>>()?;
@@ -100,28 +95,19 @@ impl<'a> Question<'a> {
     }
 
     /// Calls `visit` with the rows of some keys: key, document and scopes of each.
-    pub fn each(
-        &self,
-        key: &Key,
-        keys: &DocumentKeys,
-        visit: &mut dyn FnMut(&Row) -> Result<()>,
-    ) -> Result<()> {
+    pub fn each(&self, key: &Key, keys: &DocumentKeys, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
         let rows = self.source().rows(self.session, None, RowFilter::Keys(key, keys))?;
         rows.each(&mut |row| visit(row.row))
     }
 
     /// Calls `visit` with what does not count of the source's documents, and with each of their rows.
-    pub fn each_judged(
-        &self,
-        visit: &mut dyn FnMut(&mut Boilerplates, &SpooledRow) -> Result<()>,
-    ) -> Result<()> {
+    pub fn each_judged(&self, visit: &mut dyn FnMut(&mut Boilerplates, &SpooledRow) -> Result<()>) -> Result<()> {
         let memory = JobShares::of_corpus(true);
         let Reading { mut documents, mut spools, .. } =
             self.read(&self.criteria, None, RowFilter::All, &memory, true)?;
         let Some(mut boilerplates) = documents.find_boilerplate(&memory, &mut spools)? else {
-            return Err(null_not_allowed("boilerplate must not be NULL").set_hint(
-                "Name the column that says where a document comes from, or pass '*' for one origin.",
-            ));
+            return Err(null_not_allowed("boilerplate must not be NULL")
+                .set_hint("Name the column that says where a document comes from, or pass '*' for one origin."));
         };
         spools.each(&mut (0..), &mut |_, row| visit(&mut boilerplates, row))
     }
@@ -213,8 +199,7 @@ pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) ->
         return Err(invalid_parameter(format!("a has {first}, but b has {other}"))
             .set_hint("Use documents of the same kind in a and b."));
     }
-    let named: Vec<&Indexed> =
-        sources.iter().filter_map(|source| source.named.as_deref()).collect();
+    let named: Vec<&Indexed> = sources.iter().filter_map(|source| source.named.as_deref()).collect();
     Criteria::new(arguments, readers[0], &named, &owns)
 }
 
@@ -230,14 +215,9 @@ fn notice_others(source: &Source, arguments: &Arguments, criteria: &Criteria) ->
     let names: Vec<String> = others.map(|(oid, _)| regclass_literal(*oid)).collect();
     if !names.is_empty() && !arguments.has_options() {
         let table = source.relation.map(visible_name).unwrap_or_default();
-        notice(format!(
-            "{table} is compared with the default options, but some of its indexes have others"
-        ))
-        .set_hint(format!(
-            "Name an index instead of the table to use its options: {}.",
-            names.join(", ")
-        ))
-        .report(PgLogLevel::NOTICE);
+        notice(format!("{table} is compared with the default options, but some of its indexes have others"))
+            .set_hint(format!("Name an index instead of the table to use its options: {}.", names.join(", ")))
+            .report(PgLogLevel::NOTICE);
     }
     Ok(())
 }
@@ -276,8 +256,7 @@ impl Ranks {
 }
 
 /// The HINT on what `apart` may be.
-const APART: &str =
-    "Pass a table, or a query, of two columns of keys, as in apart => 'SELECT a, b FROM decided'.";
+const APART: &str = "Pass a table, or a query, of two columns of keys, as in apart => 'SELECT a, b FROM decided'.";
 
 struct Apart<'a> {
     select: Select<'a>,
@@ -324,8 +303,7 @@ impl<'a> Apart<'a> {
             let [a_type, b_type] = self.types;
             // Within one source both ways round are one.
             for (first, second) in [(0, last), (last, 0)].into_iter().take(sources.len()) {
-                let (a, b) =
-                    context.run_and_reset(|| (find(first, a, a_type), find(second, b, b_type)));
+                let (a, b) = context.run_and_reset(|| (find(first, a, a_type), find(second, b, b_type)));
                 match (a?, b?) {
                     (Some(a), Some(b)) => memory::extend(&mut pairs, &[(a, b), (b, a)])?,
                     (a, b) => memory::extend(&mut others, a.or(b).as_slice())?,

@@ -39,8 +39,7 @@ fn list(call: &Call, sources: &[&'static str]) -> Result<Option<Datum>> {
     let has_two = sources.len() > 1;
     let second = has_two.then(|| members.second());
     let (copies, copied) = (VecDeque::new(), Cell::new(0));
-    let mut rows =
-        PairRows { members: &members, has_two, rows: &result, copies, left: 0, copied: &copied };
+    let mut rows = PairRows { members: &members, has_two, rows: &result, copies, left: 0, copied: &copied };
     let judge = |group: &mut Group, emit: &mut Emit<FoundPairs>| match &ranks {
         Some(ranks) => once_of_group(group, second, ranks, emit),
         None => all_of_group(group, second, emit),
@@ -60,11 +59,7 @@ fn are_once(arguments: &Arguments) -> Result<bool> {
     match arguments.text("copies")? {
         None | Some("all") => Ok(false),
         Some("once") => Ok(true),
-        Some(other) => Err(invalid_parameter(format!(
-            "unknown value for copies: \"{}\"",
-            shortened(other)
-        ))
-        .set_hint(
+        Some(other) => Err(invalid_parameter(format!("unknown value for copies: \"{}\"", shortened(other))).set_hint(
             "Use \"all\" (all pairs of exact copies, too) or \"once\" (each further copy of a document in one pair \
              only).",
         )),
@@ -72,8 +67,7 @@ fn are_once(arguments: &Arguments) -> Result<bool> {
 }
 
 /// The HINT where there are too many pairs.
-const ONCE: &str =
-    "Pass copies => 'once' to list each further copy of a document in one pair only.";
+const ONCE: &str = "Pass copies => 'once' to list each further copy of a document in one pair only.";
 
 /// More pairs that exist only because of copies are announced by a NOTICE before they are written.
 const ANNOUNCED: u64 = 10_000_000;
@@ -148,11 +142,9 @@ impl PairRows<'_> {
         let before = self.copied.replace(self.copied.get().saturating_add(pairs));
         let count = self.copied.get();
         if before <= ANNOUNCED && count > ANNOUNCED {
-            notice(format!(
-                "the result has {count} pairs or more only because documents have exact copies"
-            ))
-            .set_hint(ONCE)
-            .report(PgLogLevel::NOTICE);
+            notice(format!("the result has {count} pairs or more only because documents have exact copies"))
+                .set_hint(ONCE)
+                .report(PgLogLevel::NOTICE);
         }
     }
 }
@@ -206,11 +198,7 @@ fn side(name: u32, second: Option<u32>) -> PairSide {
 }
 
 /// For each leader the side of it and its copies.
-fn sides(
-    group: &Group,
-    identical: &Identical,
-    second: Option<u32>,
-) -> Result<Vec<PairSide>, Error> {
+fn sides(group: &Group, identical: &Identical, second: Option<u32>) -> Result<Vec<PairSide>, Error> {
     let all = 0..identical.documents();
     let mut sides = memory::collect(all.map(|document| side(group.name(document), second)))?;
     for (leader, mut copies) in identical.groups() {
@@ -223,11 +211,7 @@ fn sides(
 }
 
 /// All pairs of a group. Of two sources, each has a document of both.
-fn all_of_group(
-    group: &mut Group,
-    second: Option<u32>,
-    emit: &mut Emit<FoundPairs>,
-) -> Result<LeftOut, Error> {
+fn all_of_group(group: &mut Group, second: Option<u32>, emit: &mut Emit<FoundPairs>) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let sides = sides(group, &identical, second)?;
     let is_left = |name: u32| second.is_none_or(|second| name < second);
@@ -257,13 +241,8 @@ fn all_of_group(
     }
     let limit = group.limit();
     pairs(group, &identical, &|leader| sides[leader as usize], limit, &mut |group, found| {
-        let [(left, right), (other_left, other_right)] =
-            [found.a, found.b].map(|leader| counts(group, leader));
-        let count = if second.is_none() {
-            left * other_left
-        } else {
-            left * other_right + right * other_left
-        };
+        let [(left, right), (other_left, other_right)] = [found.a, found.b].map(|leader| counts(group, leader));
+        let count = if second.is_none() { left * other_left } else { left * other_right + right * other_left };
         if count > 1 {
             emit(FoundPairs::Copied(count - 1))?;
         }
@@ -302,9 +281,8 @@ fn once_of_group(
         *first = Some(first.map_or(name, |first| ranks.first(first, name)));
     }
     let better = |best: &mut Best, name: u32, similarity: f64| {
-        let is_better = best.is_none_or(|(own, least)| {
-            similarity > least || (similarity == least && ranks.first(own, name) == name)
-        });
+        let is_better = best
+            .is_none_or(|(own, least)| similarity > least || (similarity == least && ranks.first(own, name) == name));
         if is_better {
             *best = Some((name, similarity));
         }
@@ -318,23 +296,22 @@ fn once_of_group(
         }
     }
     let limit = group.limit();
-    let left_out =
-        pairs(group, &identical, &|leader| sides[leader as usize], limit, &mut |_, found| {
-            let [a, b] = [found.a, found.b].map(|leader| leader as usize);
-            let (of_a, of_b) = (firsts[a], firsts[b]);
-            if second.is_none() {
-                let [Some(a), Some(b)] = [of_a[0], of_b[0]] else { return Ok(()) };
-                return emit(FoundPairs::Pair(a, b, found.similarity));
+    let left_out = pairs(group, &identical, &|leader| sides[leader as usize], limit, &mut |_, found| {
+        let [a, b] = [found.a, found.b].map(|leader| leader as usize);
+        let (of_a, of_b) = (firsts[a], firsts[b]);
+        if second.is_none() {
+            let [Some(a), Some(b)] = [of_a[0], of_b[0]] else { return Ok(()) };
+            return emit(FoundPairs::Pair(a, b, found.similarity));
+        }
+        for (side, other) in [(0, 1), (1, 0)] {
+            if let (Some(first), Some(partner)) = (of_a[side], of_b[other]) {
+                emit(FoundPairs::Pair(first, partner, found.similarity))?;
+                better(&mut best[a][side], partner, found.similarity);
+                better(&mut best[b][other], first, found.similarity);
             }
-            for (side, other) in [(0, 1), (1, 0)] {
-                if let (Some(first), Some(partner)) = (of_a[side], of_b[other]) {
-                    emit(FoundPairs::Pair(first, partner, found.similarity))?;
-                    better(&mut best[a][side], partner, found.similarity);
-                    better(&mut best[b][other], first, found.similarity);
-                }
-            }
-            Ok(())
-        })?;
+        }
+        Ok(())
+    })?;
     for document in 0..identical.documents() {
         group.check_interrupts()?;
         let (name, leader) = (group.name(document), identical.leader(document) as usize);

@@ -45,8 +45,7 @@ fn near_duplicate_cluster(call: &Call) -> Result<Option<Datum>> {
 
 fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let arguments = Arguments::read(call, |argument| window.argument(argument));
-    let kind =
-        Kind::of_type(call.argument_type(0), arguments.extension.document).unwrap_or(Kind::Text);
+    let kind = Kind::of_type(call.argument_type(0), arguments.extension.document).unwrap_or(Kind::Text);
     check_options(call, window, first.len() as u32)?;
     let (mut own, mut context) = (None, Memory::scratch(c"minlsh row"));
     for row in (0..first.len() as u32).filter(|_| kind == Kind::Document) {
@@ -60,13 +59,8 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let reader = Reader::new(kind, own.as_ref());
     let criteria = Criteria::new(&arguments, reader, &[], own.as_slice())?;
     let memory = JobShares::of_window();
-    let mut documents = Documents::new(
-        &criteria,
-        Scopes::new("scope", &[])?,
-        (None, None),
-        &memory,
-        Progress::start(None),
-    )?;
+    let mut documents =
+        Documents::new(&criteria, Scopes::new("scope", &[])?, (None, None), &memory, Progress::start(None))?;
     let mut places = Vec::new();
     let without = documents.take_in(|intake| {
         for place in 0..first.len() as u32 {

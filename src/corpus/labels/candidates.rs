@@ -8,16 +8,12 @@
 
 use ahash::AHashMap;
 use sketch::labels::{PairCounts, Reservoirs, pair_hash};
-use sketch::{
-    Banding, Config, DEFAULT_RECALL, ShingleSet, Sketcher, estimate_jaccard, hash128, memory,
-};
+use sketch::{Banding, Config, DEFAULT_RECALL, ShingleSet, Sketcher, estimate_jaccard, hash128, memory};
 
 use super::codes::Codes;
 use super::decided::LabelDocuments;
 use crate::corpus::reading::columns::{Scope, Scopes, twice_there};
-use crate::corpus::reading::keyed_rows::{
-    KeyedRow, KeyedRows, LeastHashes, SampleBuckets, Sampling,
-};
+use crate::corpus::reading::keyed_rows::{KeyedRow, KeyedRows, LeastHashes, SampleBuckets, Sampling};
 use crate::corpus::reading::omitted::{Omitted, Reason, notice_omitted};
 use crate::corpus::source::reader::Reader;
 use crate::corpus::source::{Source, common};
@@ -157,17 +153,8 @@ impl Search {
             let Some(scope) = scopes.of(|place| row.scope(place))? else { return Ok(()) };
             let hash = self.hash(row.name);
             let own = by_hash.get(&hash).copied();
-            let mut other = Other {
-                name: row.name,
-                bytes: &bytes,
-                hash,
-                own,
-                scope,
-                signature,
-                hashes,
-                set: None,
-                codes: None,
-            };
+            let mut other =
+                Other { name: row.name, bytes: &bytes, hash, own, scope, signature, hashes, set: None, codes: None };
             for range in &mut ranges {
                 self.compare(range, &members, &mut other, is_one)?;
             }
@@ -182,14 +169,12 @@ impl Search {
         for range in ranges {
             self.finish(range, &members, is_one, &mut found)?;
         }
-        let order = |a: &(Candidate, u64), b: &(Candidate, u64)| {
-            a.0.similarity.total_cmp(&b.0.similarity).then(a.1.cmp(&b.1))
-        };
-        let mut pairs =
-            memory::collect(std::mem::take(&mut found.pairs).into_iter().map(|pair| {
-                let [a, b] = [&pair.keys[0], &pair.keys[1]].map(|key| self.hash(key));
-                (pair, pair_hash(a.min(b), a.max(b)))
-            }))?;
+        let order =
+            |a: &(Candidate, u64), b: &(Candidate, u64)| a.0.similarity.total_cmp(&b.0.similarity).then(a.1.cmp(&b.1));
+        let mut pairs = memory::collect(std::mem::take(&mut found.pairs).into_iter().map(|pair| {
+            let [a, b] = [&pair.keys[0], &pair.keys[1]].map(|key| self.hash(key));
+            (pair, pair_hash(a.min(b), a.max(b)))
+        }))?;
         pairs.sort_unstable_by(order);
         found.pairs = memory::collect(pairs.into_iter().map(|(pair, _)| pair))?;
         Ok(found)
@@ -263,11 +248,7 @@ impl Search {
     }
 
     /// Signs the documents of the sample, and puts their bands into the buckets of their ranges.
-    fn members(
-        &mut self,
-        taken: Vec<(String, Taken)>,
-        ranges: &mut [Range],
-    ) -> Result<Vec<Member>> {
+    fn members(&mut self, taken: Vec<(String, Taken)>, ranges: &mut [Range]) -> Result<Vec<Member>> {
         let (mut members, mut bands) = (Vec::new(), Vec::new());
         for (place, (key, taken)) in (0..).zip(taken) {
             let Some((signature, _)) = self.sign(&taken.bytes)? else { continue };
@@ -295,13 +276,7 @@ impl Search {
     }
 
     /// Compares a document with the members that share a band with it.
-    fn compare(
-        &self,
-        range: &mut Range,
-        members: &[Member],
-        other: &mut Other,
-        is_one: bool,
-    ) -> Result<()> {
+    fn compare(&self, range: &mut Range, members: &[Member], other: &mut Other, is_one: bool) -> Result<()> {
         let mut bands = Vec::new();
         range.banding.hashes(&other.signature, &mut bands)?;
         let own = other.own.filter(|own| *own < range.members);
@@ -317,11 +292,9 @@ impl Search {
             let (a, b) = (member.hash, other.hash);
             let hash = if is_one { pair_hash(a.min(b), a.max(b)) } else { pair_hash(a, b) };
             if is_near && range.kept.wants(estimate, hash) {
-                let set =
-                    self.reader.set(&self.config, &member.taken.bytes, &mut check_interrupts)?;
+                let set = self.reader.set(&self.config, &member.taken.bytes, &mut check_interrupts)?;
                 let similarity = other.set()?.jaccard(&set).unwrap_or(0.0);
-                let agrees =
-                    Codes::of(self.reader, &member.taken.bytes)?.agree(other.codes(self.reader)?);
+                let agrees = Codes::of(self.reader, &member.taken.bytes)?.agree(other.codes(self.reader)?);
                 let key = memory::owned(other.name)?;
                 range.kept.put(estimate, hash, (number, key, similarity.to_bits(), agrees))?;
             }
@@ -330,13 +303,7 @@ impl Search {
     }
 
     /// Weights the pairs of a range.
-    fn finish(
-        &self,
-        range: Range,
-        members: &[Member],
-        is_one: bool,
-        found: &mut Candidates,
-    ) -> Result<()> {
+    fn finish(&self, range: Range, members: &[Member], is_one: bool, found: &mut Candidates) -> Result<()> {
         let Range { from, to, banding, sample, kept, .. } = range;
         let (all, outside) = (found.documents as f64, (found.documents - sample) as f64);
         let drawn = if is_one {
@@ -389,9 +356,7 @@ impl Other<'_> {
     /// The set of its shingles, which is made when it is needed first.
     fn set(&mut self) -> Result<&ShingleSet> {
         let Self { hashes, set, .. } = self;
-        Ok(set.get_or_insert_with(|| {
-            ShingleSet::from_hashes(std::mem::take(hashes), &mut check_interrupts)
-        }))
+        Ok(set.get_or_insert_with(|| ShingleSet::from_hashes(std::mem::take(hashes), &mut check_interrupts)))
     }
 }
 

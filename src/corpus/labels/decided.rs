@@ -36,11 +36,7 @@ pub struct Decided {
 
 impl Decided {
     /// Reads the decisions as the caller; `None` if the argument was not passed.
-    pub fn read(
-        session: &Session,
-        arguments: &Arguments,
-        sources: &[Source],
-    ) -> Result<Option<Self>> {
+    pub fn read(session: &Session, arguments: &Arguments, sources: &[Source]) -> Result<Option<Self>> {
         let Some(datum) = arguments.raw("decided") else { return Ok(None) };
         let select = select_given(session, datum, "decided", DECIDED)?;
         let columns = select.columns();
@@ -82,8 +78,7 @@ impl Decided {
                 let text = unsafe { text::read(output.text(value)) }?;
                 Ok::<_, SqlError>(Some(memory::owned(text)?))
             };
-            let keys =
-                context.run_and_reset(|| Ok::<_, SqlError>((key(&parts[0])?, key(&parts[1])?)));
+            let keys = context.run_and_reset(|| Ok::<_, SqlError>((key(&parts[0])?, key(&parts[1])?)));
             let (Some(a), Some(b)) = keys? else { return Ok(()) };
             bytes += a.len() + b.len() + DECISION;
             if bytes > of_suggestion() / 4 {
@@ -138,8 +133,7 @@ impl Decided {
 
 /// The places of the two keys and of the answer.
 fn places(columns: &[SelectColumn]) -> Result<[usize; 3]> {
-    let named =
-        |name: &str| columns.iter().position(|column| column.name.to_bytes() == name.as_bytes());
+    let named = |name: &str| columns.iter().position(|column| column.name.to_bytes() == name.as_bytes());
     let places = match (named("doc_a"), named("doc_b"), named("same")) {
         (Some(a), Some(b), Some(same)) => [a, b, same],
         _ if columns.len() == 3 => [0, 1, 2],
@@ -194,11 +188,7 @@ impl LabelDocuments {
         let answered = decided.into_iter().flat_map(|decided| &decided.decisions);
         for ([a, b], _) in answered.filter(|(_, is_same)| is_same.is_some()) {
             memory::insert_at(&mut documents[0], memory::owned(a)?, LabelDocument::Missing)?;
-            memory::insert_at(
-                &mut documents[sources - 1],
-                memory::owned(b)?,
-                LabelDocument::Missing,
-            )?;
+            memory::insert_at(&mut documents[sources - 1], memory::owned(b)?, LabelDocument::Missing)?;
         }
         Ok(Self { documents, room: of_suggestion() / 4 })
     }
@@ -208,18 +198,12 @@ impl LabelDocuments {
         let Some(document) = self.documents[part].get_mut(key) else { return Ok(()) };
         let fits = bytes.len() <= self.room;
         self.room -= if fits { bytes.len() } else { 0 };
-        *document =
-            if fits { LabelDocument::Held(memory::copied(bytes)?) } else { LabelDocument::Large };
+        *document = if fits { LabelDocument::Held(memory::copied(bytes)?) } else { LabelDocument::Large };
         Ok(())
     }
 
     /// The answers with the similarities of their pairs.
-    pub fn labels(
-        &self,
-        decided: Option<&Decided>,
-        reader: Reader,
-        config: &Config,
-    ) -> Result<Labeled> {
+    pub fn labels(&self, decided: Option<&Decided>, reader: Reader, config: &Config) -> Result<Labeled> {
         let mut labeled = Labeled::default();
         let second = self.documents.len() - 1;
         for ([a, b], is_same) in decided.into_iter().flat_map(|decided| &decided.decisions) {
@@ -227,9 +211,7 @@ impl LabelDocuments {
                 labeled.open += 1;
                 continue;
             };
-            let document = |part: usize, key: &str| {
-                self.documents[part].get(key).unwrap_or(&LabelDocument::Missing)
-            };
+            let document = |part: usize, key: &str| self.documents[part].get(key).unwrap_or(&LabelDocument::Missing);
             let (a, b) = match (document(0, a), document(second, b)) {
                 (LabelDocument::Held(a), LabelDocument::Held(b)) => (a, b),
                 (LabelDocument::Missing, _) | (_, LabelDocument::Missing) => {

@@ -57,10 +57,10 @@ impl<'a> LabelQuestion<'a> {
         let wanted = Sampling::of(arguments)?;
         let lowest = arguments.float8("lowest").unwrap_or(LOWEST);
         if !(LEAST_LOWEST..=MOST_LOWEST).contains(&lowest) {
-            let message =
-                format!("lowest must be between {LEAST_LOWEST} and {MOST_LOWEST}, not {lowest}");
-            return Err(invalid_parameter(message)
-                .set_hint("Pass the similarity from which on pairs are worth a look."));
+            let message = format!("lowest must be between {LEAST_LOWEST} and {MOST_LOWEST}, not {lowest}");
+            return Err(
+                invalid_parameter(message).set_hint("Pass the similarity from which on pairs are worth a look.")
+            );
         }
         let mut sources = vec![Source::read(session, arguments, "source", false)?];
         if arguments.has(&["other"]) {
@@ -68,10 +68,8 @@ impl<'a> LabelQuestion<'a> {
         }
         let criteria = criteria(session, arguments, &sources)?;
         if criteria.reader.kind == Kind::Signature {
-            return Err(invalid_parameter(
-                "source must return texts, sets or documents, not signatures",
-            )
-            .set_hint("Pass the name of the text column with body => '...', or write a query."));
+            return Err(invalid_parameter("source must return texts, sets or documents, not signatures")
+                .set_hint("Pass the name of the text column with body => '...', or write a query."));
         }
         let config = Options { num_perm: NUM_PERM, ..Options::of(&criteria.config) }.config()?;
         let config = config.with_scheme(Scheme::Fss);
@@ -136,8 +134,7 @@ fn label_pairs(call: &Call) -> Result<Option<Datum>> {
 fn write_pairs(question: &LabelQuestion, pairs: &[&Candidate], result: &ResultRows) -> Result<()> {
     let sources = &question.sources;
     let second = sources.len() - 1;
-    let mut texts: Vec<AHashMap<&str, Option<String>>> =
-        memory::collect(sources.iter().map(|_| AHashMap::new()))?;
+    let mut texts: Vec<AHashMap<&str, Option<String>>> = memory::collect(sources.iter().map(|_| AHashMap::new()))?;
     for pair in pairs {
         memory::insert_at(&mut texts[0], pair.keys[0].as_str(), None)?;
         memory::insert_at(&mut texts[second], pair.keys[1].as_str(), None)?;
@@ -195,10 +192,10 @@ fn suggest_from_labels(call: &Call) -> Result<Option<Datum>> {
     if let Some(precision) = wanted
         && !(0.5..1.0).contains(&precision)
     {
-        let message =
-            format!("wanted_precision must be at least 0.5 and less than 1, not {precision}");
-        return Err(invalid_parameter(message)
-            .set_hint("Pass the share of the pairs found that must be right, such as 0.95."));
+        let message = format!("wanted_precision must be at least 0.5 and less than 1, not {precision}");
+        return Err(
+            invalid_parameter(message).set_hint("Pass the share of the pairs found that must be right, such as 0.95.")
+        );
     }
     let settings = LocalSettings::open();
     settings.write_exact_text();

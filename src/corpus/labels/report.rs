@@ -66,9 +66,7 @@ impl LabelReport<'_> {
         let why = match wanted {
             None => "the best balance of precision and recall (F1)".to_owned(),
             Some(precision) => {
-                format!(
-                    "the lowest with a precision of {precision} or more, with a probability of 0.9"
-                )
+                format!("the lowest with a precision of {precision} or more, with a probability of 0.9")
             }
         };
         self.row("threshold", Some(&rounded(threshold, 1000.0).to_string()), None, &why);
@@ -78,9 +76,7 @@ impl LabelReport<'_> {
         }
         let why = format!("expected share of the {number:.0} pairs found that are the same");
         self.estimate("precision", precision, &why);
-        let why = format!(
-            "expected share found of the pairs that are the same and at least {lowest} similar"
-        );
+        let why = format!("expected share found of the pairs that are the same and at least {lowest} similar");
         self.estimate("recall", recall, &why);
         let why = "the harmonic mean of precision and recall";
         self.row("F1", Some(&rounded(f1, 1000.0).to_string()), None, why);
@@ -132,9 +128,7 @@ impl LabelReport<'_> {
         let Self { lowest, found, .. } = self;
         let Candidates { counts, documents, sample, larger, large, .. } = found;
         let why = if sample < documents {
-            format!(
-                "estimated pairs from {lowest} up, by {sample} of {documents} documents; from 0.5 up by {larger}"
-            )
+            format!("estimated pairs from {lowest} up, by {sample} of {documents} documents; from 0.5 up by {larger}")
         } else {
             format!("pairs from {lowest} up, of {documents} documents")
         };
@@ -196,23 +190,16 @@ impl LabelReport<'_> {
 
     fn row(&self, item: &str, value: Option<&str>, interval: Option<[f64; 2]>, why: &str) {
         let end = |place: usize| interval.map(|ends| float8_datum(rounded(ends[place], 1000.0)));
-        self.result.push(&[
-            Some(text::write(item)),
-            value.map(text::write),
-            end(0),
-            end(1),
-            Some(text::write(why)),
-        ]);
+        self.result.push(&[Some(text::write(item)), value.map(text::write), end(0), end(1), Some(text::write(why))]);
     }
 }
 
 /// The statement that lists the pairs of `call` whose codes agree: they have one in common, or one side has none.
 fn agreeing_pairs(arguments: &Arguments, sources: &[Source], call: &str) -> String {
     let second = &sources[sources.len() - 1];
-    let [(from_a, key_a, codes_a), (from_b, key_b, codes_b)] = [("a", &sources[0]), ("b", second)]
-        .map(|(name, source)| {
-            let column =
-                |place: usize| format!("{name}.{}", quoted(&label(&source.columns[place].name)));
+    let [(from_a, key_a, codes_a), (from_b, key_b, codes_b)] =
+        [("a", &sources[0]), ("b", second)].map(|(name, source)| {
+            let column = |place: usize| format!("{name}.{}", quoted(&label(&source.columns[place].name)));
             let codes = format!("codes({})", column(source.body));
             (format!("{} AS {name}", named_in_from(arguments, source)), column(source.key), codes)
         });

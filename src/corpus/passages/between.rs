@@ -31,9 +31,7 @@ fn passages_between(call: &Call) -> Result<Option<Datum>> {
     let (mut texts, sorter) = Texts::read(&session, &question)?;
     // Documents of `a` have the numbers behind those of `b`.
     let first = u64::from(texts.keys.second());
-    let is_in_both = |documents: &[u64]| {
-        documents[0] < first && documents.last().is_some_and(|last| *last >= first)
-    };
+    let is_in_both = |documents: &[u64]| documents[0] < first && documents.last().is_some_and(|last| *last >= first);
     let (shared, _) = frequent(sorter, texts.share, is_in_both)?;
     let windows = windows::sorted(&mut texts, &shared)?;
     drop(shared);
@@ -94,8 +92,7 @@ fn pairs(windows: Sorter, texts: &Texts, max_documents: usize) -> Result<TextPai
             check_interrupts();
             let pair = WindowPlace::new(number, other as usize).0;
             // The golden ratio spreads neighbours.
-            let slot =
-                pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> (usize::BITS - RECENT.ilog2());
+            let slot = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> (usize::BITS - RECENT.ilog2());
             let is_new = std::mem::replace(&mut recent[slot], pair) != pair;
             if is_new && documents[number as usize].salt == documents[other as usize].salt {
                 pairs.push(number, other)?;

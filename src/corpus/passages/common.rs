@@ -33,11 +33,8 @@ fn counted_windows(question: &PassageQuestion) -> Result<(Texts, Test, Arc<Windo
 
 /// `common_passages(source, min_documents, ...) → (documents, passage_length, passage, doc_id, passage_from)`
 fn common_passages(call: &Call) -> Result<Option<Datum>> {
-    let mut listing = Listing {
-        result: ResultRows::start(call),
-        context: Memory::scratch(c"minlsh passages listed"),
-        count: 0,
-    };
+    let mut listing =
+        Listing { result: ResultRows::start(call), context: Memory::scratch(c"minlsh passages listed"), count: 0 };
     let question = PassageQuestion::of(call, true)?;
     let min_documents = question.documents("min_documents", 2)?;
     let (mut texts, frequent, counts, most) = counted_windows(&question)?;
@@ -197,10 +194,7 @@ impl OpenPassages {
 /// `strip_passages(source, min_documents, ...) → (doc_id, body, removed)`
 fn strip_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
-    let question = PassageQuestion {
-        short: ", which is returned unchanged",
-        ..PassageQuestion::of(call, true)?
-    };
+    let question = PassageQuestion { short: ", which is returned unchanged", ..PassageQuestion::of(call, true)? };
     let (mut texts, frequent, counts, _) = counted_windows(&question)?;
     let unwanted: Test = Arc::new(move |window| counts.get(window).is_some());
     let cut = texts.cut.clone();
@@ -211,11 +205,7 @@ fn strip_passages(call: &Call) -> Result<Option<Datum>> {
         for (number, body, removed) in batch.found.each() {
             check_interrupts();
             context.run_and_reset(|| {
-                result.push(&[
-                    Some(keys.key(number)),
-                    Some(text::write(body)),
-                    Some(Datum::from(removed as i32)),
-                ]);
+                result.push(&[Some(keys.key(number)), Some(text::write(body)), Some(Datum::from(removed as i32))]);
             });
         }
         Ok(())

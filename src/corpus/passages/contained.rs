@@ -93,13 +93,7 @@ fn candidates(texts: &mut Texts, coverage: f64, fingerprints: Sorter) -> Result<
 }
 
 /// Adds to `met` what each text asks for, of the fingerprints that others have too. Returns what is left out.
-fn ask(
-    texts: &mut Texts,
-    coverage: f64,
-    by_text: Sorter,
-    met: &mut Sorter,
-    limit: usize,
-) -> Result<(u64, u64)> {
+fn ask(texts: &mut Texts, coverage: f64, by_text: Sorter, met: &mut Sorter, limit: usize) -> Result<(u64, u64)> {
     let min_match = texts.cut.min_match;
     let make = || Ok(asking(min_match, coverage, limit));
     let mut left_out = (0, 0);
@@ -107,9 +101,11 @@ fn ask(
         let mut take = |batch: &TextBatch<Lookups>| {
             left_out.0 += batch.found.left_out.0;
             left_out.1 += batch.found.left_out.1;
-            batch.found.entries.iter().try_for_each(|&(key, number)| {
-                met.push(Entry { key, tid: ASKED | u64::from(number) })
-            })
+            batch
+                .found
+                .entries
+                .iter()
+                .try_for_each(|&(key, number)| met.push(Entry { key, tid: ASKED | u64::from(number) }))
         };
         let (mut known, mut buffer): (Vec<(u64, u32)>, _) = (Vec::new(), Vec::new());
         let mut number = None;
@@ -138,12 +134,7 @@ fn ask(
 }
 
 /// Compares candidates; lists each document that is contained.
-fn compare(
-    texts: &mut Texts,
-    coverage: f64,
-    candidates: TextPairs,
-    result: &ResultRows,
-) -> Result<()> {
+fn compare(texts: &mut Texts, coverage: f64, candidates: TextPairs, result: &ResultRows) -> Result<()> {
     let min_match = texts.cut.min_match;
     let lengths = memory::collect(texts.kept.documents.iter().map(|text| text.length))?;
     let mut found: Option<Contained> = None;

@@ -48,10 +48,8 @@ impl PassageQuestion {
         let arguments = Arguments::of(call);
         let min_match = arguments.int4("min_match").map_or(DEFAULT_MIN_MATCH as i64, i64::from);
         let normalization = arguments.text("normalization")?.unwrap_or("plain");
-        let cut = PassageCut {
-            min_match: valid_min_match(min_match)?,
-            normalization: valid_normalization(normalization)?,
-        };
+        let cut =
+            PassageCut { min_match: valid_min_match(min_match)?, normalization: valid_normalization(normalization)? };
         let sources = &["source"];
         Ok(Self { arguments, sources, cut, collapses, normalized: false, short: "" })
     }
@@ -67,12 +65,8 @@ impl PassageQuestion {
         match self.arguments.int4(name) {
             None => Ok(DEFAULT_DOCUMENTS),
             Some(given) if given >= least => Ok(given as u32),
-            Some(other) => {
-                Err(invalid_parameter(format!("{name} must be at least {least}, not {other}"))
-                    .set_hint(
-                        "Use the number of documents that make a passage boilerplate, such as 100.",
-                    ))
-            }
+            Some(other) => Err(invalid_parameter(format!("{name} must be at least {least}, not {other}"))
+                .set_hint("Use the number of documents that make a passage boilerplate, such as 100.")),
         }
     }
 }

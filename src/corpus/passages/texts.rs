@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use ahash::AHashMap;
 use sketch::passage::{Characters, Filter};
-use sketch::pipeline::{
-    Finder, Fingerprinted, GivenText, Hands, PassageCut, Test, TextBatch, fingerprinting, hands,
-};
+use sketch::pipeline::{Finder, Fingerprinted, GivenText, Hands, PassageCut, Test, TextBatch, fingerprinting, hands};
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::reading::columns::{KeyCheck, Members, Scope, Scopes};
@@ -141,8 +139,7 @@ impl Texts {
             progress: Rc::new(Progress::start(relation)),
         };
         let (seen, sorter) = (AHashMap::new(), Sorter::new(share));
-        let mut all_omitted =
-            memory::collect(sources.iter().map(|source| Omitted::of(source, source.scopes.len())))?;
+        let mut all_omitted = memory::collect(sources.iter().map(|source| Omitted::of(source, source.scopes.len())))?;
         let mut intake = TextIntake { question, seen, sorter, second: u32::MAX, short: [0; 2] };
         let make = || fingerprinting(cut.clone(), *normalized);
         let progress = texts.progress.clone();
@@ -155,8 +152,7 @@ impl Texts {
                     intake.second = first;
                 }
                 let mut hashes = Vec::new();
-                let by_key =
-                    Sql::default().text("d.").name(&source.columns[source.key].name).build();
+                let by_key = Sql::default().text("d.").name(&source.columns[source.key].name).build();
                 source.rows(session, Some(&by_key), RowFilter::All)?.each(&mut |row| {
                     check_interrupts();
                     let Some(body) = all_omitted[part].document(row) else { return Ok(()) };
@@ -301,9 +297,7 @@ impl Texts {
         let threads = progress.threads();
         // Without memory for a finder there is a thread less.
         let mut others = || (0..threads).filter_map(|_| make().ok()).collect();
-        hands(setting(*out), own, &mut others, |hands| {
-            feed(&mut Feeder::new(hands, *out, weight), kept, keys)
-        })
+        hands(setting(*out), own, &mut others, |hands| feed(&mut Feeder::new(hands, *out, weight), kept, keys))
     }
 }
 
@@ -382,8 +376,7 @@ impl TextIntake<'_> {
             let PassageQuestion { cut, collapses, normalized: is_normalized, .. } = self.question;
             let part = usize::from(of_text.number >= self.second);
             self.short[part] += usize::from((of_text.length as usize) < cut.min_match);
-            let is_copy =
-                *collapses && memory::insert_at(&mut self.seen, of_text.hash, ())?.is_some();
+            let is_copy = *collapses && memory::insert_at(&mut self.seen, of_text.hash, ())?.is_some();
             let text = match *is_normalized {
                 false => given.text,
                 // Nobody reads it again.
@@ -395,9 +388,9 @@ impl TextIntake<'_> {
             let document = ReadText { salt, is_copy, length, place, bytes };
             memory::push(&mut kept.documents, document)?;
             let fingerprints = if is_copy { &[] } else { fingerprints };
-            fingerprints.iter().try_for_each(|entry| {
-                self.sorter.push(Entry { key: entry ^ salt, tid: of_text.number.into() })
-            })?;
+            fingerprints
+                .iter()
+                .try_for_each(|entry| self.sorter.push(Entry { key: entry ^ salt, tid: of_text.number.into() }))?;
         }
         Ok(())
     }
@@ -405,11 +398,7 @@ impl TextIntake<'_> {
 
 /// A test that fingerprints pass which enough documents have, and some others, within `memory` bytes; and how many
 /// documents have the most frequent one. `is_enough` gets the numbers of the documents that have one, which ascend.
-pub fn frequent(
-    sorter: Sorter,
-    memory: usize,
-    is_enough: impl Fn(&[u64]) -> bool,
-) -> Result<(Test, usize)> {
+pub fn frequent(sorter: Sorter, memory: usize, is_enough: impl Fn(&[u64]) -> bool) -> Result<(Test, usize)> {
     // A word for each entry lets few others pass: more would be filled for nothing.
     let words = (memory / size_of::<u64>()).min(sorter.len().next_power_of_two()).max(1024);
     let mut filter = Filter::new(u64::BITS as usize * (1 << words.ilog2()))?;

@@ -25,13 +25,7 @@ pub type EachWindow<'a> = &'a mut dyn FnMut(&mut dyn FnMut(TextWindow) -> Result
 pub type TakeWindows<'a> = dyn FnMut(&Members, GivenText, EachWindow<'_>) -> Result<()> + 'a;
 
 /// Has `take` see the windows of frequent fingerprints whose hash is `wanted`, text by text.
-pub fn look(
-    texts: &mut Texts,
-    phase: JobPhase,
-    frequent: &Test,
-    wanted: &Test,
-    take: &mut TakeWindows,
-) -> Result<()> {
+pub fn look(texts: &mut Texts, phase: JobPhase, frequent: &Test, wanted: &Test, take: &mut TakeWindows) -> Result<()> {
     let cut = texts.cut.clone();
     let make = || Windowing::new(cut.clone(), frequent.clone(), wanted.clone());
     let mut alone = make()?;
@@ -40,9 +34,7 @@ pub fn look(
         let batch = match texts {
             TextsInOrder::Found(batch) => batch,
             TextsInOrder::Large(given) => {
-                return take(keys, given, &mut |visit| {
-                    alone.each(given, &mut check_interrupts, visit)
-                });
+                return take(keys, given, &mut |visit| alone.each(given, &mut check_interrupts, visit));
             }
         };
         let mut rest = &batch.found[..];
@@ -52,9 +44,7 @@ pub fn look(
             let (windows, others) = rest.split_at(own);
             rest = others;
             if !windows.is_empty() {
-                take(keys, given, &mut |visit| {
-                    windows.iter().try_for_each(|window| visit(*window))
-                })?;
+                take(keys, given, &mut |visit| windows.iter().try_for_each(|window| visit(*window)))?;
             }
         }
         Ok(())

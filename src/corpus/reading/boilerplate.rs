@@ -8,17 +8,14 @@
 use std::sync::Arc;
 
 use sketch::boilerplate::{
-    self, Boilerplate, CountedPart, Enough, Frame, Judged, LEAST, OriginSample, SharedShingles,
-    Shingled, distinct_part,
+    self, Boilerplate, CountedPart, Enough, Frame, Judged, LEAST, OriginSample, SharedShingles, Shingled, distinct_part,
 };
 use sketch::pipeline::Crew;
 use sketch::stored::{self, Packing, StoredBytes};
 use sketch::{Config, Error, Scheme, counted};
 
 use crate::corpus::reading::columns::{Scope, Scopes};
-use crate::corpus::source::reader::{
-    Criteria, Reader, TakeStored, Unread, append_bytes, append_hashes,
-};
+use crate::corpus::source::reader::{Criteria, Reader, TakeStored, Unread, append_bytes, append_hashes};
 use crate::corpus::source::rows::{Again, RowSpools};
 use crate::document::kind::Kind;
 use crate::pg::temp_file::Spool;
@@ -59,17 +56,13 @@ impl Little {
             let verb = if count == 1 { "is" } else { "are" };
             (count > 0).then(|| format!("{} {verb} compared {how}", counted(count, "document")))
         };
-        let parts = [
-            documents(by_equality, "for equality only"),
-            documents(small, "by less than a third of their text"),
-        ];
+        let parts =
+            [documents(by_equality, "for equality only"), documents(small, "by less than a third of their text")];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if !parts.is_empty() {
             notice(parts.join(", "))
                 .set_detail("The rest of their text is boilerplate, which does not count.")
-                .set_hint(
-                    "Use near_duplicate_boilerplate() to see how much of each document counts.",
-                )
+                .set_hint("Use near_duplicate_boilerplate() to see how much of each document counts.")
                 .report(PgLogLevel::NOTICE);
         }
     }
@@ -176,14 +169,12 @@ impl Collecting {
         let mut texts = JudgedTexts { reader, again, spool, context, room };
         let judged = texts.judged(chosen, rows, sizes)?;
         // Half for texts, and half for what is counted.
-        let counter =
-            ShingleCounter { reader, config: &config, memory: counting / 2 / crew.size() };
+        let counter = ShingleCounter { reader, config: &config, memory: counting / 2 / crew.size() };
         let for_all = judged.iter().filter(|text| text.is_for_all).copied();
         let mut for_all = memory::collect(for_all)?;
         for_all.sort_unstable_by_key(|text| text.at);
         let of_all = texts.judge(&for_all, &counter, |judged, check| judged.common(check))?;
-        let of_all =
-            if of_all.is_empty() { None } else { Some(Arc::new(Boilerplate::new(&of_all)?)) };
+        let of_all = if of_all.is_empty() { None } else { Some(Arc::new(Boilerplate::new(&of_all)?)) };
         // What is at hand has a table.
         let mut hashes = Spool::new(memory / 4);
         let last = judged.last().map_or(0, |place| place.origin as usize + 1);
@@ -195,9 +186,8 @@ impl Collecting {
             Ok(())
         };
         let shared = |judged: Judged, check: Check| judged.shared(enough, of_all.as_deref(), check);
-        let is_large = |sample: &&[JudgedText]| {
-            sample.iter().map(|text| text.size as usize).sum::<usize>() > counter.memory
-        };
+        let is_large =
+            |sample: &&[JudgedText]| sample.iter().map(|text| text.size as usize).sum::<usize>() > counter.memory;
         let samples = || judged.chunk_by(|a, b| a.origin == b.origin);
         for sample in samples().filter(is_large) {
             let found = texts.judge(sample, &counter, shared)?;
@@ -217,8 +207,7 @@ impl Collecting {
             Ok((sample.origin, count, found))
         };
         crew.each(&mut next, &compute, &mut take)?;
-        let memory =
-            (memory - memory / 4).saturating_sub(of_all.as_ref().map_or(0, |all| all.size()));
+        let memory = (memory - memory / 4).saturating_sub(of_all.as_ref().map_or(0, |all| all.size()));
         Ok(Boilerplates {
             reader,
             config,
@@ -250,12 +239,7 @@ struct JudgedTexts {
 impl JudgedTexts {
     /// The documents of those origins that have enough to be judged, by origin, and then in order. `sizes` are those of
     /// all documents.
-    fn judged(
-        &mut self,
-        chosen: OriginSample,
-        rows: &mut RowSpools,
-        sizes: &[u32],
-    ) -> Result<Vec<JudgedText>> {
+    fn judged(&mut self, chosen: OriginSample, rows: &mut RowSpools, sizes: &[u32]) -> Result<Vec<JudgedText>> {
         let mut wanted = Vec::new();
         let mut for_all = chosen.of_all()?;
         for_all.sort_unstable();

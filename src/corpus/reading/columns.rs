@@ -92,8 +92,7 @@ impl Members {
     /// None yet. For each source the type of its keys and their collation.
     pub fn new(keys: &[(Oid, Oid)]) -> Result<Self> {
         let parts = keys.iter().map(|&(type_oid, collation)| {
-            let (keys, base_type) =
-                (DocumentKeys::new(type_oid, collation)?, catalog::base_type(type_oid));
+            let (keys, base_type) = (DocumentKeys::new(type_oid, collation)?, catalog::base_type(type_oid));
             Ok(SourceKeys { first: u32::MAX, base_type, keys })
         });
         Ok(Self { parts: parts.collect::<Result<_>>()? })
@@ -315,9 +314,7 @@ impl ColumnValues {
         let flags = pg_sys::TYPECACHE_EQ_OPR_FINFO | pg_sys::TYPECACHE_HASH_EXTENDED_PROC_FINFO;
         // SAFETY: the type cache keeps its entry, and the FmgrInfo in it, for the session.
         let entry = unsafe { &mut *pg_sys::lookup_type_cache(type_oid, flags as i32) };
-        if entry.eq_opr_finfo.fn_oid == Oid::INVALID
-            || entry.hash_extended_proc_finfo.fn_oid == Oid::INVALID
-        {
+        if entry.eq_opr_finfo.fn_oid == Oid::INVALID || entry.hash_extended_proc_finfo.fn_oid == Oid::INVALID {
             return Err(error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
                 format!("{argument}: values of type {} cannot be hashed", type_label(type_oid)),
@@ -368,11 +365,7 @@ impl ColumnValues {
     /// A number that is the same for equal values alone: a hash of the bytes, or the number of the value. Two of a
     /// billion values have the same hash with probability 1e-21. Values that must be kept are, in `context`.
     pub fn element(&mut self, value: Datum, context: &Memory) -> Result<u128> {
-        if self.is_image {
-            Ok(self.image(value))
-        } else {
-            self.number(value, context).map(u128::from)
-        }
+        if self.is_image { Ok(self.image(value)) } else { self.number(value, context).map(u128::from) }
     }
 
     fn image(&self, value: Datum) -> u128 {
@@ -408,8 +401,7 @@ fn is_image(type_oid: Oid, collation: Oid) -> bool {
         if class == Oid::INVALID {
             return false;
         }
-        let (family, input) =
-            (pg_sys::get_opclass_family(class), pg_sys::get_opclass_input_type(class));
+        let (family, input) = (pg_sys::get_opclass_family(class), pg_sys::get_opclass_input_type(class));
         let function = pg_sys::get_opfamily_proc(family, input, input, BTEQUALIMAGE_PROC);
         OURS.contains(&function.to_u32())
             && pg_sys::OidFunctionCall1Coll(function, collation, input.into()).value() as u8 != 0

@@ -42,8 +42,7 @@ impl<'a> KeyedRows<'a> {
 
     /// Calls `visit` with each row that has a key, a document and scopes. Returns the counts of the others.
     pub fn each(&self, mut visit: impl FnMut(&KeyedRow) -> Result<()>) -> Result<Omitted> {
-        let (mut context, output) =
-            (Memory::scratch(c"minlsh document"), Output::of(self.key_type));
+        let (mut context, output) = (Memory::scratch(c"minlsh document"), Output::of(self.key_type));
         let mut omitted = self.omitted.clone();
         self.rows.each(&mut |row| {
             check_interrupts();
@@ -108,12 +107,7 @@ impl<T: Ord> LeastHashes<T> {
     }
 
     /// Takes a document that takes so many bytes, unless others go before it.
-    pub fn add(
-        &mut self,
-        key: &str,
-        bytes: usize,
-        document: impl FnOnce() -> Result<T>,
-    ) -> Result<()> {
+    pub fn add(&mut self, key: &str, bytes: usize, document: impl FnOnce() -> Result<T>) -> Result<()> {
         let hash = hash_of(key, self.wanted.seed);
         if self.bound.as_ref().is_some_and(|(least, of)| (hash, key) >= (*least, of)) {
             return Ok(());
@@ -166,8 +160,7 @@ impl SampleBuckets {
         let mut documents = Vec::new();
         for (band, &hash) in (0..).zip(bands) {
             let start = self.0.partition_point(|(b, h, _)| (*b, *h) < (band, hash));
-            let mut bucket =
-                self.0[start..].iter().take_while(|(b, h, _)| (*b, *h) == (band, hash));
+            let mut bucket = self.0[start..].iter().take_while(|(b, h, _)| (*b, *h) == (band, hash));
             bucket.try_for_each(|(.., document)| memory::push(&mut documents, *document))?;
         }
         documents.sort_unstable();

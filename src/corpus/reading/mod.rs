@@ -181,11 +181,7 @@ impl Documents {
     }
 
     /// Finds the boilerplate of the documents that were collected, if they were.
-    pub fn find_boilerplate(
-        &mut self,
-        memory: &JobShares,
-        rows: &mut RowSpools,
-    ) -> Result<Option<Boilerplates>> {
+    pub fn find_boilerplate(&mut self, memory: &JobShares, rows: &mut RowSpools) -> Result<Option<Boilerplates>> {
         let Some(collecting) = self.collecting.take() else { return Ok(None) };
         // Nothing else is kept by now of what these shares are for.
         let mut check = check_interrupts;
@@ -264,12 +260,7 @@ impl Documents {
                     omitted.add(Reason::Empty, 1);
                     return Ok(());
                 };
-                if intake.push(
-                    document,
-                    |place| row.scope(place),
-                    row.agreeing(),
-                    keys.hash(key),
-                )? {
+                if intake.push(document, |place| row.scope(place), row.agreeing(), keys.hash(key))? {
                     spool.push(row)?;
                 }
                 Ok(())
@@ -446,9 +437,7 @@ impl Hashes for BandColumns {
         for first in (0..self.documents).step_by(BLOCK) {
             let place = first as usize * self.width + column * BLOCK;
             self.blocks.read(place as u64, &mut hashes)?;
-            (first..self.documents)
-                .zip(&hashes)
-                .for_each(|(document, &hash)| visit(document, hash));
+            (first..self.documents).zip(&hashes).for_each(|(document, &hash)| visit(document, hash));
         }
         Ok(())
     }

@@ -44,9 +44,7 @@ impl Omitted {
         let document = row.document();
         let reason = match document {
             None => Reason::NullDocument,
-            Some(_) if (0..self.scopes).any(|scope| row.scope(scope).is_none()) => {
-                Reason::NullScope
-            }
+            Some(_) if (0..self.scopes).any(|scope| row.scope(scope).is_none()) => Reason::NullScope,
             Some(_) => return document,
         };
         self.add(reason, 1);
@@ -94,8 +92,7 @@ pub fn notice_omitted(sources: &[Omitted], short: &str) {
     };
     let lines = sources.iter().flat_map(|omitted| omitted.lines(&name(omitted), short));
     let (rows, verb) = (counted(count as usize, "row"), if count == 1 { "takes" } else { "take" });
-    let mut report =
-        notice(format!("{rows} {verb} no part")).set_detail(lines.collect::<Vec<_>>().join("\n"));
+    let mut report = notice(format!("{rows} {verb} no part")).set_detail(lines.collect::<Vec<_>>().join("\n"));
     if sources.iter().any(|omitted| omitted.counts[Reason::NullScope as usize] > 0) {
         report = report.set_hint(
             "Use coalesce() around the scope column in a query to compare rows with a NULL scope with each other.",

@@ -36,8 +36,7 @@ impl Agreeing {
         };
         let element = catalog::base_element_type(type_oid);
         if element == Oid::INVALID {
-            let message =
-                format!("agree gives values of type {}, not arrays", type_label(type_oid));
+            let message = format!("agree gives values of type {}, not arrays", type_label(type_oid));
             return Err(type_mismatch(message).set_hint(HINT));
         }
         Ok(Some(Self { sql, type_oid, element: (element, collation) }))

@@ -23,8 +23,7 @@ pub struct Arguments {
     pub extension: Extension,
 }
 
-const OPTIONS: [&str; 8] =
-    ["shingle_size", "unit", "normalization", "stop_words", "bag", "num_perm", "scheme", "seed"];
+const OPTIONS: [&str; 8] = ["shingle_size", "unit", "normalization", "stop_words", "bag", "num_perm", "scheme", "seed"];
 
 /// The most bytes of an argument in a statement that is suggested.
 const LONGEST_ARGUMENT: usize = 8 << 10;
@@ -111,9 +110,7 @@ impl Arguments {
         }
         let default = default.map_or_else(Options::default, Options::of);
         let [shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed] = OPTIONS;
-        let text = |name, default| -> Result<Cow<str>> {
-            Ok(self.text(name)?.map_or(default, Cow::Borrowed))
-        };
+        let text = |name, default| -> Result<Cow<str>> { Ok(self.text(name)?.map_or(default, Cow::Borrowed)) };
         Options {
             shingle_size: self.int4(shingle_size).unwrap_or(default.shingle_size),
             unit: text(unit, default.unit)?,
@@ -220,12 +217,7 @@ pub fn select_all<'a>(session: &'a Session, from: &Sql) -> Result<Select<'a>> {
 }
 
 /// The SELECT of all columns of the table or query that an argument names, other than a source.
-pub fn select_given<'a>(
-    session: &'a Session,
-    given: Datum,
-    argument: &str,
-    hint: &str,
-) -> Result<Select<'a>> {
+pub fn select_given<'a>(session: &'a Session, given: Datum, argument: &str, hint: &str) -> Result<Select<'a>> {
     let wrong = |wrong: SqlError| wrong.about(argument, hint);
     let text = raw_text(given)?;
     let from = if is_query(text.to_bytes()) {
@@ -240,8 +232,7 @@ pub fn select_given<'a>(
 /// True if a text begins as queries do, behind white space and comments.
 pub fn is_query(text: &[u8]) -> bool {
     let text = skip_comments(text);
-    let word =
-        text.iter().take_while(|b| b.is_ascii_alphanumeric() || b"_$".contains(b) || !b.is_ascii());
+    let word = text.iter().take_while(|b| b.is_ascii_alphanumeric() || b"_$".contains(b) || !b.is_ascii());
     let word = &text[..word.count()];
     let begins = |with: &str| word.eq_ignore_ascii_case(with.as_bytes());
     text.first() == Some(&b'(') || ["SELECT", "WITH", "VALUES", "TABLE"].into_iter().any(begins)
@@ -261,9 +252,7 @@ fn skip_comments(mut text: &[u8]) -> &[u8] {
                 rest
             }
             [_, rest @ ..] if depth > 0 => rest,
-            [b'-', b'-', ..] => {
-                &text[text.iter().position(|&b| b == b'\n').unwrap_or(text.len())..]
-            }
+            [b'-', b'-', ..] => &text[text.iter().position(|&b| b == b'\n').unwrap_or(text.len())..],
             [first, rest @ ..] if first.is_ascii_whitespace() => rest,
             _ => return text,
         }

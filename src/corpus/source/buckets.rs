@@ -105,11 +105,7 @@ impl Buckets {
     }
 
     /// Calls `visit` with these rows as the table has them, nearly in its order.
-    pub fn each_stored(
-        &self,
-        select: &Select,
-        visit: &mut dyn FnMut(&Row) -> Result<()>,
-    ) -> Result<()> {
+    pub fn each_stored(&self, select: &Select, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
         let snapshot = Snapshot::statement();
         let Some((table, marked)) = self.read(select, &snapshot)? else { return Ok(()) };
         let Some(mut rows) = RowsAt::of(&table, &snapshot) else { return Ok(()) };
@@ -119,8 +115,7 @@ impl Buckets {
     /// The table, and its rows that share a bucket, marked. At first `select` is run for no places: so the executor
     /// checks the caller's rights before the index is read.
     fn read(&self, select: &Select, snapshot: &Snapshot) -> Result<Option<(Open, Marked)>> {
-        Memory::scratch(c"minlsh places")
-            .run(|| select.each(&parameters(&mut [])?, &mut |_| Ok(())))?;
+        Memory::scratch(c"minlsh places").run(|| select.each(&parameters(&mut [])?, &mut |_| Ok(())))?;
         let Some(table) = Open::relation(self.info.index.table, Lock::Held) else {
             return Ok(None);
         };
@@ -211,8 +206,7 @@ fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> 
     let pointers = memory::collect(pointers)?;
     let (first, last) = (pointers.first().copied(), pointers.last().copied());
     // SAFETY: a tid is passed as a pointer to an item pointer; the array gets copies.
-    let array = first
-        .map(|_| unsafe { array::from_elements(pointers.into_iter().map(Some), pg_sys::TIDOID) });
+    let array = first.map(|_| unsafe { array::from_elements(pointers.into_iter().map(Some), pg_sys::TIDOID) });
     let values = [array, first, last];
     // SAFETY: an array of tids that was just made, and two of `places`, which the caller keeps until the statement has
     // run.
@@ -221,12 +215,7 @@ fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> 
 
 /// Rows of a table, with expressions of an index as further columns. PostgreSQL writes the whole row
 /// of an expression by the name of the table.
-pub fn rows(
-    relation: &Relation,
-    table: Sql,
-    condition: Option<Sql>,
-    added: &[(Vec<u8>, CString)],
-) -> Sql {
+pub fn rows(relation: &Relation, table: Sql, condition: Option<Sql>, added: &[(Vec<u8>, CString)]) -> Sql {
     let alias = sql::relation_name(relation.oid);
     let mut from = Sql::default().text("(SELECT ").name(&alias).text(".*");
     for (expression, name) in added {
@@ -241,12 +230,7 @@ pub fn rows(
 
 /// The same, of the rows at the places `$1`, from `$2` to `$3`, alone: with many of them it is better
 /// to scan that part of the table.
-pub fn from_places(
-    relation: &Relation,
-    table: Sql,
-    predicate: Option<&[u8]>,
-    added: &[(Vec<u8>, CString)],
-) -> Sql {
+pub fn from_places(relation: &Relation, table: Sql, predicate: Option<&[u8]>, added: &[(Vec<u8>, CString)]) -> Sql {
     let alias = sql::relation_name(relation.oid);
     let place = || Sql::default().name(&alias).text(".ctid OPERATOR(pg_catalog.");
     let mut condition = place().text("=) ANY ($1) AND ").text(place()).text(">=) $2 AND ");

@@ -68,16 +68,10 @@ pub struct Source {
 impl Source {
     /// Reads the argument of that name. `has_order` says that the call gives an order, which columns of a query may be
     /// for.
-    pub fn read(
-        session: &Session,
-        arguments: &Arguments,
-        argument: &'static str,
-        has_order: bool,
-    ) -> Result<Self> {
+    pub fn read(session: &Session, arguments: &Arguments, argument: &'static str, has_order: bool) -> Result<Self> {
         let Some(datum) = arguments.raw(argument) else {
-            return Err(null_not_allowed(format!("{argument} must not be NULL")).set_hint(
-                format!("Pass the name of a table or an index, or a query. {}", query_hint()),
-            ));
+            return Err(null_not_allowed(format!("{argument} must not be NULL"))
+                .set_hint(format!("Pass the name of a table or an index, or a query. {}", query_hint())));
         };
         let text = raw_text(datum)?;
         if is_query(text.to_bytes()) {
@@ -86,28 +80,20 @@ impl Source {
         Self::of_relation(session, arguments, relation_named(datum, argument)?, argument)
     }
 
-    fn of_relation(
-        session: &Session,
-        arguments: &Arguments,
-        oid: Oid,
-        argument: &'static str,
-    ) -> Result<Self> {
+    fn of_relation(session: &Session, arguments: &Arguments, oid: Oid, argument: &'static str) -> Result<Self> {
         let relation = Relation::open(oid, Lock::Read).ok_or_else(|| no_such_relation(oid))?;
         let side_table = |side| Rc::new(Indexed::of_side_table(side, arguments.extension));
         let named = match relation.kind {
             // An unsound one is reported to whoever names it.
-            b'r' => SideTable::find(oid)
-                .unwrap_or_default()
-                .into_iter()
-                .find(|side| side.storage == oid)
-                .map(side_table),
+            b'r' => {
+                SideTable::find(oid).unwrap_or_default().into_iter().find(|side| side.storage == oid).map(side_table)
+            }
             b'p' | b'v' | b'm' | b'f' => None,
             b'i' | b'I' => Some(match of_documents(oid)? {
                 Some((_, Some(side))) => side_table(side),
                 Some((info, None)) => Rc::new(Indexed::of_index(info, arguments.extension)?),
                 None => {
-                    let message =
-                        format!("{argument}: \"{}\" is not a minlsh index", relation.name);
+                    let message = format!("{argument}: \"{}\" is not a minlsh index", relation.name);
                     return Err(wrong_object(message).set_hint("Pass the name of its table."));
                 }
             }),
@@ -134,18 +120,15 @@ impl Source {
     ) -> Result<Self> {
         let wrong = |cause: SqlError| cause.about(argument, &query_hint());
         if arguments.raw("key_column").is_some() {
-            let message =
-                format!("key_column can only be used with a table, and {argument} is a query");
+            let message = format!("key_column can only be used with a table, and {argument} is a query");
             return Err(invalid_parameter(message).set_hint(query_hint()));
         }
         let (statement, _) = one_statement(text).map_err(wrong)?;
         // By itself first, so that a message is about what the user wrote.
         let columns = Select::prepare(session, &statement, &[]).map_err(wrong)?.columns();
         if columns.len() < 2 {
-            return Err(invalid_parameter(format!(
-                "{argument} has only one column, but needs a key and a text"
-            ))
-            .set_hint(query_hint()));
+            return Err(invalid_parameter(format!("{argument} has only one column, but needs a key and a text"))
+                .set_hint(query_hint()));
         }
         let mut source = Self::new(argument, parenthesized(&statement), columns);
         source.name_columns();
@@ -168,12 +151,7 @@ impl Source {
         Ok(source)
     }
 
-    fn of_table(
-        session: &Session,
-        arguments: &Arguments,
-        relation: Relation,
-        argument: &'static str,
-    ) -> Result<Self> {
+    fn of_table(session: &Session, arguments: &Arguments, relation: Relation, argument: &'static str) -> Result<Self> {
         let table = Sql::default().relation(relation.oid);
         let columns = columns_of(session, &table, argument)?;
         let mut source = Self::new(argument, table.clone(), columns);
@@ -216,8 +194,7 @@ impl Source {
         named: Rc<Indexed>,
         argument: &'static str,
     ) -> Result<Self> {
-        let relation = &Relation::open(named.table(), Lock::Read)
-            .ok_or_else(|| no_such_relation(named.table()))?;
+        let relation = &Relation::open(named.table(), Lock::Read).ok_or_else(|| no_such_relation(named.table()))?;
         if arguments.raw("body").is_some() {
             return Err(invalid_parameter(format!(
                 "body can only be used with a table or a query, and {argument} is index \"{}\"",
@@ -241,15 +218,11 @@ impl Source {
         };
         let body = place(document, "minlsh_document");
         let scopes = scopes.into_iter().enumerate();
-        let scopes: Vec<usize> =
-            scopes.map(|(number, part)| place(part, &format!("minlsh_scope_{number}"))).collect();
+        let scopes: Vec<usize> = scopes.map(|(number, part)| place(part, &format!("minlsh_scope_{number}"))).collect();
         let predicate = predicate.as_deref();
         let is_whole = added.is_empty() && predicate.is_none();
-        let from = if is_whole {
-            table.clone()
-        } else {
-            rows(relation, table.clone(), predicate.map(Sql::new), &added)
-        };
+        let from =
+            if is_whole { table.clone() } else { rows(relation, table.clone(), predicate.map(Sql::new), &added) };
         let columns = columns_of(session, &from, argument)?;
         let mut source = Self::new(argument, from, columns);
         (source.relation, source.body, source.scopes) = (Some(relation.oid), body, scopes);
@@ -292,8 +265,7 @@ impl Source {
 
 /// True if tables inherit from a table, or have.
 fn has_heirs(relation: &Relation) -> bool {
-    relation.kind == b'r'
-        && Open::relation(relation.oid, Lock::Held).is_none_or(|open| open.class().relhassubclass)
+    relation.kind == b'r' && Open::relation(relation.oid, Lock::Held).is_none_or(|open| open.class().relhassubclass)
 }
 
 fn columns_of(session: &Session, from: &Sql, argument: &str) -> Result<Vec<SelectColumn>> {
@@ -344,8 +316,8 @@ impl Source {
             let place = relation.columns.iter().position(|own| own.number == column.attribute)?;
             let SelectColumn { type_oid, collation, .. } = self.columns[place];
             let base = catalog::base_type(type_oid);
-            let as_stored = base == column.input_type
-                || (base == pg_sys::VARCHAROID && column.input_type == pg_sys::TEXTOID);
+            let as_stored =
+                base == column.input_type || (base == pg_sys::VARCHAROID && column.input_type == pg_sys::TEXTOID);
             (as_stored && collation == column.collation).then_some(place)
         });
         own.collect::<Option<Vec<usize>>>().is_some_and(|own| own == self.scopes)
@@ -401,8 +373,7 @@ impl Source {
                 self.columns[place].name = self.new_name(&format!("column{}", place + 1));
             }
         }
-        let names: Vec<Sql> =
-            self.columns.iter().map(|column| Sql::default().name(&column.name)).collect();
+        let names: Vec<Sql> = self.columns.iter().map(|column| Sql::default().name(&column.name)).collect();
         let from = std::mem::take(&mut self.from);
         self.from = from.text(" AS d(").list(&names, ", ").text(")");
     }
@@ -427,11 +398,10 @@ impl Source {
             }
             None => {
                 let key = usual().ok_or_else(|| {
-                    not_supported(format!("\"{}\" has no primary key of one column", relation.name))
-                        .set_hint(
-                            "Pass a unique column with key_column => '...', or write a query, which may \
+                    not_supported(format!("\"{}\" has no primary key of one column", relation.name)).set_hint(
+                        "Pass a unique column with key_column => '...', or write a query, which may \
                              combine several columns.",
-                        )
+                    )
                 })?;
                 self.key = place(relation, key.column);
                 Some(key)
@@ -450,8 +420,7 @@ impl Source {
         let key = self.column_given(arguments, "key_column")?;
         let of = |wanted: &[Kind], key: Option<usize>| -> Vec<usize> {
             let is_it = |place: &usize| {
-                let kind =
-                    Kind::of_type(self.columns[*place].type_oid, arguments.extension.document);
+                let kind = Kind::of_type(self.columns[*place].type_oid, arguments.extension.document);
                 kind.is_some_and(|kind| wanted.contains(&kind)) && Some(*place) != key
             };
             (0..self.columns.len()).filter(is_it).collect()
@@ -480,21 +449,15 @@ impl Source {
                 .set_hint("Pass the document column with body => '...', or write a query.")),
             _ => {
                 let columns: Vec<_> = places.iter().map(|&i| self.columns[i].clone()).collect();
-                let indexes: Vec<String> = Info::of_table(relation.oid)
-                    .iter()
-                    .map(|info| regclass_literal(info.index.oid))
-                    .collect();
+                let indexes: Vec<String> =
+                    Info::of_table(relation.oid).iter().map(|info| regclass_literal(info.index.oid)).collect();
                 let index = if indexes.is_empty() {
                     "join several in a query".to_owned()
                 } else {
                     format!("name an index instead of the table: {}", indexes.join(", "))
                 };
-                Err(invalid_parameter(format!(
-                    "\"{name}\" has {} text columns: {}",
-                    places.len(),
-                    list(&columns)
-                ))
-                .set_hint(format!("Pass the document column with body => '...', or {index}.")))
+                Err(invalid_parameter(format!("\"{name}\" has {} text columns: {}", places.len(), list(&columns)))
+                    .set_hint(format!("Pass the document column with body => '...', or {index}.")))
             }
         }
     }
@@ -507,9 +470,8 @@ impl Source {
         let name = sql::identifier(&raw)?;
         let is_it = |column: &SelectColumn| column.name == *name.as_ref().unwrap_or(&raw);
         self.columns.iter().position(is_it).map(Some).ok_or_else(|| {
-            let of = self
-                .relation
-                .map_or_else(|| self.argument.to_owned(), |oid| format!("\"{}\"", relation_name(oid)));
+            let of =
+                self.relation.map_or_else(|| self.argument.to_owned(), |oid| format!("\"{}\"", relation_name(oid)));
             let report = error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
                 format!("{argument}: {of} has no column \"{}\"", label(name.as_ref().unwrap_or(&raw))),
@@ -556,9 +518,7 @@ impl Source {
             && Kind::of_type(key.type_oid, arguments.extension.document).is_some();
         if is_swapped {
             let [key, body] = [key, body].map(|column| quoted(&label(&column.name)));
-            return format!(
-                "Select the key first and the text second, as in SELECT {body}, {key} ..."
-            );
+            return format!("Select the key first and the text second, as in SELECT {body}, {key} ...");
         }
         "Cast it to text in a query.".to_owned()
     }
@@ -585,11 +545,7 @@ pub fn check_type(type_oid: Oid, what: impl Fn() -> String, hint: &str) -> Resul
 }
 
 /// The types and collations of the columns that an argument names, the same of all sources.
-pub fn common(
-    argument: &str,
-    sources: &[Source],
-    of: fn(&Source) -> Vec<(Oid, Oid)>,
-) -> Result<Vec<(Oid, Oid)>> {
+pub fn common(argument: &str, sources: &[Source], of: fn(&Source) -> Vec<(Oid, Oid)>) -> Result<Vec<(Oid, Oid)>> {
     let all = || sources.iter().map(of);
     let first = all().next().unwrap_or_default();
     let Some(other) = all().find(|other| *other != first) else { return Ok(first) };
@@ -599,8 +555,7 @@ pub fn common(
     };
     let (first, other) = (shown(&first), shown(&other));
     let message = format!("{argument} columns have different types, {first} and {other}");
-    Err(type_mismatch(message)
-        .set_hint("Cast them in a query, or compare tables instead of indexes."))
+    Err(type_mismatch(message).set_hint("Cast them in a query, or compare tables instead of indexes."))
 }
 
 fn list(columns: &[SelectColumn]) -> String {

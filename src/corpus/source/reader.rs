@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use sketch::pipeline::SignerBatch;
 use sketch::stored::{self, StoredBytes};
 use sketch::{
-    Banding, Config, DEFAULT_RECALL, ElementHash, Error, Scheme, ShingleSet, Sketcher, hash128,
-    normalize_text, shingle_hashes,
+    Banding, Config, DEFAULT_RECALL, ElementHash, Error, Scheme, ShingleSet, Sketcher, hash128, normalize_text,
+    shingle_hashes,
 };
 
 use crate::corpus::source::arguments::Arguments;
@@ -66,9 +66,7 @@ impl Reader {
     /// Makes a reader of values of that kind; of documents, by the options that they carry.
     pub fn new(kind: Kind, own: Option<&Own>) -> Self {
         match kind {
-            Kind::Document => {
-                Self { kind: own.map_or(Kind::Text, |own| own.kind), is_document: true }
-            }
+            Kind::Document => Self { kind: own.map_or(Kind::Text, |own| own.kind), is_document: true },
             _ => Self { kind, is_document: false },
         }
     }
@@ -92,13 +90,7 @@ impl Reader {
 
     /// Appends the hashes of its elements, in any order and with repeats. The scheme of `config`
     /// must be one that hashes to 64 bits.
-    pub fn hashes(
-        self,
-        config: &Config,
-        bytes: &[u8],
-        out: &mut Vec<u64>,
-        check: Check,
-    ) -> Result<(), Error> {
+    pub fn hashes(self, config: &Config, bytes: &[u8], out: &mut Vec<u64>, check: Check) -> Result<(), Error> {
         if self.kind == Kind::Text {
             return shingle_hashes(config, &stored::text(bytes)?, out, check);
         }
@@ -156,11 +148,7 @@ impl<'a> Unread<'a> {
 
     /// Signs it, and calls `look` with its signature and the least similarity that it asks for itself; not if it has no
     /// shingles.
-    pub fn sketch(
-        self,
-        sketcher: &mut Sketcher,
-        look: impl FnOnce(&[i32], f64) -> Result<()>,
-    ) -> Result<()> {
+    pub fn sketch(self, sketcher: &mut Sketcher, look: impl FnOnce(&[i32], f64) -> Result<()>) -> Result<()> {
         let (value, least) = self.to_sign(sketcher.config())?;
         match value.signature(sketcher)? {
             Some(signature) => look(signature, least),
@@ -183,11 +171,7 @@ impl<'a> Unread<'a> {
 
     /// Calls `look` with what [`Self::append`] makes; with a text as it is stored, which [`StoredBytes::unpacked`]
     /// undoes. `room` is used where there must be a copy.
-    pub fn with_stored<T>(
-        self,
-        room: &mut Vec<u8>,
-        look: impl FnOnce(StoredBytes) -> Result<T>,
-    ) -> Result<T> {
+    pub fn with_stored<T>(self, room: &mut Vec<u8>, look: impl FnOnce(StoredBytes) -> Result<T>) -> Result<T> {
         if self.reader.is_text() {
             // SAFETY: a value of type `text`, as whoever called `Reader::document` promised of this kind.
             return unsafe { lossless::stored(self.value, look) };
@@ -244,8 +228,7 @@ impl Own {
         };
         known.least = known.least.min(least);
         if known.kind != kind {
-            let message =
-                format!("{argument} has documents of {} and documents of {kind}", known.kind);
+            let message = format!("{argument} has documents of {} and documents of {kind}", known.kind);
             return Err(invalid_parameter(message).set_hint("Select documents of one kind only."));
         }
         match (&known.config, config) {
@@ -253,8 +236,10 @@ impl Own {
                 let (a, b) = (shingling(a), shingling(&b));
                 Err(invalid_parameter(format!("{argument} has documents of different options"))
                     .set_detail(format!("One has {a}; another one has {b}."))
-                    .set_hint("Select documents with the same options only, or create all of them with the \
-                         same options."))
+                    .set_hint(
+                        "Select documents with the same options only, or create all of them with the \
+                         same options.",
+                    ))
             }
             _ => Ok(()),
         }
@@ -263,12 +248,7 @@ impl Own {
 
 impl Criteria {
     /// Decides by the indexes that are named, by the options that documents carry, by arguments, else by default.
-    pub fn new(
-        arguments: &Arguments,
-        reader: Reader,
-        named: &[&Indexed],
-        own: &[Own],
-    ) -> Result<Self> {
+    pub fn new(arguments: &Arguments, reader: Reader, named: &[&Indexed], own: &[Own]) -> Result<Self> {
         let config = config(arguments, named, own)?;
         let of_indexes = named.iter().map(|named| named.options.threshold).reduce(Threshold::max);
         let of_documents = own.iter().map(|own| own.least).reduce(f64::min);

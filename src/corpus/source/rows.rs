@@ -71,9 +71,7 @@ impl SourceRows<'_> {
         let visit = &mut |row: &Row| visit(&SourceRow { row, columns });
         match filter {
             RowFilter::All => select.each(&[], visit),
-            RowFilter::Buckets(buckets) if columns.place == RowPlace::Own => {
-                buckets.each_stored(select, visit)
-            }
+            RowFilter::Buckets(buckets) if columns.place == RowPlace::Own => buckets.each_stored(select, visit),
             RowFilter::Buckets(buckets) => buckets.each(select, visit),
             RowFilter::Keys(key, keys) => {
                 let count = keys.len() as u32;
@@ -93,20 +91,13 @@ impl SourceRows<'_> {
 
 impl Source {
     /// The rows that `filter` lets pass, in the order of `keep` if that is given.
-    pub fn rows<'a>(
-        &self,
-        session: &'a Session,
-        keep: Option<&CStr>,
-        filter: RowFilter<'a>,
-    ) -> Result<SourceRows<'a>> {
+    pub fn rows<'a>(&self, session: &'a Session, keep: Option<&CStr>, filter: RowFilter<'a>) -> Result<SourceRows<'a>> {
         // In another order, to fetch rows by their places would read the table here and there.
         let is_plain = match filter {
             RowFilter::All => keep.is_none(),
             // These are not read by the executor, which alone knows the policies of a table.
             // Nor does it evaluate an expression for them.
-            RowFilter::Buckets(_) => {
-                self.agreeing.is_none() && !self.relation.is_none_or(has_row_security)
-            }
+            RowFilter::Buckets(_) => self.agreeing.is_none() && !self.relation.is_none_or(has_row_security),
             RowFilter::Keys(..) => false,
         };
         let plain = self.plain.as_ref().filter(|_| is_plain);
@@ -170,8 +161,7 @@ impl Source {
             sql = sql.text(" WHERE ").text(condition);
         }
         if let Some(keep) = keep {
-            sql =
-                sql.text(" ORDER BY ").text(order(keep)?.to_bytes()).text("\n, d.").name(&key.name);
+            sql = sql.text(" ORDER BY ").text(order(keep)?.to_bytes()).text("\n, d.").name(&key.name);
         }
         let select = Select::prepare(session, &sql.build(), &types).map_err(wrong_order)?;
         let select = select.with_stored(self.stored(columns.agreeing));
@@ -233,10 +223,7 @@ fn order(keep: &CStr) -> Result<CString> {
             && select.lockingClause.is_null()
     };
     if !only_sorts {
-        let cause = error(
-            PgSqlErrorCode::ERRCODE_SYNTAX_ERROR,
-            "it must be an ORDER BY list and nothing else",
-        );
+        let cause = error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, "it must be an ORDER BY list and nothing else");
         return Err(wrong_order(cause));
     }
     text::c_string(&statement.to_bytes()[BEFORE.len()..])
@@ -399,11 +386,7 @@ impl Fetcher<'_> {
 
 impl Again {
     /// Calls `visit` with the documents at places among all sources, in order. Each is valid until the next one comes.
-    pub fn each(
-        &self,
-        places: impl Iterator<Item = u64>,
-        visit: &mut dyn FnMut(Datum) -> Result<()>,
-    ) -> Result<()> {
+    pub fn each(&self, places: impl Iterator<Item = u64>, visit: &mut dyn FnMut(Datum) -> Result<()>) -> Result<()> {
         let (mut places, snapshot) = (places.peekable(), Snapshot::statement());
         for (source, from) in (0..).zip(&self.0) {
             let fetcher = from.fetcher(&snapshot)?;
@@ -447,11 +430,7 @@ impl RowSpool<'_> {
             Self::Rows(rows) => {
                 let mut all = 0..;
                 rows.each(&mut |row| match all.next().and_then(&mut *numbered) {
-                    Some(number) => visit(&SpooledRow::read(
-                        number,
-                        row.value(1).ok_or_else(gone)?,
-                        row.value(2),
-                    )),
+                    Some(number) => visit(&SpooledRow::read(number, row.value(1).ok_or_else(gone)?, row.value(2))),
                     None => Ok(()),
                 })
             }

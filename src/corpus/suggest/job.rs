@@ -28,13 +28,11 @@ pub struct SuggestedJob {
 impl SuggestedJob {
     pub fn new(source: &Source, arguments: &Arguments, config: &Config) -> Result<Self> {
         let given = |name: &str| arguments.shown(name);
-        let argument = |name: &str| {
-            given(name).map_or(String::new(), |value| format!(", {name} => {}", literal(&value)))
-        };
+        let argument =
+            |name: &str| given(name).map_or(String::new(), |value| format!(", {name} => {}", literal(&value)));
         let text = given("source").unwrap_or_default();
         let name = |place: usize| quoted(&label(&source.columns[place].name));
-        let scope: String =
-            source.scopes.iter().map(|place| format!(", {}", name(*place))).collect();
+        let scope: String = source.scopes.iter().map(|place| format!(", {}", name(*place))).collect();
         let from = match source.relation {
             Some(table) => visible_name(table),
             None => format!("{} AS docs", named_in_from(arguments, source)),

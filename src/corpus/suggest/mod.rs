@@ -51,15 +51,12 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     let criteria = criteria(&session, &arguments, std::slice::from_ref(&source))?;
     let reader = criteria.reader;
     if reader.kind == Kind::Signature {
-        return Err(invalid_parameter(
-            "source must return texts, sets or documents, not signatures",
-        )
-        .set_hint("Pass the name of the text column with body => '...', or write a query."));
+        return Err(invalid_parameter("source must return texts, sets or documents, not signatures")
+            .set_hint("Pass the name of the text column with body => '...', or write a query."));
     }
     let scopes = &mut Scopes::new("scope", &source.scope_types())?;
     let origins = origins(&source);
-    let values =
-        origins.iter().map(|place| Scopes::new("boilerplate", &[source.column_type(*place)]));
+    let values = origins.iter().map(|place| Scopes::new("boilerplate", &[source.column_type(*place)]));
     let mut values = values.collect::<Result<Vec<_>>>()?;
     source.scopes.extend(&origins);
     let rows = KeyedRows::of(&session, &source, scopes.columns())?;
@@ -68,15 +65,12 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     let config = config.with_scheme(Scheme::Fss);
     let progress = Progress::start(source.relation);
     let sample = Sample::take(&rows, reader, &config, (scopes, &mut values, &progress), wanted)?;
-    let is_given = source.kind != Kind::Text
-        || source.named.is_some()
-        || arguments.has(&["shingle_size", "unit"]);
+    let is_given = source.kind != Kind::Text || source.named.is_some() || arguments.has(&["shingle_size", "unit"]);
     let mut choices = Choices::of(&sample, reader, config, is_given)?;
     progress.enter(JobPhase::Neighbors);
     let mut chosen: Option<(Choice, Neighbors)> = None;
     while let Some(mut choice) = choices.next(&sample, reader)? {
-        let found =
-            Neighbors::search(&rows, reader, &mut choice, (&mut *scopes, &progress), &sample)?;
+        let found = Neighbors::search(&rows, reader, &mut choice, (&mut *scopes, &progress), &sample)?;
         choice.sets = Default::default();
         let shows_copies = found.threshold(&choice).1 == Suggested::Valley;
         let is_default = choice.config.shingle_size() == choices.default_size;
@@ -89,14 +83,7 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     }
     let Some((choice, found)) = chosen else { return Ok(None) };
     let common = nearest::common(&sample, &choice)?;
-    let report = SuggestReport {
-        result: &result,
-        sample: &sample,
-        wanted,
-        choice: &choice,
-        found: &found,
-        common,
-    };
+    let report = SuggestReport { result: &result, sample: &sample, wanted, choice: &choice, found: &found, common };
     report.write(&source, &arguments, &origins)?;
     Ok(None)
 }
@@ -105,13 +92,11 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
 /// its document and its scopes, of types whose equality is PostgreSQL's own.
 fn origins(source: &Source) -> Vec<usize> {
     // A view computes its columns, and who may read a document need not be allowed to read other columns.
-    let is_stored =
-        |table| matches!(relation_kind(table), b'r' | b'p' | b'm') && may_read(table, &[]);
+    let is_stored = |table| matches!(relation_kind(table), b'r' | b'p' | b'm') && may_read(table, &[]);
     if source.named.is_some() || !source.relation.is_none_or(is_stored) {
         return Vec::new();
     }
-    let is_used =
-        |place: &usize| [source.key, source.body].contains(place) || source.scopes.contains(place);
+    let is_used = |place: &usize| [source.key, source.body].contains(place) || source.scopes.contains(place);
     let is_origin = |place: &usize| {
         use pg_sys::{INT2OID, INT4OID, INT8OID, TEXTOID, UUIDOID, VARCHAROID};
         let types = [TEXTOID, VARCHAROID, INT2OID, INT4OID, INT8OID, UUIDOID];

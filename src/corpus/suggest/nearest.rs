@@ -140,9 +140,9 @@ pub fn common(sample: &Sample, choice: &Choice) -> Result<Option<(Option<usize>,
     let within = |origin: &dyn Fn(&Taken) -> Option<Scope>| -> Result<_> {
         let members = sample.taken.iter().zip(&choice.signatures);
         let signed = members.filter(|(_, signature)| !signature.is_empty());
-        let sampled = memory::collect(signed.filter_map(|((_, taken), signature)| {
-            Some((origin(taken)?.number(), &signature[..]))
-        }))?;
+        let sampled = memory::collect(
+            signed.filter_map(|((_, taken), signature)| Some((origin(taken)?.number(), &signature[..]))),
+        )?;
         Ok(WithinOrigin::of(sampled, sample.documents)?)
     };
     let Some(mut most) = within(&|_| Some(Scope::ALL))? else { return Ok(None) };

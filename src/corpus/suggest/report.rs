@@ -63,11 +63,7 @@ impl SuggestReport<'_> {
         self.advice("pairs", None, &job.of(PAIRS, threshold, ""));
         if let Some((_, origin, _)) = &template {
             let more = format!(", boilerplate => {}", literal(origin));
-            self.advice(
-                "pairs",
-                Some("without template"),
-                &job.of(PAIRS, DEFAULT_THRESHOLD, &more),
-            );
+            self.advice("pairs", Some("without template"), &job.of(PAIRS, DEFAULT_THRESHOLD, &more));
         }
         // A text has this many characters more than shingles.
         let Choice { config, robust, short, .. } = choice;
@@ -87,8 +83,7 @@ impl SuggestReport<'_> {
     fn counts(&self) {
         let all = self.sample.documents;
         self.counted("documents", all, None, "documents of the source that are not NULL");
-        let is_all = self.sample.count as usize >= self.wanted.count
-            || self.sample.count >= all - self.sample.large;
+        let is_all = self.sample.count as usize >= self.wanted.count || self.sample.count >= all - self.sample.large;
         let how = match (is_all, self.sample.count < FEW) {
             (true, false) => "compared with all documents; sample_seed takes others",
             (true, true) => "fewer than 100: they are few, and show little",
@@ -108,9 +103,7 @@ impl SuggestReport<'_> {
     fn texts(&self) {
         let Choice { config, robust, why: (unit_why, size_why), .. } = self.choice;
         let unit = if config.unit() == Unit::Char { "character" } else { "word" };
-        let short = format!(
-            "under {robust} shingles: one changed {unit} takes them below {DEFAULT_THRESHOLD}"
-        );
+        let short = format!("under {robust} shingles: one changed {unit} takes them below {DEFAULT_THRESHOLD}");
         self.counted("short", self.choice.short, Some(self.sample.count), &short);
         let long = "so long that unrelated texts share many shingles by chance";
         self.counted("saturated", self.sample.saturated, Some(self.sample.documents), long);
@@ -129,18 +122,13 @@ impl SuggestReport<'_> {
         self.counted("near copies", near, Some(self.sample.count), &reason);
         let why = match why {
             Suggested::Valley => "the valley between copies and others",
-            Suggested::Unclear => {
-                "the default: similarity alone does not show where copies begin, label some pairs"
-            }
+            Suggested::Unclear => "the default: similarity alone does not show where copies begin, label some pairs",
             Suggested::Nothing => "the default: nothing in the sample is similar",
             Suggested::AboveRandom => "above random pairs: a lower one finds unrelated documents",
         };
         let common = "19 of 20 random pairs are no more similar";
         let random = choice.unrelated;
-        let mut lines = vec![
-            ("random pairs", rounded(random, 100.0), ".", common),
-            ("threshold", threshold, "-", why),
-        ];
+        let mut lines = vec![("random pairs", rounded(random, 100.0), ".", common), ("threshold", threshold, "-", why)];
         lines.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut draw = |above: f64| {
             while let Some((item, at, dash, why)) = lines.pop_if(|line| line.1 > above + 1e-9) {
@@ -182,8 +170,7 @@ impl SuggestReport<'_> {
                     format!("{}{class}, ", quoted(&label(name)))
                 });
                 let columns = format!("{} USING minlsh ({scope}{body})", visible_name(table));
-                let sql =
-                    format!("CREATE INDEX ON {columns} WITH (threshold = {threshold}{options});");
+                let sql = format!("CREATE INDEX ON {columns} WITH (threshold = {threshold}{options});");
                 self.advice("index", None, &sql);
             }
             _ => {}
@@ -199,14 +186,7 @@ impl SuggestReport<'_> {
         self.row(item, None, Some(count), of.and_then(|of| share(count, of)), explanation);
     }
 
-    fn row(
-        &self,
-        item: &str,
-        value: Option<&str>,
-        count: Option<u64>,
-        share: Option<f64>,
-        explanation: &str,
-    ) {
+    fn row(&self, item: &str, value: Option<&str>, count: Option<u64>, share: Option<f64>, explanation: &str) {
         self.result.push(&[
             Some(text::write(item)),
             value.map(text::write),

@@ -1,8 +1,7 @@
 //! The first reading of a suggestion: the sample, what all texts are counted by, and how they are best cut.
 
 use sketch::{
-    Config, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, SampledSets, ShingleSet, Sketcher,
-    robust_from, saturated,
+    Config, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, SampledSets, ShingleSet, Sketcher, robust_from, saturated,
 };
 
 use crate::corpus::reading::columns::{Scope, Scopes, twice_there};
@@ -83,8 +82,7 @@ impl Sample {
             }
             // Their columns are behind those of the scopes.
             let columns = scopes.columns();
-            let origin =
-                |(place, values): (usize, &mut Scopes)| values.of(|_| row.scope(columns + place));
+            let origin = |(place, values): (usize, &mut Scopes)| values.of(|_| row.scope(columns + place));
             taken.add(row.name, cost, || {
                 Ok(Taken {
                     bytes: memory::copied(&bytes)?,
@@ -247,12 +245,7 @@ impl Choice {
 }
 
 /// The similarities of all pairs of different sets in a small sample, where those of neighbours would be too few.
-fn pairs_of_few(
-    sample: &Sample,
-    reader: Reader,
-    config: &Config,
-    sets: &mut SampledSets,
-) -> Result<Vec<f64>> {
+fn pairs_of_few(sample: &Sample, reader: Reader, config: &Config, sets: &mut SampledSets) -> Result<Vec<f64>> {
     let (mut similarities, mut hashes) = (Vec::new(), Vec::new());
     for (at, (_, document)) in sample.taken.iter().enumerate() {
         hashes.clear();

@@ -42,13 +42,7 @@ pub trait NearFinder {
 
     /// Appends in their order the documents of the sample that are found to be near-duplicates of a document, each with
     /// the similarity that is given; `near` are those that are.
-    fn find(
-        &mut self,
-        name: &str,
-        value: Datum,
-        near: &[Similar],
-        found: &mut Vec<Similar>,
-    ) -> Result<()>;
+    fn find(&mut self, name: &str, value: Datum, near: &[Similar], found: &mut Vec<Similar>) -> Result<()>;
 }
 
 struct AuditedDocument {
@@ -106,9 +100,8 @@ pub fn audit(
             let (document, least) = read(row.document)?;
             empty += usize::from(document.is_empty());
             let scope = scopes.of(|place| row.scope(place))?;
-            let is_other = |member: &AuditedDocument| {
-                member.name != row.name && scope.is_some() && member.scope == scope
-            };
+            let is_other =
+                |member: &AuditedDocument| member.name != row.name && scope.is_some() && member.scope == scope;
             near.clear();
             found.clear();
             let least = bands.starts[0].max(least);
@@ -264,8 +257,7 @@ impl Bands {
         let inner = (first..).map(|n| n as f64 * WIDTH).take_while(|start| *start < 1.0 - 1e-9);
         // Without one of no width, where the threshold is a multiple of the width but for rounding.
         let inner = inner.filter(|start| start - threshold > 1e-9);
-        let starts =
-            std::iter::once(threshold).chain(inner.map(|start| (start * 100.0).round() / 100.0));
+        let starts = std::iter::once(threshold).chain(inner.map(|start| (start * 100.0).round() / 100.0));
         Self { starts: starts.collect(), tallies: Vec::new(), population: 0, verify }
     }
 
@@ -281,8 +273,7 @@ impl Bands {
         let of_documents = |part: fn(&BandCounts) -> u32, whole: fn(&BandCounts) -> u32| {
             let of = |tally: &Tally| {
                 let counts = tally.counts.get(bands.clone()).unwrap_or_default();
-                let sum =
-                    |of: fn(&BandCounts) -> u32| counts.iter().map(|c| u64::from(of(c))).sum();
+                let sum = |of: fn(&BandCounts) -> u32| counts.iter().map(|c| u64::from(of(c))).sum();
                 (sum(part), sum(whole))
             };
             memory::collect::<(u64, u64)>(self.tallies.iter().map(of))
@@ -293,9 +284,7 @@ impl Bands {
         let [recall, recall_low, recall_high] = self.share(&recall);
         let [precision, precision_low, precision_high] = self.precision(&precision);
         let count = |count: u64| Some(Datum::from(count as i64));
-        let copies = |of: fn(&Tally) -> u64| {
-            are_all.then(|| self.tallies.iter().map(of).sum()).and_then(count)
-        };
+        let copies = |of: fn(&Tally) -> u64| are_all.then(|| self.tallies.iter().map(of).sum()).and_then(count);
         result.push(&[
             Some(float8_datum(self.starts[bands.start])),
             Some(float8_datum(self.starts.get(bands.end).copied().unwrap_or(1.0))),
@@ -331,9 +320,7 @@ impl Bands {
     fn share(&self, documents: &[(u64, u64)]) -> [Option<Datum>; 3] {
         let (part, whole) = sums(documents);
         match sketch::ratio_interval(documents, self.population) {
-            Some((low, high)) => {
-                [part as f64 / whole as f64, low, high].map(|share| Some(float8_datum(share)))
-            }
+            Some((low, high)) => [part as f64 / whole as f64, low, high].map(|share| Some(float8_datum(share))),
             None => [None; 3],
         }
     }

@@ -107,13 +107,7 @@ impl NearFinder for ByIndex<'_> {
         Ok(bytes)
     }
 
-    fn find(
-        &mut self,
-        name: &str,
-        _value: Datum,
-        _near: &[Similar],
-        found: &mut Vec<Similar>,
-    ) -> Result<()> {
+    fn find(&mut self, name: &str, _value: Datum, _near: &[Similar], found: &mut Vec<Similar>) -> Result<()> {
         Ok(memory::extend(found, self.found.get(name).map_or(&[], Vec::as_slice))?)
     }
 }
@@ -169,13 +163,7 @@ impl NearFinder for ByBands {
     }
 
     /// Those that share a band, as far as the job takes them for near-duplicates.
-    fn find(
-        &mut self,
-        _name: &str,
-        value: Datum,
-        near: &[Similar],
-        found: &mut Vec<Similar>,
-    ) -> Result<()> {
+    fn find(&mut self, _name: &str, value: Datum, near: &[Similar], found: &mut Vec<Similar>) -> Result<()> {
         let signed = self.sign(value)?;
         for number in self.buckets.sharing(&signed.bands)? {
             let member = &self.members[number as usize];

@@ -11,24 +11,23 @@ use crate::pg::memory::unmoved;
 
 /// Does `work`. What PostgreSQL raises meanwhile about what a user wrote is returned, and must be raised in the end.
 pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T> {
-    let attempt =
-        PgTryBuilder::new(AssertUnwindSafe(|| Ok(work()))).catch_others(|caught| match caught {
-            CaughtError::PostgresError(report) | CaughtError::ErrorReport(report)
-                if !is_of_server(report.sql_error_code()) =>
-            {
-                // Copied once they are short.
-                let cut = |text| beginning(text, LONGEST_MESSAGE);
-                let mut same = error(report.sql_error_code(), cut(report.message()));
-                if let Some(detail) = report.detail() {
-                    same = same.set_detail(cut(detail));
-                }
-                if let Some(hint) = report.hint() {
-                    same = same.set_hint(cut(hint));
-                }
-                Err(same)
+    let attempt = PgTryBuilder::new(AssertUnwindSafe(|| Ok(work()))).catch_others(|caught| match caught {
+        CaughtError::PostgresError(report) | CaughtError::ErrorReport(report)
+            if !is_of_server(report.sql_error_code()) =>
+        {
+            // Copied once they are short.
+            let cut = |text| beginning(text, LONGEST_MESSAGE);
+            let mut same = error(report.sql_error_code(), cut(report.message()));
+            if let Some(detail) = report.detail() {
+                same = same.set_detail(cut(detail));
             }
-            other => other.rethrow(),
-        });
+            if let Some(hint) = report.hint() {
+                same = same.set_hint(cut(hint));
+            }
+            Err(same)
+        }
+        other => other.rethrow(),
+    });
     unmoved(|| attempt.execute())
 }
 
@@ -40,9 +39,7 @@ pub fn hinting<T>(
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     let attempt = PgTryBuilder::new(AssertUnwindSafe(work)).catch_when(code, |caught| {
-        let (CaughtError::PostgresError(report), Some(hint)) = (&caught, hint()) else {
-            caught.rethrow()
-        };
+        let (CaughtError::PostgresError(report), Some(hint)) = (&caught, hint()) else { caught.rethrow() };
         Err(error(report.sql_error_code(), report.message()).set_hint(hint))
     });
     unmoved(|| attempt.execute())

@@ -19,8 +19,7 @@ pub enum Phase {
     Writing = 4,
 }
 
-const NAMES: [&CStr; 4] =
-    [c"initializing", c"scanning table", c"sorting entries", c"writing pages"];
+const NAMES: [&CStr; 4] = [c"initializing", c"scanning table", c"sorting entries", c"writing pages"];
 
 const TUPLES_AT_A_TIME: i64 = 1024;
 
@@ -125,8 +124,7 @@ impl Job {
         let is_shown = unsafe {
             pg_sys::pgstat_track_activities
                 && pg_sys::MyBEEntry.as_ref().is_some_and(|slot| {
-                    slot.st_progress_command
-                        == pg_sys::ProgressCommandType::PROGRESS_COMMAND_INVALID
+                    slot.st_progress_command == pg_sys::ProgressCommandType::PROGRESS_COMMAND_INVALID
                 })
         };
         if is_shown {
@@ -164,8 +162,7 @@ pub fn spilled(bytes: u64) {
     }
     SPILLED.set((all, all));
     // SAFETY: this backend's own slot.
-    if unsafe { pg_sys::MyBEEntry.as_ref() }.is_some_and(|slot| slot.st_progress_command == COMMAND)
-    {
+    if unsafe { pg_sys::MyBEEntry.as_ref() }.is_some_and(|slot| slot.st_progress_command == COMMAND) {
         report(Counter::Spilled as i32, all as i64);
     }
 }

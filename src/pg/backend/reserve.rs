@@ -44,8 +44,7 @@ fn keep() -> bool {
 
 /// So many bytes of memory that nobody has.
 fn pages(bytes: usize) -> Option<*mut c_void> {
-    let (access, kind) =
-        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: asks for pages that nobody has, wherever they are.
     let pages = unsafe { libc::mmap(null_mut(), bytes, access, kind, -1, 0) };
     (pages != libc::MAP_FAILED).then_some(pages)

@@ -15,10 +15,7 @@ unsafe extern "C-unwind" {
 ///
 /// # Safety
 /// The table is open under ROW EXCLUSIVE lock, and a snapshot is active. The call is guarded by the caller.
-pub unsafe fn tuple_delete(
-    table: Relation,
-    place: pg_sys::ItemPointer,
-) -> Option<pg_sys::TM_Result::Type> {
+pub unsafe fn tuple_delete(table: Relation, place: pg_sys::ItemPointer) -> Option<pg_sys::TM_Result::Type> {
     let mut failure = pg_sys::TM_FailureData::default();
     let none = std::ptr::null_mut();
     // SAFETY: the caller has the table open, so its methods are there; a snapshot is active while rows are written.
@@ -36,9 +33,7 @@ pub unsafe fn tuple_delete(
 
 /// The result of the handler of an index access method, which `make` makes in the current memory context. Until
 /// PostgreSQL 18 each caller frees it. PostgreSQL 19 keeps pointers to it, so there it is made once for the backend.
-pub fn access_method(
-    make: impl FnOnce() -> *mut pg_sys::IndexAmRoutine,
-) -> *mut pg_sys::IndexAmRoutine {
+pub fn access_method(make: impl FnOnce() -> *mut pg_sys::IndexAmRoutine) -> *mut pg_sys::IndexAmRoutine {
     #[cfg(not(feature = "pg19"))]
     return make();
     #[cfg(feature = "pg19")]
@@ -68,11 +63,7 @@ pub unsafe fn refuse_null_treatment(window: *mut c_void, call: pg_sys::FunctionC
     // SAFETY: the window and the call are those that PostgreSQL passed; the function is declared as in windowapi.h.
     unsafe {
         unsafe extern "C-unwind" {
-            fn WinCheckAndInitializeNullTreatment(
-                window: *mut c_void,
-                allow: bool,
-                call: pg_sys::FunctionCallInfo,
-            );
+            fn WinCheckAndInitializeNullTreatment(window: *mut c_void, allow: bool, call: pg_sys::FunctionCallInfo);
         }
         WinCheckAndInitializeNullTreatment(window, false, call);
     }
@@ -99,11 +90,7 @@ pub unsafe fn index_fetch_begin(table: Relation) -> Option<*mut pg_sys::IndexFet
 ///
 /// # Safety
 /// The index is one of the table, both are open, and the snapshot is held.
-pub unsafe fn index_beginscan(
-    table: Relation,
-    index: Relation,
-    snapshot: pg_sys::Snapshot,
-) -> pg_sys::IndexScanDesc {
+pub unsafe fn index_beginscan(table: Relation, index: Relation, snapshot: pg_sys::Snapshot) -> pg_sys::IndexScanDesc {
     // SAFETY: the caller has both open and holds the snapshot; the place for statistics may be null.
     unsafe {
         #[cfg(not(any(feature = "pg18", feature = "pg19")))]
@@ -286,9 +273,7 @@ pub unsafe fn refuse_old(index: Relation, snapshot: pg_sys::Snapshot, lsn: impl 
     #[cfg(any(feature = "pg15", feature = "pg16"))]
     // SAFETY: the caller has the index open; the snapshot is null or valid, and read only if it is not null.
     unsafe {
-        let is_mvcc = |snapshot: &pg_sys::SnapshotData| {
-            snapshot.snapshot_type == pg_sys::SnapshotType::SNAPSHOT_MVCC
-        };
+        let is_mvcc = |snapshot: &pg_sys::SnapshotData| snapshot.snapshot_type == pg_sys::SnapshotType::SNAPSHOT_MVCC;
         if pg_sys::old_snapshot_threshold >= 0
             && snapshot.as_ref().is_some_and(is_mvcc)
             && (*snapshot).lsn != 0

@@ -23,16 +23,13 @@ macro_rules! sql_function {
         const _: () = {
             #[unsafe(export_name = concat!("pg_finfo_", stringify!($name)))]
             extern "C" fn info() -> &'static pgrx::pg_sys::Pg_finfo_record {
-                const V1: pgrx::pg_sys::Pg_finfo_record =
-                    pgrx::pg_sys::Pg_finfo_record { api_version: 1 };
+                const V1: pgrx::pg_sys::Pg_finfo_record = pgrx::pg_sys::Pg_finfo_record { api_version: 1 };
                 &V1
             }
 
             #[unsafe(export_name = stringify!($name))]
             #[pgrx::pg_guard]
-            unsafe extern "C-unwind" fn entry(
-                fcinfo: pgrx::pg_sys::FunctionCallInfo,
-            ) -> pgrx::pg_sys::Datum {
+            unsafe extern "C-unwind" fn entry(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
                 // SAFETY: PostgreSQL passes a valid call for the duration of the call.
                 let call = unsafe { $crate::pg::call::Call::new(fcinfo) };
                 let result = $crate::pg::reserve::answer(|| ($implementation)(&call));

@@ -54,12 +54,7 @@ impl ResultRows {
         let mut nulls = row.map(|value| value.is_none());
         // SAFETY: the arrays have one entry for each column; the store copies the values.
         unsafe {
-            pg_sys::tuplestore_putvalues(
-                self.store,
-                self.descriptor,
-                values.as_mut_ptr(),
-                nulls.as_mut_ptr(),
-            );
+            pg_sys::tuplestore_putvalues(self.store, self.descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());
         }
     }
 
@@ -79,10 +74,7 @@ impl ResultRows {
 }
 
 /// A row of the call's result type: one value for each OUT parameter, `None` for NULL.
-pub fn result_row<const COLUMNS: usize>(
-    call: &Call,
-    row: [Option<Datum>; COLUMNS],
-) -> Result<Datum> {
+pub fn result_row<const COLUMNS: usize>(call: &Call, row: [Option<Datum>; COLUMNS]) -> Result<Datum> {
     let mut values = row.map(|value| value.unwrap_or(Datum::from(0)));
     let mut nulls = row.map(|value| value.is_none());
     // SAFETY: a valid call; the descriptor is checked to have as many columns as the arrays; the
@@ -90,12 +82,8 @@ pub fn result_row<const COLUMNS: usize>(
     unsafe {
         let mut descriptor = std::ptr::null_mut();
         let class = pg_sys::get_call_result_type(call.raw(), std::ptr::null_mut(), &mut descriptor);
-        if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE
-            || (*descriptor).natts as usize != COLUMNS
-        {
-            return Err(not_supported(
-                "function returning record called in context that cannot accept type record",
-            ));
+        if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE || (*descriptor).natts as usize != COLUMNS {
+            return Err(not_supported("function returning record called in context that cannot accept type record"));
         }
         let descriptor = pg_sys::BlessTupleDesc(descriptor);
         let tuple = pg_sys::heap_form_tuple(descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());

@@ -27,11 +27,7 @@ mod raw {
             is_null: *mut bool,
             is_out: *mut bool,
         ) -> Datum;
-        pub fn WinGetFuncArgCurrent(
-            window: *mut c_void,
-            argument: c_int,
-            is_null: *mut bool,
-        ) -> Datum;
+        pub fn WinGetFuncArgCurrent(window: *mut c_void, argument: c_int, is_null: *mut bool) -> Datum;
     }
 }
 
@@ -49,8 +45,7 @@ impl Window {
         // SAFETY: a valid call; what a window function is called with is a node of that type.
         let object = unsafe {
             let context = (*call.raw()).context;
-            let is_window =
-                !context.is_null() && (*context).type_ == pg_sys::NodeTag::T_WindowObjectData;
+            let is_window = !context.is_null() && (*context).type_ == pg_sys::NodeTag::T_WindowObjectData;
             is_window.then_some(context)
         };
         let Some(object) = object else {
@@ -81,9 +76,7 @@ impl Window {
         let mut is_null = false;
         // SAFETY: the window of this call, which has such an argument.
         let value = unsafe {
-            pg_guard_ffi_boundary(|| {
-                raw::WinGetFuncArgCurrent(self.object, argument as c_int, &mut is_null)
-            })
+            pg_guard_ffi_boundary(|| raw::WinGetFuncArgCurrent(self.object, argument as c_int, &mut is_null))
         };
         (!is_null).then_some(value)
     }
@@ -114,8 +107,7 @@ impl Window {
         let size = count * size_of::<u32>();
         // SAFETY: memory that PostgreSQL keeps, zeroed at first, until the partition ends.
         unsafe {
-            let memory =
-                pg_guard_ffi_boundary(|| raw::WinGetPartitionLocalMemory(self.object, size));
+            let memory = pg_guard_ffi_boundary(|| raw::WinGetPartitionLocalMemory(self.object, size));
             std::slice::from_raw_parts(memory.cast(), count)
         }
     }

@@ -149,9 +149,7 @@ impl<F: CatalogForm> CatalogRow<F> {
     pub fn column(&self, number: u32) -> Option<Datum> {
         let mut is_null = false;
         // SAFETY: a row of that cache, which is held; the catalog has such a column.
-        let value = unsafe {
-            pg_sys::SysCacheGetAttr(F::CACHE as i32, self.tuple, number as i16, &mut is_null)
-        };
+        let value = unsafe { pg_sys::SysCacheGetAttr(F::CACHE as i32, self.tuple, number as i16, &mut is_null) };
         (!is_null).then_some(value)
     }
 
@@ -203,9 +201,7 @@ pub fn is_written_by(type_oid: Oid, output: &[u8]) -> bool {
 /// The type `minlsh_document`, whatever its name and schema are: the type of an operator class of ours; invalid if
 /// there is none.
 pub fn document_type() -> Oid {
-    let is_own = |oid: Oid| {
-        oid.to_u32() >= pg_sys::FirstNormalObjectId && is_written_by(oid, b"minlsh_document_out")
-    };
+    let is_own = |oid: Oid| oid.to_u32() >= pg_sys::FirstNormalObjectId && is_written_by(oid, b"minlsh_document_out");
     let types = classes_of_method(access_method(), |class| class.opcintype);
     types.into_iter().find(|oid| is_own(*oid)).unwrap_or(Oid::INVALID)
 }
@@ -214,19 +210,13 @@ pub fn document_type() -> Oid {
 ///
 /// # Safety
 /// The cache has rows that begin like an `F`, and a first key of the type of `key`.
-pub unsafe fn listed<F, T>(
-    cache: pg_sys::SysCacheIdentifier::Type,
-    key: Datum,
-    read: impl Fn(&F) -> T,
-) -> Vec<T> {
+pub unsafe fn listed<F, T>(cache: pg_sys::SysCacheIdentifier::Type, key: Datum, read: impl Fn(&F) -> T) -> Vec<T> {
     let none = Datum::from(0);
     // SAFETY: the caller promises the key and the rows; the list is given back after its members were read.
     unsafe {
         let list = pg_sys::SearchSysCacheList(cache as i32, 1, key, none, none);
         let members = (*list).members.as_slice((*list).n_members as usize);
-        let form = |member: &*mut pg_sys::CatCTup| {
-            read(&*pg_sys::GETSTRUCT(&raw mut (**member).tuple).cast::<F>())
-        };
+        let form = |member: &*mut pg_sys::CatCTup| read(&*pg_sys::GETSTRUCT(&raw mut (**member).tuple).cast::<F>());
         let found = members.iter().map(form).collect();
         pg_sys::ReleaseCatCacheList(list);
         found
@@ -234,10 +224,7 @@ pub unsafe fn listed<F, T>(
 }
 
 /// Calls `read` with the operator classes of an access method.
-pub fn classes_of_method<T>(
-    method: Oid,
-    read: impl Fn(&pg_sys::FormData_pg_opclass) -> T,
-) -> Vec<T> {
+pub fn classes_of_method<T>(method: Oid, read: impl Fn(&pg_sys::FormData_pg_opclass) -> T) -> Vec<T> {
     // SAFETY: `pg_opclass` by access method, name and schema.
     unsafe { listed(pg_sys::SysCacheIdentifier::CLAAMNAMENSP, Datum::from(method), read) }
 }

@@ -86,11 +86,7 @@ pub fn depends(dependent: Object, referenced: Object) -> bool {
     is_recorded(dependent, referenced, None)
 }
 
-fn is_recorded(
-    dependent: Object,
-    referenced: Object,
-    kind: Option<pg_sys::DependencyType::Type>,
-) -> bool {
+fn is_recorded(dependent: Object, referenced: Object, kind: Option<pg_sys::DependencyType::Type>) -> bool {
     let referenced = referenced.address();
     let mut found = false;
     each(DEPEND_BY_DEPENDENT, dependent, |form| {
@@ -134,8 +130,7 @@ fn scan(catalog: Oid, index: Oid, keys: &[(i16, Oid)], mut visit: impl FnMut(pg_
     // SAFETY: a scan of a catalog of this module by one of its indexes, under the catalog's own snapshot.
     unsafe {
         for (condition, (column, value)) in conditions.iter_mut().zip(keys) {
-            let (equal, function) =
-                (pg_sys::BTEqualStrategyNumber as u16, Oid::from(pg_sys::F_OIDEQ));
+            let (equal, function) = (pg_sys::BTEqualStrategyNumber as u16, Oid::from(pg_sys::F_OIDEQ));
             pg_sys::ScanKeyInit(condition, *column, equal, function, Datum::from(*value));
         }
         let catalog = pg_sys::table_open(catalog, lock);

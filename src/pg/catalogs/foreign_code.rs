@@ -55,9 +55,7 @@ fn refused((label, owner): Foreign, of: &str) -> SqlError {
     let role = unsafe { text::from_cstring(pg_sys::GetUserNameFromId(owner, true)) };
     not_allowed(format!("{of} would run code of role \"{role}\" with your rights"))
         .set_detail(format!("It uses {label}, whose owner does not have your rights."))
-        .set_hint(
-            "Use SET ROLE to ask as that role, or ALTER ... OWNER TO to give what is used to a superuser.",
-        )
+        .set_hint("Use SET ROLE to ask as that role, or ALTER ... OWNER TO to give what is used to a superuser.")
 }
 
 #[pg_guard]

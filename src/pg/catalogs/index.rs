@@ -134,12 +134,9 @@ impl Index {
         Memory::scratch(c"minlsh expressions").run(|| {
             let [expressions, _] = self.expressions();
             // SAFETY: a list of expressions, each the root of a valid tree of nodes.
-            let mut types = unsafe { list::pointers(expressions) }
-                .map(|expression| unsafe { pg_sys::exprType(expression) });
-            let type_of = |column: &IndexColumn| match AttributeRow::of_column(
-                self.table,
-                column.attribute,
-            ) {
+            let mut types =
+                unsafe { list::pointers(expressions) }.map(|expression| unsafe { pg_sys::exprType(expression) });
+            let type_of = |column: &IndexColumn| match AttributeRow::of_column(self.table, column.attribute) {
                 Some(attribute) => attribute.atttypid,
                 None => types.next().unwrap_or(Oid::INVALID),
             };

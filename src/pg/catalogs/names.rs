@@ -47,9 +47,7 @@ pub fn type_label(type_oid: Oid) -> String {
 /// The schemas on the search path.
 pub fn search_path() -> Vec<Oid> {
     // SAFETY: room for as many as it says, at first none; more are counted, but not written.
-    let fetch = |room: &mut [Oid]| unsafe {
-        pg_sys::fetch_search_path_array(room.as_mut_ptr(), room.len() as i32)
-    };
+    let fetch = |room: &mut [Oid]| unsafe { pg_sys::fetch_search_path_array(room.as_mut_ptr(), room.len() as i32) };
     let mut schemas = vec![Oid::INVALID; fetch(&mut []) as usize];
     fetch(&mut schemas);
     schemas

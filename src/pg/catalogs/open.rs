@@ -99,16 +99,13 @@ impl Open {
     pub fn lacks(&self, attribute: u32) -> bool {
         let row = self.entry().rd_indextuple;
         // SAFETY: an open index has that row, and anything else none.
-        row.is_null()
-            || unsafe { pg_sys::heap_attisnull(row, attribute as i32, std::ptr::null_mut()) }
+        row.is_null() || unsafe { pg_sys::heap_attisnull(row, attribute as i32, std::ptr::null_mut()) }
     }
 
     /// True if it is a heap whose rows have places, and that no other table inherits from: its rows have their own.
     pub fn has_places(&self) -> bool {
         let class = self.class();
-        matches!(class.relkind as u8, b'r' | b'm')
-            && class.relam == pg_sys::HEAP_TABLE_AM_OID
-            && !class.relhassubclass
+        matches!(class.relkind as u8, b'r' | b'm') && class.relam == pg_sys::HEAP_TABLE_AM_OID && !class.relhassubclass
     }
 
     /// The name, as messages show it.

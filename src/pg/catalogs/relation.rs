@@ -44,9 +44,7 @@ pub fn without_keeping_locks<T>(look: impl FnOnce() -> T) -> T {
         let own = pg_sys::ResourceOwnerCreate(current, c"minlsh locks".as_ptr());
         pg_sys::CurrentResourceOwner = own;
         let seen = look();
-        for phase in
-            [RESOURCE_RELEASE_BEFORE_LOCKS, RESOURCE_RELEASE_LOCKS, RESOURCE_RELEASE_AFTER_LOCKS]
-        {
+        for phase in [RESOURCE_RELEASE_BEFORE_LOCKS, RESOURCE_RELEASE_LOCKS, RESOURCE_RELEASE_AFTER_LOCKS] {
             pg_sys::ResourceOwnerRelease(own, phase, false, false);
         }
         pg_sys::CurrentResourceOwner = current;

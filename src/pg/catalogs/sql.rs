@@ -67,9 +67,7 @@ impl Sql {
     /// Adds pieces, with something between each two.
     pub fn list(self, pieces: &[Self], between: &str) -> Self {
         let mut between = std::iter::once("").chain(std::iter::repeat(between));
-        pieces
-            .iter()
-            .fold(self, |sql, piece| sql.text(between.next().unwrap_or_default()).text(piece))
+        pieces.iter().fold(self, |sql, piece| sql.text(between.next().unwrap_or_default()).text(piece))
     }
 
     /// The same as a value of a type.
@@ -160,9 +158,8 @@ pub fn identifier(text: &CStr) -> Result<Option<CString>> {
 pub fn dropped_meanwhile(relation: Oid) -> SqlError {
     let oid = relation.to_u32();
     let which = if oid == 0 { String::new() } else { format!(" with OID {oid}") };
-    wrong_state(format!("a relation{which} was dropped while it was used")).set_hint(
-        "Repeat the call. If it fails again, look for an event trigger that drops relations.",
-    )
+    wrong_state(format!("a relation{which} was dropped while it was used"))
+        .set_hint("Repeat the call. If it fails again, look for an event trigger that drops relations.")
 }
 
 /// The name of a relation, as bytes; empty if there is none.
@@ -178,12 +175,7 @@ pub fn object_name(first: &CStr, label: &CStr) -> CString {
 }
 
 /// The same, or `<first>_<second>_<label>`, with a number behind it where a relation of the schema has that name.
-pub fn free_relation_name(
-    schema: Oid,
-    first: &CStr,
-    second: Option<&CStr>,
-    label: &CStr,
-) -> CString {
+pub fn free_relation_name(schema: Oid, first: &CStr, second: Option<&CStr>, label: &CStr) -> CString {
     let second = second.map_or(std::ptr::null(), CStr::as_ptr);
     // SAFETY: NUL-terminated names, or null for no second one; the result is a string of its own.
     unsafe {

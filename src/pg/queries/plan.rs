@@ -44,8 +44,7 @@ impl PreparedPlan {
     /// to date.
     pub fn is_of(&self, relations: &[Oid]) -> bool {
         let is_of = |statement: Statement| {
-            statement.is_valid()
-                && statement.relations().iter().all(|named| relations.contains(named))
+            statement.is_valid() && statement.relations().iter().all(|named| relations.contains(named))
         };
         self.statements().all(is_of)
     }
@@ -158,8 +157,7 @@ impl Statement<'_> {
 
     /// True if it has neither aggregates nor window functions nor set-returning functions in its columns.
     pub fn is_row_by_row(self) -> bool {
-        let is_row_by_row =
-            |query: &pg_sys::Query| !query.hasAggs && !query.hasWindowFuncs && !query.hasTargetSRFs;
+        let is_row_by_row = |query: &pg_sys::Query| !query.hasAggs && !query.hasWindowFuncs && !query.hasTargetSRFs;
         self.query(is_row_by_row) == Some(true)
     }
 
@@ -189,18 +187,12 @@ impl Statement<'_> {
 
     /// The same of its columns except number `but`, without what it is ordered by; and of the columns and conditions
     /// of what stands behind FROM, without policies, if that is made of expressions as well.
-    pub fn check_code_of_columns(
-        self,
-        of: &str,
-        but: Option<i16>,
-        has_expressions: bool,
-    ) -> Result<()> {
+    pub fn check_code_of_columns(self, of: &str, but: Option<i16>, has_expressions: bool) -> Result<()> {
         self.check_nodes(of, |query| {
             // SAFETY: a query has lists of target entries and of range table entries.
             unsafe {
                 let columns = list::pointers::<pg_sys::TargetEntry>(query.targetList);
-                let columns =
-                    columns.filter(|column| !(**column).resjunk && Some((**column).resno) != but);
+                let columns = columns.filter(|column| !(**column).resjunk && Some((**column).resno) != but);
                 let mut nodes: Vec<*mut Node> = columns.map(|column| column.cast()).collect();
                 let from = list::pointers::<pg_sys::RangeTblEntry>(query.rtable);
                 for entry in from.filter(|_| has_expressions) {
@@ -213,11 +205,7 @@ impl Statement<'_> {
         })
     }
 
-    fn check_nodes(
-        self,
-        of: &str,
-        nodes: impl FnOnce(&pg_sys::Query) -> Vec<*mut Node>,
-    ) -> Result<()> {
+    fn check_nodes(self, of: &str, nodes: impl FnOnce(&pg_sys::Query) -> Vec<*mut Node>) -> Result<()> {
         // SAFETY: nodes of a query, which stay until it is brought up to date again: the check does not.
         let check = |query: &pg_sys::Query| unsafe { foreign_code::check(nodes(query), of) };
         self.query(check).unwrap_or(Ok(()))

@@ -213,14 +213,8 @@ impl<'a> Variable<'a> {
         let (mut other, mut on_left) = (null_mut(), false);
         // SAFETY: the caller's arguments; the others are filled in if the function returns true.
         unsafe {
-            let found = pg_sys::get_restriction_variable(
-                query.raw(),
-                arguments,
-                relation,
-                &mut data,
-                &mut other,
-                &mut on_left,
-            );
+            let found =
+                pg_sys::get_restriction_variable(query.raw(), arguments, relation, &mut data, &mut other, &mut on_left);
             found.then(|| (Self { data, query }, query.node(other)))
         }
     }
@@ -302,9 +296,7 @@ impl Drop for Variable<'_> {
     /// Gives back what the lookup holds (`ReleaseVariableStats`).
     fn drop(&mut self) {
         let Self { data, .. } = self;
-        if let (false, Some(free)) =
-            (data.statsTuple.is_null() || std::thread::panicking(), data.freefunc)
-        {
+        if let (false, Some(free)) = (data.statsTuple.is_null() || std::thread::panicking(), data.freefunc) {
             // SAFETY: the function that belongs to that tuple, which nobody else gives back.
             unsafe { free(data.statsTuple) }
         }

@@ -75,9 +75,8 @@ impl<'a> Select<'a> {
     /// Looks at the statement that runs next.
     fn check_code(&self) -> Result<()> {
         let Some(Stored { of, but, has_expressions }) = &self.stored else { return Ok(()) };
-        let is_current = self.plan.bring_up_to_date(|statement| {
-            statement.check_code_of_columns(of, *but, *has_expressions)
-        })?;
+        let is_current =
+            self.plan.bring_up_to_date(|statement| statement.check_code_of_columns(of, *but, *has_expressions))?;
         if is_current {
             return Ok(());
         }
@@ -105,11 +104,7 @@ impl<'a> Select<'a> {
     }
 
     /// Runs it with parameters of the types it was prepared for, and calls `visit` with each row.
-    pub fn each(
-        &self,
-        parameters: &[Parameter],
-        visit: &mut dyn FnMut(&Row) -> Result<()>,
-    ) -> Result<()> {
+    pub fn each(&self, parameters: &[Parameter], visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
         self.check_code()?;
         // Raised within it, an error says which statement it is about: the user's own.
         let visit = &mut |row: &Row| {

@@ -36,12 +36,7 @@ impl Session {
     }
 
     /// Plans `sql`, with options of a cursor. The plan ends with the session, unless it is kept.
-    pub fn plan(
-        &self,
-        sql: &(impl AsRef<[u8]> + ?Sized),
-        types: &[Oid],
-        options: u32,
-    ) -> Result<PreparedPlan> {
+    pub fn plan(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid], options: u32) -> Result<PreparedPlan> {
         let command = text::c_string(sql.as_ref())?;
         let mut types = types.to_vec();
         // SAFETY: SPI is connected; a NUL-terminated command, and as many types as it says.
@@ -89,20 +84,14 @@ impl Session {
         receiver.outcome.map(|_| ())
     }
 
-    fn execute(
-        &self,
-        plan: &PreparedPlan,
-        values: &[Parameter],
-        options: pg_sys::SPIExecuteOptions,
-    ) -> Result<()> {
+    fn execute(&self, plan: &PreparedPlan, values: &[Parameter], options: pg_sys::SPIExecuteOptions) -> Result<()> {
         if types(values) != plan.types {
             return Err(internal("the parameters of an internal query are of other types"));
         }
         let options = pg_sys::SPIExecuteOptions { params: parameter_list(values), ..options };
         // SAFETY: SPI is connected, and the plan is alive and has these parameters; the receiver, if there is one, is
         // that of `each`, which waits for it.
-        let status =
-            unmoved(|| unsafe { pg_sys::SPI_execute_plan_extended(plan.pointer, &options) });
+        let status = unmoved(|| unsafe { pg_sys::SPI_execute_plan_extended(plan.pointer, &options) });
         if status < 0 { Err(failed(status)) } else { Ok(()) }
     }
 }
@@ -143,8 +132,7 @@ impl<'a> Receiver<'a> {
         ) -> bool {
             // SAFETY: called by the executor with a row, and with the receiver given to it, which
             // is the head of ours.
-            let (row, receiver) =
-                unsafe { (Row::borrowed(slot), &mut *receiver.cast::<Receiver>()) };
+            let (row, receiver) = unsafe { (Row::borrowed(slot), &mut *receiver.cast::<Receiver>()) };
             receiver.outcome = (receiver.visit)(&row);
             matches!(receiver.outcome, Ok(Continue::Yes))
         }

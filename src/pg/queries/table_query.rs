@@ -88,8 +88,7 @@ impl TableQuery {
     /// The error of a query that has become another one.
     pub fn replaced(&self) -> SqlError {
         let table = self.table.map(relation_name).unwrap_or_default();
-        wrong_state(format!("table \"{table}\" was replaced while it was being read"))
-            .set_hint("Retry the statement.")
+        wrong_state(format!("table \"{table}\" was replaced while it was being read")).set_hint("Retry the statement.")
     }
 }
 

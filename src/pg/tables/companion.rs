@@ -24,29 +24,23 @@ pub struct Companion {
 
 impl Companion {
     /// A table that is locked by `lock`, if its columns are of these types; else what is wrong with it.
-    pub fn checked(
-        table: Open,
-        lock: Lock,
-        columns: &[Oid],
-    ) -> std::result::Result<Self, &'static str> {
-        let is_plain = |attribute: &pg_sys::FormData_pg_attribute| {
-            !attribute.attisdropped && attribute.attgenerated == 0
-        };
+    pub fn checked(table: Open, lock: Lock, columns: &[Oid]) -> std::result::Result<Self, &'static str> {
+        let is_plain =
+            |attribute: &pg_sys::FormData_pg_attribute| !attribute.attisdropped && attribute.attgenerated == 0;
         let class = table.class();
         let is_sound = class.relkind as u8 == b'r'
             && class.relam == pg_sys::HEAP_TABLE_AM_OID
             && table.attributes().count() == columns.len()
-            && table.attributes().zip(columns).all(|(attribute, expected)| {
-                is_plain(attribute) && attribute.atttypid == *expected
-            });
+            && table
+                .attributes()
+                .zip(columns)
+                .all(|(attribute, expected)| is_plain(attribute) && attribute.atttypid == *expected);
         if !is_sound {
             return Err("It is not a table with the columns that it was made with.");
         }
         let indexes = table.indexes(if lock == Lock::Alone { Lock::Write } else { lock });
         if !indexes.iter().all(|index| index.is_plain() && index.form().indimmediate) {
-            return Err(
-                "It has an index with an expression, a condition or a deferred constraint.",
-            );
+            return Err("It has an index with an expression, a condition or a deferred constraint.");
         }
         Ok(Self { table, indexes })
     }
@@ -104,9 +98,7 @@ pub fn rebuild_indexes(table: Oid) {
 pub fn is_of_owner(owner: Oid, documents: &Open) -> bool {
     documents.class().relowner == owner
         || documents.class().relispartition
-            && partition_ancestors(documents.oid())
-                .into_iter()
-                .any(|above| owner_of(above) == owner)
+            && partition_ancestors(documents.oid()).into_iter().any(|above| owner_of(above) == owner)
 }
 
 /// Takes from everybody but the owner the rights on a table: those that ALTER DEFAULT PRIVILEGES has granted on a new
@@ -175,8 +167,7 @@ fn free_trigger_name(table: Oid, first: &CStr, label: &CStr) -> CString {
     let tables = inheritors(table, Lock::Held);
     let is_taken = |name: &CStr| {
         tables.iter().any(|table| {
-            catalog::trigger_called(*table, name) != Oid::INVALID
-                || catalog::has_constraint_called(*table, name)
+            catalog::trigger_called(*table, name) != Oid::INVALID || catalog::has_constraint_called(*table, name)
         })
     };
     let mut name = object_name(first, label);

@@ -87,9 +87,7 @@ impl OpenIndex {
         // SAFETY: the operator is of the index, which is one of `table`, as # Safety asks. Both stay open and the
         // snapshot held until the scan has ended, below; it copies its one key.
         let scan = memory.run(|| unsafe {
-            pg_sys::ScanKeyEntryInitialize(
-                &mut key, 0, 1, strategy, right, collation, function, value,
-            );
+            pg_sys::ScanKeyEntryInitialize(&mut key, 0, 1, strategy, right, collation, function, value);
             let scan = versions::index_beginscan(table.raw(), self.raw(), snapshot.raw());
             pg_sys::index_rescan(scan, &mut key, 1, std::ptr::null_mut(), 0);
             scan

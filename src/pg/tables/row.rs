@@ -230,8 +230,7 @@ impl TupleStore {
     pub fn new(memory: usize) -> Self {
         let kilobytes = i32::try_from(memory / 1024).unwrap_or(i32::MAX).max(64);
         // SAFETY: a store in the transaction's memory, which outlives it; so does the owner of its file.
-        let store =
-            with_files(|| unsafe { pg_sys::tuplestore_begin_heap(false, false, kilobytes) });
+        let store = with_files(|| unsafe { pg_sys::tuplestore_begin_heap(false, false, kilobytes) });
         Self { store, row: None }
     }
 

@@ -34,11 +34,7 @@ impl Open {
 
     /// Calls `visit` with each row that the snapshot sees, in the order in which they are stored,
     /// until it says that it has enough.
-    pub fn each(
-        &self,
-        snapshot: &Snapshot,
-        visit: impl FnMut(&Row) -> Result<Continue>,
-    ) -> Result<()> {
+    pub fn each(&self, snapshot: &Snapshot, visit: impl FnMut(&Row) -> Result<Continue>) -> Result<()> {
         let row = Row::empty(self);
         let flags = pg_sys::ScanOptions::SO_TYPE_SEQSCAN
             | pg_sys::ScanOptions::SO_ALLOW_STRAT
@@ -47,13 +43,10 @@ impl Open {
         // scan ends before both.
         unsafe {
             let methods = &*(*self.raw()).rd_tableam;
-            let (begin, next, end) =
-                (methods.scan_begin, methods.scan_getnextslot, methods.scan_end);
+            let (begin, next, end) = (methods.scan_begin, methods.scan_getnextslot, methods.scan_end);
             let (Some(begin), Some(next), Some(end)) = (begin, next, end) else { return Ok(()) };
             let (keys, parallel) = (std::ptr::null_mut(), std::ptr::null_mut());
-            let scan = pg_guard_ffi_boundary(|| {
-                begin(self.raw(), snapshot.raw(), 0, keys, parallel, flags)
-            });
+            let scan = pg_guard_ffi_boundary(|| begin(self.raw(), snapshot.raw(), 0, keys, parallel, flags));
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
             let next = || pg_guard_ffi_boundary(|| next(scan, forward, row.raw()));
             let result = row.each(next, visit);
@@ -97,9 +90,10 @@ impl Open {
                 format!("a row of table \"{}\" was changed by the same command", self.name()),
             ),
         };
-        raise(error(code, message).set_hint(
-            "Run the statement again. Do not write to the tables that minlsh keeps meanwhile.",
-        ));
+        raise(
+            error(code, message)
+                .set_hint("Run the statement again. Do not write to the tables that minlsh keeps meanwhile."),
+        );
     }
 }
 
@@ -118,9 +112,7 @@ impl<'a> RowsAt<'a> {
         // SAFETY: an open table has the functions of its access method as long as it is open.
         let methods = unsafe { &*(*table.raw()).rd_tableam };
         // SAFETY: an open table; ended by `Drop`.
-        let state = in_transaction(|| unsafe {
-            pg_guard_ffi_boundary(|| versions::index_fetch_begin(table.raw()))
-        })?;
+        let state = in_transaction(|| unsafe { pg_guard_ffi_boundary(|| versions::index_fetch_begin(table.raw())) })?;
         Some(Self { table, snapshot, methods, state, row: Row::empty(table) })
     }
 
@@ -136,11 +128,8 @@ impl<'a> RowsAt<'a> {
         let (mut again, mut all_dead) = (false, false);
         let (state, snapshot, slot) = (self.state, self.snapshot.raw(), self.row.raw());
         // SAFETY: a slot for the rows of the open table, and a snapshot that is held.
-        let found = unsafe {
-            pg_guard_ffi_boundary(|| {
-                fetch(state, &mut place, snapshot, slot, &mut again, &mut all_dead)
-            })
-        };
+        let found =
+            unsafe { pg_guard_ffi_boundary(|| fetch(state, &mut place, snapshot, slot, &mut again, &mut all_dead)) };
         found.then_some(&self.row)
     }
 

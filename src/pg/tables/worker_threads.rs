@@ -21,20 +21,14 @@ thread_local! {
 /// The setting under which threads are started. `memory` bytes of batches may be out at a time.
 pub fn setting(memory: usize) -> Setting {
     silence_panics();
-    Setting {
-        around_spawn: blocking_signals,
-        at_start: || IS_OURS.set(true),
-        check_interrupts,
-        memory,
-    }
+    Setting { around_spawn: blocking_signals, at_start: || IS_OURS.set(true), check_interrupts, memory }
 }
 
 /// The number of threads that may help to build an index of a table: as many workers as PostgreSQL would
 /// take if the table has the parameter `parallel_workers`, and no more than there are other cores if not.
 pub fn for_build(table: &Open) -> usize {
     // SAFETY: settings of this backend.
-    let most =
-        unsafe { pg_sys::max_parallel_maintenance_workers.min(pg_sys::max_parallel_workers) };
+    let most = unsafe { pg_sys::max_parallel_maintenance_workers.min(pg_sys::max_parallel_workers) };
     allowed(most, parallel_workers(table))
 }
 

@@ -11,9 +11,7 @@ use crate::pg::{array, bytes, lossless};
 /// The type as whose values those of a type are hashed: itself, or what it is a domain over.
 fn element_type(type_oid: Oid) -> Result<Oid> {
     match base_type(type_oid) {
-        base @ (pg_sys::TEXTOID | pg_sys::VARCHAROID | pg_sys::BYTEAOID | pg_sys::UUIDOID) => {
-            Ok(base)
-        }
+        base @ (pg_sys::TEXTOID | pg_sys::VARCHAROID | pg_sys::BYTEAOID | pg_sys::UUIDOID) => Ok(base),
         base @ (pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID) => Ok(base),
         other => {
             let message = format!("elements of type {} cannot be hashed", type_label(other));

@@ -65,8 +65,7 @@ impl Order {
             Some(Quick::Int8) => (a.value() as i64).cmp(&(b.value() as i64)),
             None => {
                 // SAFETY: the caller promises values of the type for which `of` has found this comparison.
-                let result =
-                    unsafe { pg_sys::FunctionCall2Coll(self.compare, self.collation, a, b) };
+                let result = unsafe { pg_sys::FunctionCall2Coll(self.compare, self.collation, a, b) };
                 (result.value() as i32).cmp(&0)
             }
         }

@@ -59,9 +59,7 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
             Ok(Cow::Borrowed(unsafe { std::str::from_utf8_unchecked(bytes) }))
         }
         Encoding::Unknown => of_any_bytes(bytes).map(Cow::Owned).map_err(Into::into),
-        Encoding::Converted { encoding, function } => {
-            convert(bytes, encoding, function).map(Cow::Owned)
-        }
+        Encoding::Converted { encoding, function } => convert(bytes, encoding, function).map(Cow::Owned),
     }
 }
 

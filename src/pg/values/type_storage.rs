@@ -53,9 +53,7 @@ impl TypeStorage {
         unsafe {
             match usize::try_from(self.length) {
                 Ok(length) => std::slice::from_raw_parts(value.cast_mut_ptr::<u8>(), length),
-                Err(_) if self.length == C_STRING => {
-                    CStr::from_ptr(value.cast_mut_ptr()).to_bytes()
-                }
+                Err(_) if self.length == C_STRING => CStr::from_ptr(value.cast_mut_ptr()).to_bytes(),
                 Err(_) => bytes::read(value),
             }
         }
@@ -70,8 +68,7 @@ impl TypeStorage {
         // SAFETY: both are passed like this, as # Safety asks.
         unsafe {
             let length = self.length.into();
-            pg_sys::datumIsEqual(a, b, self.by_value, length)
-                || pg_sys::datum_image_eq(a, b, self.by_value, length)
+            pg_sys::datumIsEqual(a, b, self.by_value, length) || pg_sys::datum_image_eq(a, b, self.by_value, length)
         }
     }
 }

@@ -55,8 +55,7 @@ pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
 pub fn wait_until_blocked(observer: &mut Client, pid: i32) {
     wait_until("a session waits for a lock", || {
         let waiting = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $1";
-        observer.query_one(waiting, &[&pid]).ok().and_then(|row| row.get::<_, Option<bool>>(0))
-            == Some(true)
+        observer.query_one(waiting, &[&pid]).ok().and_then(|row| row.get::<_, Option<bool>>(0)) == Some(true)
     });
 }
 
@@ -155,8 +154,7 @@ impl Stopwatch {
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         let elapsed = self.start.elapsed();
-        let used =
-            processor_time(self.process).zip(self.used).map(|(now, then)| now.saturating_sub(then));
+        let used = processor_time(self.process).zip(self.used).map(|(now, then)| now.saturating_sub(then));
         used.map_or(elapsed, |used| used.min(elapsed))
     }
 }
@@ -166,8 +164,7 @@ fn processor_time(process: i32) -> Option<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name, which may have spaces, is in parentheses; the times are fields 14 and 15, in hundredths of a second.
     let fields = stat.rsplit(')').next().expect("fields").split_whitespace();
-    let ticks: u64 =
-        fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("ticks")).sum();
+    let ticks: u64 = fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("ticks")).sum();
     Some(Duration::from_millis(ticks * 10))
 }
 
@@ -222,9 +219,7 @@ pub fn sqlstate(client: &mut Client, sql: &str) -> String {
 
 /// Asserts that an index and its table agree.
 pub fn assert_consistent(client: &mut Client, index: &str) {
-    let differences = texts(
-        client,
-        &format!("SELECT coalesce(doc_id, '*') || ': ' || problem FROM minlsh_check('{index}')"),
-    );
+    let differences =
+        texts(client, &format!("SELECT coalesce(doc_id, '*') || ': ' || problem FROM minlsh_check('{index}')"));
     assert_eq!(differences, Vec::<String>::new(), "minlsh_check('{index}')");
 }

@@ -32,14 +32,11 @@ pub fn run_examples(page: &str, database: &Database, shell: Shell) {
             continue;
         }
         let script = server.socket().join(format!("{}.sql", database.name));
-        std::fs::write(&script, sql.replace("'examples/", &format!("'{examples}/")))
-            .expect("write");
+        std::fs::write(&script, sql.replace("'examples/", &format!("'{examples}/"))).expect("write");
         // From its standard input psql reads as a user types: messages have no place, and come where they are raised.
         let script = script.to_str().expect("UTF-8");
         let printed = database.shell(&format!("psql -X -q -v ON_ERROR_STOP=1 < {script} 2>&1"));
-        if let Some((_, _, expected)) =
-            blocks.get(position + 1).filter(|(language, _, _)| language == "text")
-        {
+        if let Some((_, _, expected)) = blocks.get(position + 1).filter(|(language, _, _)| language == "text") {
             assert_eq!(printed, *expected, "{page}:{line}");
         } else {
             let is_silent = !printed.contains("NOTICE:  ") && !printed.contains("WARNING:  ");

@@ -48,10 +48,7 @@ pub fn by_each_plan(client: &mut Client, query: &str) -> [Vec<String>; 3] {
         let explained = texts(client, &format!("EXPLAIN {query}")).join("\n");
         let node = ["Seq Scan", "Bitmap Index Scan", "Index Scan using"];
         let expected = PLANS.iter().position(|other| *other == plan).map(|at| node[at]);
-        assert!(
-            expected.is_some_and(|node| explained.contains(node)),
-            "{plan} of {query}:\n{explained}"
-        );
+        assert!(expected.is_some_and(|node| explained.contains(node)), "{plan} of {query}:\n{explained}");
         texts(client, query)
     })
 }
@@ -75,9 +72,7 @@ pub fn assert_sound(client: &mut Client, index: &str) {
 pub fn assert_tree(database: &Database, index: &str) {
     let mut client = database.connect();
     let available = "SELECT 1 FROM pg_available_extensions WHERE name = 'amcheck'";
-    if texts(&mut client, available).is_empty()
-        || texts(&mut client, "SHOW debug_assertions") == ["on"]
-    {
+    if texts(&mut client, available).is_empty() || texts(&mut client, "SHOW debug_assertions") == ["on"] {
         return;
     }
     client

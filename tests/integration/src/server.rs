@@ -118,8 +118,7 @@ impl Server {
     pub fn configure(&self, settings: &[&str]) {
         let file = self.data().join("postgresql.conf");
         let socket = format!("unix_socket_directories = '{}'", self.directory.display());
-        let lines =
-            [&socket as &str].iter().chain(settings).copied().collect::<Vec<_>>().join("\n");
+        let lines = [&socket as &str].iter().chain(settings).copied().collect::<Vec<_>>().join("\n");
         let script = format!("cat >> '{}' <<'END'\n{lines}\nEND", file.display());
         succeed(as_server_user(Path::new("sh")).args(["-c", &script]));
     }
@@ -223,12 +222,7 @@ impl Server {
     }
 
     pub fn connect_as(&self, database: &str, user: &str) -> Result<Client, postgres::Error> {
-        postgres::Config::new()
-            .host_path(self.socket())
-            .port(5432)
-            .dbname(database)
-            .user(user)
-            .connect(NoTls)
+        postgres::Config::new().host_path(self.socket()).port(5432).dbname(database).user(user).connect(NoTls)
     }
 
     /// Creates a database with the extension in it.
@@ -276,9 +270,7 @@ impl Database<'_> {
 
     /// A new session as `user`.
     pub fn connect_as(&self, user: &str) -> Client {
-        self.server
-            .connect_as(&self.name, user)
-            .unwrap_or_else(|cause| panic!("connect as {user}: {cause}"))
+        self.server.connect_as(&self.name, user).unwrap_or_else(|cause| panic!("connect as {user}: {cause}"))
     }
 
     /// Runs a shell script whose psql finds this database, in the directory where `examples/` is; returns what it

@@ -72,8 +72,7 @@ pub fn values(client: &mut Client) -> Vec<Values> {
     let rows = client.query(sql, &[&LITERALS.split('|').collect::<Vec<_>>()]).expect("the types");
     let typed = |row: &Row| Values::new(row.get(0), &row.get::<_, Vec<String>>(1));
     let mut values: Vec<Values> = rows.iter().map(typed).collect();
-    let outputs =
-        "SELECT DISTINCT ON (t.typoutput) t.typoutput::regproc::text, format_type(t.oid, NULL)
+    let outputs = "SELECT DISTINCT ON (t.typoutput) t.typoutput::regproc::text, format_type(t.oid, NULL)
         FROM pg_type t ORDER BY t.typoutput, t.oid";
     let mut output = Vec::new();
     for row in client.query(outputs, &[]).expect("the output functions") {
@@ -84,8 +83,7 @@ pub fn values(client: &mut Client) -> Vec<Values> {
         }
     }
     values.extend(output);
-    let statistics =
-        "(SELECT most_common_vals FROM pg_stats WHERE tablename = 'docs' AND attname = 'body')";
+    let statistics = "(SELECT most_common_vals FROM pg_stats WHERE tablename = 'docs' AND attname = 'body')";
     for (type_name, given) in [
         ("anyarray", &[statistics][..]),
         ("unknown", &["unknownin('a')"]),

@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{
-    Client, Database, PATIENCE, Run, Stopwatch, backend, cancel, database, is_thorough, texts,
-};
+use minlsh_integration::{Client, Database, PATIENCE, Run, Stopwatch, backend, cancel, database, is_thorough, texts};
 
 /// The time within which a function ends, by a [`Stopwatch`], at the best of [`TRIES`].
 const LIMIT: Duration = Duration::from_secs(1);
@@ -293,8 +291,7 @@ fn missing(client: &mut Client) -> Vec<String> {
          AND d.objid = p.oid AND d.deptype = 'e' JOIN pg_extension AS e ON d.refobjid = e.oid AND e.extname = 'minlsh'",
     );
     let all: BTreeSet<&str> = all.iter().map(String::as_str).collect();
-    let listed: BTreeSet<&str> =
-        [LONG, QUICK, INSIDE_OF_OTHERS].into_iter().flat_map(rows).map(|row| row.0).collect();
+    let listed: BTreeSet<&str> = [LONG, QUICK, INSIDE_OF_OTHERS].into_iter().flat_map(rows).map(|row| row.0).collect();
     let differences = all.symmetric_difference(&listed);
     differences.map(|name| format!("{name} is in one of catalog and lists only")).collect()
 }
@@ -308,10 +305,7 @@ fn stops(database: &Database, client: &mut Client, pid: i32, work: &str) -> Resu
         let ((state, _), after) = std::thread::scope(|scope| {
             let canceller = scope.spawn(|| {
                 let (begun, start) = (Stopwatch::start(pid), Instant::now());
-                while begun.elapsed() < delay()
-                    && start.elapsed() < PATIENCE
-                    && !ended.load(Ordering::Relaxed)
-                {
+                while begun.elapsed() < delay() && start.elapsed() < PATIENCE && !ended.load(Ordering::Relaxed) {
                     std::thread::sleep(Duration::from_millis(10));
                 }
                 cancel(&mut observer, pid);

@@ -54,8 +54,7 @@ fn cluster(settings: &[String]) -> Vec<Server> {
     for node in &nodes {
         let mut client = node.connect("postgres");
         client.run("CREATE EXTENSION citus");
-        client
-            .run(&format!("ALTER SYSTEM SET citus.local_hostname = '{}'", node.socket().display()));
+        client.run(&format!("ALTER SYSTEM SET citus.local_hostname = '{}'", node.socket().display()));
         client.run("SELECT pg_reload_conf()");
     }
     let mut coordinator = nodes[0].connect("postgres");

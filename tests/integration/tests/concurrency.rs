@@ -1,8 +1,6 @@
 //! Sessions that work while others do.
 
-use minlsh_integration::{
-    Client, Database, Run, assert_consistent, blocked, database, sqlstate, texts,
-};
+use minlsh_integration::{Client, Database, Run, assert_consistent, blocked, database, sqlstate, texts};
 
 const TEXT: &str = "a text that many documents of this table have in common, more or less";
 
@@ -45,10 +43,7 @@ fn two_writers_of_one_row_end_with_the_text_of_the_last() {
     });
     first.run("COMMIT");
     waiting.join().expect("an update");
-    assert_eq!(
-        texts(&mut first, "SELECT body FROM docs WHERE id = 2"),
-        ["the first and the second"]
-    );
+    assert_eq!(texts(&mut first, "SELECT body FROM docs WHERE id = 2"), ["the first and the second"]);
     assert_consistent(&mut first, "docs");
 }
 
@@ -58,9 +53,7 @@ fn a_key_inserted_twice_is_indexed_once_whoever_wins() {
         let database = database();
         let mut first = docs(&database);
         first.run("BEGIN; INSERT INTO docs VALUES (9, 'by the first')");
-        let waiting = blocked(&database, |second| {
-            second.batch_execute("INSERT INTO docs VALUES (9, 'by the second')")
-        });
+        let waiting = blocked(&database, |second| second.batch_execute("INSERT INTO docs VALUES (9, 'by the second')"));
         first.run(end);
         let outcome = waiting.join().expect("thread");
         assert_eq!(outcome.is_err(), end == "COMMIT");
@@ -81,9 +74,7 @@ fn many_writers_leave_table_and_index_equal() {
                     let statement = match (round + writer) % 4 {
                         0 => format!("DELETE FROM docs WHERE id = {id}"),
                         1 => format!("UPDATE docs SET body = body || '{round}' WHERE id = {id}"),
-                        2 => format!(
-                            "BEGIN; INSERT INTO docs VALUES ({id}, 'x') ON CONFLICT DO NOTHING; ROLLBACK"
-                        ),
+                        2 => format!("BEGIN; INSERT INTO docs VALUES ({id}, 'x') ON CONFLICT DO NOTHING; ROLLBACK"),
                         _ => format!(
                             "INSERT INTO docs VALUES ({id}, '{TEXT} {writer}') \
                              ON CONFLICT (id) DO UPDATE SET body = excluded.body"
@@ -132,10 +123,7 @@ fn a_session_follows_what_another_does_to_the_index() {
     other.run("SELECT minlsh_create_index('s.papers', 'body', name => 'second', num_perm => 64)");
     write("s.papers", 15);
     assert_consistent(&mut other, "s.papers");
-    assert_eq!(
-        texts(&mut other, "SELECT count(*) FROM side UNION ALL SELECT count(*) FROM s.second"),
-        ["11", "11"]
-    );
+    assert_eq!(texts(&mut other, "SELECT count(*) FROM side UNION ALL SELECT count(*) FROM s.second"), ["11", "11"]);
     other.run("SELECT minlsh_drop_index('s.second'), minlsh_drop_index('s.papers')");
     write("s.papers", 16);
 }
@@ -171,9 +159,7 @@ fn a_build_in_a_repeatable_read_transaction_sees_rows_committed_after_its_snapsh
 fn a_transaction_older_than_the_index_is_told_that_it_cannot_read_it() {
     let database = database();
     let mut reader = database.connect();
-    reader.run(
-        "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs VALUES (1, 'one text')",
-    );
+    reader.run("CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs VALUES (1, 'one text')");
     reader.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs");
     let mut builder = database.connect();
     builder.run("SELECT minlsh_create_index('docs', 'body')");

@@ -41,13 +41,10 @@ fn sources(database: &Database, rows: &str) -> (Client, Vec<String>) {
          FROM measured a JOIN measured b ON a.id < b.id AND least(a.size, b.size) >= 0.6 * greatest(a.size, b.size)
          ; ANALYZE truth"
     ));
-    let mut sources: Vec<String> =
-        ["'indexed'", "'indexed_body'"].map(|name| format!("{name}, 0.7")).into();
-    let named =
-        ["a_view", "stored", "parted"].map(|name| format!("'{name}', 0.7, key_column => 'id'"));
-    let queries =
-        ["SELECT * FROM docs", "WITH d AS (TABLE docs) SELECT id, body FROM d ORDER BY random()"]
-            .map(|query| format!("'{query}', 0.7"));
+    let mut sources: Vec<String> = ["'indexed'", "'indexed_body'"].map(|name| format!("{name}, 0.7")).into();
+    let named = ["a_view", "stored", "parted"].map(|name| format!("'{name}', 0.7, key_column => 'id'"));
+    let queries = ["SELECT * FROM docs", "WITH d AS (TABLE docs) SELECT id, body FROM d ORDER BY random()"]
+        .map(|query| format!("'{query}', 0.7"));
     let read = std::iter::once("'docs', 0.7".to_owned()).chain(named).chain(queries);
     sources.extend(read.map(|source| format!("{source}, {OPTIONS}")));
     let has_files = "SELECT count(*) FROM pg_available_extensions WHERE name = 'file_fdw'";
@@ -71,8 +68,7 @@ fn all_sources_agree(rows: &str) {
     let database = database();
     let (mut client, sources) = sources(&database, rows);
     let all_pairs = "SELECT a, b, similarity FROM truth WHERE similarity >= 0.7";
-    let clusters =
-        format!("SELECT doc_id, cluster_id FROM near_duplicate_clusters('docs', 0.7, {OPTIONS})");
+    let clusters = format!("SELECT doc_id, cluster_id FROM near_duplicate_clusters('docs', 0.7, {OPTIONS})");
     let plan = format!("SELECT * FROM near_duplicate_plan('docs', 0.7, {OPTIONS})");
     assert_same(
         &mut client,

@@ -36,14 +36,9 @@ fn signatures_made_in_python_and_in_sql_are_equal() {
         Err(cause) => return say(&format!("SKIPPED: no datasketch from PyPI: {cause}")),
     };
     let database = database();
-    let connection = format!(
-        "host={} port=5432 user={} dbname={}",
-        database.server.socket().display(),
-        superuser(),
-        database.name
-    );
-    let output = run(Command::new(python).arg(directory.join("compare.py")).arg(connection))
-        .expect("python runs");
+    let connection =
+        format!("host={} port=5432 user={} dbname={}", database.server.socket().display(), superuser(), database.name);
+    let output = run(Command::new(python).arg(directory.join("compare.py")).arg(connection)).expect("python runs");
     let printed = text(&output.stdout);
     assert!(output.status.success(), "{printed}\n{}", text(&output.stderr));
     say(&printed);

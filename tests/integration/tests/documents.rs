@@ -9,8 +9,7 @@ use minlsh_integration::{Client, Run, Stopwatch, backend, database, sqlstate, te
 fn database_of(encoding: &str) -> Client {
     let utf8 = database();
     let name = format!("{}_{}", utf8.name, encoding.to_lowercase());
-    let create =
-        format!("CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0");
+    let create = format!("CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0");
     utf8.connect().run(&create);
     let mut client = utf8.server.connect(&name);
     client.run("CREATE EXTENSION minlsh");
@@ -110,16 +109,12 @@ fn bytes_that_are_no_characters_are_kept() {
 #[test]
 fn an_encoding_without_a_way_to_unicode_is_read_as_bytes() {
     let utf8 = database();
-    if texts(&mut utf8.connect(), "SELECT current_setting('server_version_num')::int < 190000")
-        != ["t"]
-    {
+    if texts(&mut utf8.connect(), "SELECT current_setting('server_version_num')::int < 190000") != ["t"] {
         println!("SKIPPED: PostgreSQL 19 converts each of its encodings");
         return;
     }
     let name = format!("{}_mule_internal", utf8.name);
-    utf8.connect().run(&format!(
-        "CREATE DATABASE {name} ENCODING 'MULE_INTERNAL' LOCALE 'C' TEMPLATE template0"
-    ));
+    utf8.connect().run(&format!("CREATE DATABASE {name} ENCODING 'MULE_INTERNAL' LOCALE 'C' TEMPLATE template0"));
     // PostgreSQL cannot convert it to the UTF-8 of our client.
     let sql = r"
         CREATE EXTENSION minlsh;
@@ -132,8 +127,7 @@ fn an_encoding_without_a_way_to_unicode_is_read_as_bytes() {
         SELECT count(*) FROM docs a JOIN docs b ON b.body ~= minlsh_document(a.body, 1, normalization => 'none');
         SELECT count(*) FROM docs WHERE normalize_text(body, 'none') <> body;";
     let database = format!("dbname={name} client_encoding=SQL_ASCII");
-    let found =
-        utf8.server.run("psql", &["-XqtA", "-v", "ON_ERROR_STOP=1", "-d", &database, "-c", sql]);
+    let found = utf8.server.run("psql", &["-XqtA", "-v", "ON_ERROR_STOP=1", "-d", &database, "-c", sql]);
     assert_eq!(found.split_whitespace().collect::<Vec<_>>(), ["1~2", "1=2", "1-2", "7", "0"]);
 }
 
@@ -149,10 +143,7 @@ fn a_byte_that_windows_left_out_is_kept() {
 #[test]
 fn every_byte_of_a_small_encoding_is_a_character() {
     let mut client = database_of("LATIN1");
-    assert_told_apart(
-        &mut client,
-        &[&["'naïve café ÿ'", r"E'na\xefve caf\xe9 \xff'"], &["'naive cafe y'"], &["'½'"]],
-    );
+    assert_told_apart(&mut client, &[&["'naïve café ÿ'", r"E'na\xefve caf\xe9 \xff'"], &["'naive cafe y'"], &["'½'"]]);
     client.run(
         "CREATE TABLE bytes AS SELECT i, convert_from(decode(lpad(to_hex(i), 2, '0'), 'hex'), 'LATIN1') AS body \
          FROM generate_series(128, 255) i",
@@ -164,8 +155,7 @@ fn every_byte_of_a_small_encoding_is_a_character() {
 
 #[test]
 fn a_document_is_the_same_in_every_encoding() {
-    let literal =
-        "minlsh_document('naïve café, à la carte', 0.9, 2, 'char', 'plain', 'für über', true)";
+    let literal = "minlsh_document('naïve café, à la carte', 0.9, 2, 'char', 'plain', 'für über', true)";
     let sql = format!("SELECT {literal}::text || jaccard('NAÏVE café, À la carte!', {literal})");
     let expected = texts(&mut database().connect(), &sql);
     // To the client's side of SQL_ASCII these are the bytes of UTF-8.
@@ -278,9 +268,7 @@ fn documents_pass_through_copy_unchanged() {
             .map(|mut reader| reader.read_to_end(&mut bytes).expect("bytes"))
             .expect("COPY TO");
         client.run("CREATE TABLE copied (LIKE docs)");
-        let mut writer = client
-            .copy_in(&format!("COPY copied FROM STDIN (FORMAT {format})"))
-            .expect("COPY FROM");
+        let mut writer = client.copy_in(&format!("COPY copied FROM STDIN (FORMAT {format})")).expect("COPY FROM");
         writer.write_all(&bytes).expect("bytes");
         assert_eq!(writer.finish().expect("COPY FROM"), 6);
         let differing = "SELECT count(*) FROM (SELECT d::text FROM docs EXCEPT ALL SELECT d::text FROM copied) AS x";

@@ -5,9 +5,8 @@ use minlsh_integration::{Client, Database, Run, assert_consistent, database, sql
 /// Two indexed tables, one with a side table in another schema. Dropped columns give the restored ones other numbers.
 fn source() -> Database<'static> {
     let database = database();
-    database
-        .connect().run(
-            "CREATE SCHEMA \"My Schema\"; CREATE SCHEMA aside; \
+    database.connect().run(
+        "CREATE SCHEMA \"My Schema\"; CREATE SCHEMA aside; \
              CREATE TABLE \"My Schema\".docs (junk int, body text, more_junk int, id bigint PRIMARY KEY); \
              ALTER TABLE \"My Schema\".docs DROP junk, DROP more_junk; \
              INSERT INTO \"My Schema\".docs (id, body) \
@@ -24,7 +23,7 @@ fn source() -> Database<'static> {
                stop_words => 'the \"a\" it''s', bag => true, schema => 'aside'); \
              CREATE TABLE gone (id int PRIMARY KEY, body text); SELECT minlsh_create_index('gone', 'body'); \
              DROP TABLE gone",
-        );
+    );
     database
 }
 
@@ -61,10 +60,7 @@ fn assert_alive(client: &mut Client, expected: &[String]) {
          minlsh_reindex('aside.parts_minlsh'); DROP TABLE \"My Schema\".docs, parts",
     );
     assert_eq!(
-        texts(
-            client,
-            "SELECT relname FROM pg_class WHERE relname LIKE '%minlsh' AND relkind = 'r'"
-        ),
+        texts(client, "SELECT relname FROM pg_class WHERE relname LIKE '%minlsh' AND relkind = 'r'"),
         Vec::<String>::new()
     );
 }
@@ -113,8 +109,7 @@ fn an_index_on_a_function_around_ours_is_restored_if_it_names_the_schema() {
     let client = &mut source.server.connect(&target);
     assert_consistent(client, "pages_named_idx");
     assert_consistent(client, "pages_returned_idx");
-    let index =
-        "SET search_path = ''; CREATE INDEX ON public.pages USING minlsh (public.unnamed(body))";
+    let index = "SET search_path = ''; CREATE INDEX ON public.pages USING minlsh (public.unnamed(body))";
     assert_eq!(sqlstate(client, index), "42883");
 }
 
@@ -127,8 +122,7 @@ fn a_plain_dump_restored_by_psql_has_the_same_index() {
 fn a_custom_dump_restored_in_parallel_has_the_same_index() {
     // Without sections pg_restore may make the triggers of a partitioned table before it has loaded all partitions.
     let section = |name: &'static str| ("pg_restore", ["-e", "-j", "2", name]);
-    let sections =
-        [section("--section=pre-data"), section("--section=data"), section("--section=post-data")];
+    let sections = [section("--section=pre-data"), section("--section=data"), section("--section=post-data")];
     let commands: Vec<(&str, &[&str])> =
         sections.iter().map(|(program, arguments)| (*program, arguments.as_slice())).collect();
     assert_restored(&["-Fc"], &commands);
@@ -153,10 +147,7 @@ fn the_owner_of_a_database_restores_without_being_superuser() {
     server.run("pg_dump", &["--no-owner", "--no-comments", "-f", file, &source.name]);
     server.run("createdb", &["-O", &owner, &target]);
     // The last -U counts. (Without comments: only a superuser may comment on an extension.)
-    server.run(
-        "psql",
-        &["-U", &owner, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", &target, "-f", file],
-    );
+    server.run("psql", &["-U", &owner, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", &target, "-f", file]);
     let mut client = server.connect_as(&target, &owner).expect("connect");
     assert_alive(&mut client, &expected);
 }
@@ -177,16 +168,11 @@ fn a_schema_alone_is_restored_with_its_index() {
     let mut client = restored_part(&source, "schema", &["-n", "\"My Schema\""]);
     assert_eq!(texts(&mut client, &format!("SELECT count(*) FROM {docs}")), ["60"]);
     assert_consistent(&mut client, docs);
-    client.run(&format!(
-        "DELETE FROM {docs} WHERE id < 9; UPDATE {docs} SET body = 'new' WHERE id = 9"
-    ));
+    client.run(&format!("DELETE FROM {docs} WHERE id < 9; UPDATE {docs} SET body = 'new' WHERE id = 9"));
     assert_consistent(&mut client, docs);
-    let again =
-        format!("SELECT minlsh_create_index('{docs}', 'body', threshold => 0.7, num_perm => 256)");
+    let again = format!("SELECT minlsh_create_index('{docs}', 'body', threshold => 0.7, num_perm => 256)");
     assert_eq!(sqlstate(&mut client, &again), "42710");
-    client.run(&format!(
-        "SELECT minlsh_drop_index('{docs}'); DROP TABLE {docs}; DROP SCHEMA \"My Schema\""
-    ));
+    client.run(&format!("SELECT minlsh_drop_index('{docs}'); DROP TABLE {docs}; DROP SCHEMA \"My Schema\""));
 }
 
 #[test]
@@ -214,9 +200,7 @@ fn a_table_without_its_side_table_is_a_table_without_index() {
     let mut client = restored_part(&source, "table", &["-t", "docs"]);
     client.run("UPDATE docs SET body = body || '!'; DELETE FROM docs WHERE id < 9; TRUNCATE docs");
     assert_eq!(sqlstate(&mut client, "SELECT minlsh_check('docs')"), "42704");
-    client.run(
-        "INSERT INTO docs (id, body) VALUES (1, 'new'); SELECT minlsh_create_index('docs', 'body')",
-    );
+    client.run("INSERT INTO docs (id, body) VALUES (1, 'new'); SELECT minlsh_create_index('docs', 'body')");
     assert_consistent(&mut client, "docs");
     // Nor is a side table without its table anything else than a table.
     let mut client = restored_part(&source, "side", &["-t", "parts_minlsh"]);

@@ -62,9 +62,6 @@ fn the_experiments_in_a_small_size() {
          FROM bands",
     );
     // What is verified exactly is right, and complete but for the recall.
-    all_true(
-        &mut client,
-        "SELECT false_positives = 0 AND found > 0.99 * \"true\" FROM indexed WHERE verify = 'exact'",
-    );
+    all_true(&mut client, "SELECT false_positives = 0 AND found > 0.99 * \"true\" FROM indexed WHERE verify = 'exact'");
     all_true(&mut client, "SELECT found >= 6.9 FROM queries");
 }

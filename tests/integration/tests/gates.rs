@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use minlsh_integration::manual::example;
-use minlsh_integration::{
-    Client, Database, Run, assert_consistent, blocked, database, sqlstate, texts,
-};
+use minlsh_integration::{Client, Database, Run, assert_consistent, blocked, database, sqlstate, texts};
 
 const PAGE: &str = "docs/how-to/insert-or-get.md";
 const GATE: &str = "docs/how-to/ingest-gate.md";
@@ -65,8 +63,7 @@ fn assert_one_row_each(client: &mut Client, count: i64, answers: &[Answer], rows
     }
     let mut articles: Vec<_> = article_of.into_values().collect();
     articles.sort_unstable();
-    let there: Vec<i64> =
-        client.query(rows, &[]).expect("rows").iter().map(|row| row.get(0)).collect();
+    let there: Vec<i64> = client.query(rows, &[]).expect("rows").iter().map(|row| row.get(0)).collect();
     assert_eq!(articles, there);
     assert_consistent(client, "articles_unlike");
 }
@@ -88,13 +85,11 @@ fn eight_sessions_replace_what_is_outdated() {
         "INSERT INTO articles (body, added) SELECT text_of(i, 8), now() - interval '40 days' \
          FROM generate_series(0, 199) AS i",
     );
-    let call =
-        "SELECT article, is_new FROM insert_or_get(text_of($1, $2), now() - interval '30 days')";
+    let call = "SELECT article, is_new FROM insert_or_get(text_of($1, $2), now() - interval '30 days')";
     let answers = race(&database, 200, call);
     let current = "SELECT id FROM articles WHERE NOT outdated ORDER BY id";
     assert_one_row_each(&mut client, 200, &answers, current);
-    let outdated =
-        "SELECT count(*) FROM articles WHERE outdated AND added < now() - interval '30 days'";
+    let outdated = "SELECT count(*) FROM articles WHERE outdated AND added < now() - interval '30 days'";
     assert_eq!(texts(&mut client, outdated), ["200"]);
 }
 
@@ -129,8 +124,7 @@ fn a_row_that_may_not_be_seen_is_an_error() {
         role = database.name
     ));
     assert_eq!(sqlstate(&mut client, call), "23P01");
-    client
-        .run(&format!("RESET ROLE; DROP OWNED BY {role}; DROP ROLE {role}", role = database.name));
+    client.run(&format!("RESET ROLE; DROP OWNED BY {role}; DROP ROLE {role}", role = database.name));
 }
 
 /// Chains of six texts, each similar to its neighbours. The ends of a chain, numbers 0 and 5, are not similar.
@@ -171,9 +165,7 @@ fn copies_of_copies_are_routed_with_their_original() {
     let route = example(GATE, "WITH found");
     // The links of the first batch are further from each other, and still a chain; those of the second fit in between.
     for rest in [0, 1] {
-        client.run(&format!(
-            "INSERT INTO arrivals SELECT id, body FROM chains WHERE link % 2 = {rest}"
-        ));
+        client.run(&format!("INSERT INTO arrivals SELECT id, body FROM chains WHERE link % 2 = {rest}"));
         client.run(&route);
         client.run("TRUNCATE arrivals");
     }

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use minlsh_integration::{
-    Client, Database, PATIENCE, Random, Run, Server, assert_consistent, backend, beside, cancel,
-    database, is_thorough, kilobytes, sqlstate, texts, wait_until,
+    Client, Database, PATIENCE, Random, Run, Server, assert_consistent, backend, beside, cancel, database, is_thorough,
+    kilobytes, sqlstate, texts, wait_until,
 };
 
 /// The number of times that each way to end the work is tried: at another moment each time.
@@ -23,8 +23,7 @@ const BUILD: &str = "CREATE INDEX docs_near ON docs USING minlsh (body)";
 /// PostgreSQL's own workers would read the rows in another order each time.
 const THREADS: &str = "SET max_parallel_maintenance_workers = 8; SET max_parallel_workers = 8; \
                        SET max_parallel_workers_per_gather = 8; SET parallel_setup_cost = 1e9";
-const NO_THREADS: &str =
-    "SET max_parallel_maintenance_workers = 0; SET max_parallel_workers_per_gather = 0";
+const NO_THREADS: &str = "SET max_parallel_maintenance_workers = 0; SET max_parallel_workers_per_gather = 0";
 
 /// A table of 5,000 texts of 2 kB, of which four each are alike.
 fn docs(client: &mut Client) {
@@ -179,8 +178,7 @@ fn settings_say_how_many_threads_there_are() {
     // No more than other cores.
     assert_eq!(most("ALTER TABLE docs RESET (parallel_workers)"), cores().min(9));
     // A batch alone is no work for them.
-    let few =
-        "ALTER TABLE docs SET (parallel_workers = 8); DELETE FROM docs WHERE id > 40; VACUUM docs";
+    let few = "ALTER TABLE docs SET (parallel_workers = 8); DELETE FROM docs WHERE id > 40; VACUUM docs";
     few.split("; ").for_each(|statement| client.run(statement));
     assert_eq!(most_threads(&mut client, build), 1);
 }
@@ -206,8 +204,7 @@ fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &s
     // A timeout, and a cancel from another session: an error unless it came too late.
     for _ in 0..tries() {
         let timeout = moment(&mut random, whole).as_millis().max(1);
-        let ended =
-            client.batch_execute(&format!("SET LOCAL statement_timeout = {timeout}; {work}"));
+        let ended = client.batch_execute(&format!("SET LOCAL statement_timeout = {timeout}; {work}"));
         let code = ended.err().and_then(|error| error.code().map(|code| code.code().to_owned()));
         assert!(matches!(code.as_deref(), None | Some("57014")), "{work}: {code:?}");
         is_alone(pid);
@@ -296,8 +293,7 @@ fn answers_are_the_same_in_the_same_order() {
     for (number, job) in JOBS.into_iter().enumerate() {
         for memory in in_turn(&["64MB", "1MB"], number) {
             let mut answer = |settings: &str| {
-                let memory =
-                    format!("SET maintenance_work_mem = '{memory}'; SET work_mem = '{memory}'");
+                let memory = format!("SET maintenance_work_mem = '{memory}'; SET work_mem = '{memory}'");
                 client.run(&format!("{memory}; {settings}"));
                 texts(&mut client, job)
             };
@@ -366,8 +362,7 @@ fn large_groups_are_compared_alike() {
 /// Texts that share most of their words by eight, and one in twenty a template of 20 kB; a text is stored in one of
 /// four ways. Returns them once more, of the same rows in the same order, each as it is.
 fn stored_in_every_way(client: &mut Client) {
-    let has_lz4 =
-        "SELECT 'lz4' = ANY(enumvals) FROM pg_settings WHERE name = 'default_toast_compression'";
+    let has_lz4 = "SELECT 'lz4' = ANY(enumvals) FROM pg_settings WHERE name = 'default_toast_compression'";
     let lz4 = if texts(client, has_lz4) == ["t"] { "lz4" } else { "pglz" };
     client.run(
         "CREATE TABLE packed (id int PRIMARY KEY, body text) \
@@ -414,11 +409,8 @@ fn texts_are_the_same_however_they_are_stored() {
         let mut expected: Option<Vec<String>> = None;
         for memory in in_turn(&["64MB", "1MB"], number) {
             let mut alone: Option<Vec<String>> = None;
-            for (table, settings) in
-                [("packed", NO_THREADS), ("packed", THREADS), ("plain", NO_THREADS)]
-            {
-                let memory =
-                    format!("SET maintenance_work_mem = '{memory}'; SET work_mem = '{memory}'");
+            for (table, settings) in [("packed", NO_THREADS), ("packed", THREADS), ("plain", NO_THREADS)] {
+                let memory = format!("SET maintenance_work_mem = '{memory}'; SET work_mem = '{memory}'");
                 client.run(&format!("{memory}; {settings}"));
                 let mut answer = texts(&mut client, &job.replace("TABLE", table));
                 assert!(answer.len() > 1000, "{job}: {}", answer.len());
@@ -427,10 +419,7 @@ fn texts_are_the_same_however_they_are_stored() {
                     assert!(*alone == answer, "{job} {memory}");
                 }
                 answer.sort_unstable();
-                assert!(
-                    *expected.get_or_insert_with(|| answer.clone()) == answer,
-                    "{job} {memory}"
-                );
+                assert!(*expected.get_or_insert_with(|| answer.clone()) == answer, "{job} {memory}");
             }
         }
     }
@@ -514,9 +503,7 @@ fn a_comparison_of_large_groups_is_ended_in_every_way() {
 fn a_key_that_is_null_is_refused_if_there_is_a_document() {
     let mut client = database().connect();
     docs(&mut client);
-    let ask = |key: &str| {
-        format!("SELECT count(*) FROM near_duplicate_pairs('SELECT {key}, body FROM docs', 0.9)")
-    };
+    let ask = |key: &str| format!("SELECT count(*) FROM near_duplicate_pairs('SELECT {key}, body FROM docs', 0.9)");
     for settings in [THREADS, NO_THREADS] {
         client.run(settings);
         // Rows 7, 1007, ... have no text, and rows 8, 1008, ... an empty one.

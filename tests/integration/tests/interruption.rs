@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use minlsh_integration::{
-    Client, PATIENCE, Run, Server, assert_consistent, backend, cancel, database, is_thorough,
-    sqlstate, texts, wait_until,
+    Client, PATIENCE, Run, Server, assert_consistent, backend, cancel, database, is_thorough, sqlstate, texts,
+    wait_until,
 };
 
 /// Traces of an index: side table, triggers.
@@ -26,8 +26,7 @@ fn a_cancelled_build_leaves_no_trace() {
     );
     // Far too short for the build, whatever the machine.
     client.run("SET statement_timeout = '30ms'");
-    let build =
-        "SELECT minlsh_create_index('docs', 'body', num_perm => 4096, scheme => 'permutations')";
+    let build = "SELECT minlsh_create_index('docs', 'body', num_perm => 4096, scheme => 'permutations')";
     assert_eq!(sqlstate(&mut client, build), "57014");
     client.run("RESET statement_timeout");
     assert_eq!(traces(&mut client), Vec::<String>::new());
@@ -136,9 +135,7 @@ fn write_until_killed(server: &Server, database: &str, kill: impl FnOnce(&[i32])
             });
         }
         let mut observer = server.connect(database);
-        wait_until("the writers have written", || {
-            texts(&mut observer, "SELECT count(*) > 200 FROM docs") == ["t"]
-        });
+        wait_until("the writers have written", || texts(&mut observer, "SELECT count(*) > 200 FROM docs") == ["t"]);
         kill(&pids);
     });
 }

@@ -4,8 +4,7 @@ use std::time::Instant;
 
 use minlsh_integration::near::{docs, only};
 use minlsh_integration::{
-    Client, Run, SqlState, assert_consistent, backend, blocked, database, texts, wait_until,
-    wait_until_blocked,
+    Client, Run, SqlState, assert_consistent, backend, blocked, database, texts, wait_until, wait_until_blocked,
 };
 
 #[test]
@@ -40,9 +39,7 @@ fn write_skew_between_near_duplicates_is_found() {
 fn two_sessions_never_both_get_a_near_duplicate_in() {
     let database = database();
     let mut first = database.connect();
-    first.run(
-        "CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=))",
-    );
+    first.run("CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=))");
     let mut observer = database.connect();
     // How the first ends, how the second goes about it, and what comes of that.
     for (number, (end, conflict, outcome)) in [
@@ -54,8 +51,7 @@ fn two_sessions_never_both_get_a_near_duplicate_in() {
     .into_iter()
     .enumerate()
     {
-        let text =
-            texts(&mut observer, &format!("SELECT repeat(md5('{number}') || ' ', 2)")).remove(0);
+        let text = texts(&mut observer, &format!("SELECT repeat(md5('{number}') || ' ', 2)")).remove(0);
         first.run("BEGIN");
         first.execute("INSERT INTO docs VALUES ($1)", &[&text]).expect("the first");
         let waiting = blocked(&database, move |second| {
@@ -63,8 +59,7 @@ fn two_sessions_never_both_get_a_near_duplicate_in() {
         });
         first.run(end);
         let got = waiting.join().expect("thread");
-        let got = got
-            .map_err(|error| error.code().map_or_else(String::new, |code| code.code().to_owned()));
+        let got = got.map_err(|error| error.code().map_or_else(String::new, |code| code.code().to_owned()));
         assert_eq!(got, outcome.map_err(str::to_owned), "{end}, {conflict}");
     }
     assert_consistent(&mut first, "docs");
@@ -74,9 +69,7 @@ fn two_sessions_never_both_get_a_near_duplicate_in() {
 fn of_many_sessions_one_gets_each_text_in() {
     let database = database();
     let mut client = database.connect();
-    client.run(
-        "CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=))",
-    );
+    client.run("CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=))");
     std::thread::scope(|scope| {
         for session in 0..8 {
             let mut writer = database.connect();
@@ -120,8 +113,7 @@ fn a_row_in_the_place_of_one_rolled_back_counts() {
     second.run("VACUUM (INDEX_CLEANUP ON) docs");
     second.run("INSERT INTO docs SELECT * FROM letters WHERE id = 5");
     assert_eq!(texts(&mut second, &format!("{place} 5")), place_of_two);
-    let copy =
-        "INSERT INTO docs SELECT 6, body || '!' FROM letters WHERE id = 5 ON CONFLICT DO NOTHING";
+    let copy = "INSERT INTO docs SELECT 6, body || '!' FROM letters WHERE id = 5 ON CONFLICT DO NOTHING";
     assert_eq!(first.execute(copy, &[]).expect("a copy"), 0);
     let refused = first.batch_execute(&copy.replace(" ON CONFLICT DO NOTHING", ""));
     let code = refused.expect_err("a near-duplicate").code().cloned();
@@ -187,21 +179,15 @@ fn a_near_duplicate_that_came_between_the_two_searches_counts() {
     // Whether the other one commits a near-duplicate, and how many rows that leaves for us.
     for (number, (copies, expected)) in [(true, 0), (false, 1)].into_iter().enumerate() {
         let id = 51 + number;
-        first.run(
-            "BEGIN; INSERT INTO docs SELECT * FROM letters WHERE id <= 50 ON CONFLICT DO NOTHING",
-        );
-        first.run(
-            "DELETE FROM docs WHERE id = 7; INSERT INTO docs SELECT * FROM letters WHERE id = 7",
-        );
+        first.run("BEGIN; INSERT INTO docs SELECT * FROM letters WHERE id <= 50 ON CONFLICT DO NOTHING");
+        first.run("DELETE FROM docs WHERE id = 7; INSERT INTO docs SELECT * FROM letters WHERE id = 7");
         let kept = texts(&mut first, "SELECT count(*) FROM docs");
-        let insert = format!(
-            "INSERT INTO docs SELECT id, body || ' slow' FROM letters WHERE id = {id} ON CONFLICT DO NOTHING"
-        );
+        let insert =
+            format!("INSERT INTO docs SELECT id, body || ' slow' FROM letters WHERE id = {id} ON CONFLICT DO NOTHING");
         let inserted;
         (first, inserted) = insert_slowly(first, insert, &mut second, |second| {
             if copies {
-                second
-                    .run(&format!("INSERT INTO docs SELECT id, body FROM letters WHERE id = {id}"));
+                second.run(&format!("INSERT INTO docs SELECT id, body FROM letters WHERE id = {id}"));
             }
             second.run("VACUUM (INDEX_CLEANUP ON) docs");
         });
@@ -230,11 +216,8 @@ fn a_near_duplicate_counts_after_the_pages_were_split_or_deleted() {
     let database = database();
     let (mut first, mut second) = (database.connect(), database.connect());
     create_docs(&mut first);
-    let fill = |from: i32| {
-        format!(
-            "INSERT INTO docs SELECT i, text_of(i) FROM generate_series({from}, {from} + 1499) AS i"
-        )
-    };
+    let fill =
+        |from: i32| format!("INSERT INTO docs SELECT i, text_of(i) FROM generate_series({from}, {from} + 1499) AS i");
     let few = "INSERT INTO docs SELECT i, text_of(i) FROM generate_series(1, 9) AS i".to_owned();
     // What is there before, what happens between the searches, and how many rows that leaves for us. Pages are deleted
     // if nothing alive is in them, but for the last one: no band of our text is in that.
@@ -270,9 +253,7 @@ fn a_near_duplicate_in_the_place_of_one_that_was_found_counts() {
     let database = database();
     let (mut first, mut second) = (database.connect(), database.connect());
     create_docs(&mut first);
-    let place = |client: &mut Client, id: i32| {
-        texts(client, &format!("SELECT ctid FROM docs WHERE id = {id}"))
-    };
+    let place = |client: &mut Client, id: i32| texts(client, &format!("SELECT ctid FROM docs WHERE id = {id}"));
     // A row that was rolled back is dead, whoever else has a transaction. The other shares no band with ours.
     second.run("BEGIN; INSERT INTO docs VALUES (1, text_of(24))");
     let place_of_first = place(&mut second, 1);
@@ -405,9 +386,8 @@ fn a_backend_that_is_terminated_amid_a_check_leaves_no_lock() {
         let mut client = database.connect();
         let pid = backend(&mut client);
         client.execute("INSERT INTO docs VALUES (md5($1))", &[&part.to_string()]).expect("a row");
-        let inserting = std::thread::spawn(move || {
-            client.batch_execute(&format!("BEGIN; {insert}; SELECT pg_sleep(600)"))
-        });
+        let inserting =
+            std::thread::spawn(move || client.batch_execute(&format!("BEGIN; {insert}; SELECT pg_sleep(600)")));
         std::thread::sleep(all * part / 24);
         observer.execute("SELECT pg_terminate_backend($1)", &[&pid]).expect("a termination");
         inserting.join().expect("thread").expect_err("a terminated backend");

@@ -2,8 +2,7 @@
 
 use minlsh_integration::near::{by_each_plan, each, only};
 use minlsh_integration::{
-    Client, Random, Run, Server, SqlState, assert_consistent, beside, database, texts, wait_until,
-    wait_until_replayed,
+    Client, Random, Run, Server, SqlState, assert_consistent, beside, database, texts, wait_until, wait_until_replayed,
 };
 
 const INDEXES: &str = "CREATE INDEX quoting ON docs USING minlsh (body minlsh_passage_ops); \

@@ -63,9 +63,7 @@ fn a_job_shows_how_far_it_is_to_those_who_may_see_it() {
             let all = "SELECT count(*) FROM minlsh_progress WHERE datname = current_database()";
             assert_eq!(texts(&mut stranger, all), ["0"]);
         };
-        beside(vec![looks], || {
-            client.run("SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)")
-        });
+        beside(vec![looks], || client.run("SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)"));
         if seen.len() == 2 {
             break;
         }
@@ -80,10 +78,7 @@ fn a_job_shows_how_far_it_is_to_those_who_may_see_it() {
             "SELECT count(*) FROM contained_documents('docs', 0.9)",
             &["comparing candidates", "counting passages", "reading documents"],
         ),
-        (
-            "SELECT count(*) FROM minlsh_suggest('docs')",
-            &["finding neighbors", "reading documents"],
-        ),
+        ("SELECT count(*) FROM minlsh_suggest('docs')", &["finding neighbors", "reading documents"]),
     ];
     for (job, expected) in jobs {
         let mut seen = std::collections::BTreeSet::new();

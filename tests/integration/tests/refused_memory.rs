@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use minlsh_integration::{
-    Database, Run, Server, backend, failure, is_thorough, kilobytes, number, texts, wait_until,
-};
+use minlsh_integration::{Database, Run, Server, backend, failure, is_thorough, kilobytes, number, texts, wait_until};
 use postgres::error::Severity;
 
 /// The kinds of work that a session does, on small tables.
@@ -138,9 +136,7 @@ fn server() -> Option<Server> {
     let server = Server::start();
     let has_assertions = texts(&mut server.connect("postgres"), "SHOW debug_assertions") == ["on"];
     if has_assertions {
-        println!(
-            "SKIPPED: this PostgreSQL has assertions that do not hold where memory is refused"
-        );
+        println!("SKIPPED: this PostgreSQL has assertions that do not hold where memory is refused");
     }
     (!has_assertions).then_some(server)
 }
@@ -217,10 +213,7 @@ fn want_of_memory_is_an_error_and_no_crash() {
         (40, "SELECT jaccard(b, b) FROM sets"),
         (40, "SELECT cardinality(minhash(a)) FROM sets"),
         (40, "SELECT weighted_jaccard(a, b::float8[], a, b::float8[]) FROM sets"),
-        (
-            150,
-            "SELECT cardinality(minhash_agg(md5(i::text), 4096)) FROM generate_series(1, 100000) i",
-        ),
+        (150, "SELECT cardinality(minhash_agg(md5(i::text), 4096)) FROM generate_series(1, 100000) i"),
         (60, "SELECT count(*) FROM big, shared_passages(body, body || 'x')"),
         (60, "SELECT passage_coverage(body, body || 'x') FROM big"),
         (30, "SELECT cardinality(passage_hashes(body)) FROM big"),

@@ -1,8 +1,6 @@
 //! Standbys and subscribers.
 
-use minlsh_integration::{
-    Run, Server, assert_consistent, beside, sqlstate, subscribe, texts, wait_until,
-};
+use minlsh_integration::{Run, Server, assert_consistent, beside, sqlstate, subscribe, texts, wait_until};
 
 const TEXT: &str = "a text that many documents of this table have in common, more or less";
 
@@ -25,19 +23,13 @@ fn a_standby_answers_read_only() {
     assert_consistent(&mut replica, "docs");
     // A whole-corpus job reads only, wherever it spills to.
     replica.run("SET maintenance_work_mem = '1MB'");
-    for job in [
-        "pairs('docs', 1)",
-        "pairs('SELECT id, body FROM docs', 1)",
-        "clusters('docs')",
-        "plan('docs')",
-    ] {
+    for job in ["pairs('docs', 1)", "pairs('SELECT id, body FROM docs', 1)", "clusters('docs')", "plan('docs')"] {
         let job = format!("SELECT count(*) FROM near_duplicate_{job}");
         let expected = if job.contains("plan") { "2" } else { "3" };
         assert_eq!(texts(&mut replica, &job), [expected], "{job}");
     }
     // What happens on the primary arrives.
-    client
-        .run(&format!("INSERT INTO docs VALUES (4, '{TEXT}'); ALTER TABLE docs RENAME TO papers"));
+    client.run(&format!("INSERT INTO docs VALUES (4, '{TEXT}'); ALTER TABLE docs RENAME TO papers"));
     wait_until("the standby has the new row", || texts(&mut replica, ask) == ["1", "2", "3", "4"]);
     assert_consistent(&mut replica, "papers");
 }
@@ -56,10 +48,7 @@ fn a_check_on_a_standby_finds_nothing_while_the_primary_writes() {
     let mut replica = standby.connect(&database.name);
     let problem = texts(&mut replica, "SELECT problem FROM minlsh_check('fleeting')").join("");
     assert!(problem.contains("unlogged") && problem.contains("recovery"), "{problem}");
-    assert_eq!(
-        sqlstate(&mut replica, "SELECT near_duplicates_of('some text', index => 'fleeting')"),
-        "0A000"
-    );
+    assert_eq!(sqlstate(&mut replica, "SELECT near_duplicates_of('some text', index => 'fleeting')"), "0A000");
     let mut round = 0;
     let writes = || {
         round += 1;
@@ -100,9 +89,7 @@ fn a_subscriber_keeps_an_index_of_its_own() {
     assert_consistent(&mut to, "docs");
     to.run("SELECT minlsh_reindex('docs')");
     from.run(&format!("INSERT INTO docs VALUES (6, '{TEXT}')"));
-    wait_until("triggers fire for the subscription after a reindex", || {
-        texts(&mut to, ask) == ["1 2 4 5 6"]
-    });
+    wait_until("triggers fire for the subscription after a reindex", || texts(&mut to, ask) == ["1 2 4 5 6"]);
     from.run("TRUNCATE docs");
     wait_until("TRUNCATE is applied", || texts(&mut to, "SELECT count(*) FROM docs") == ["0"]);
     assert_consistent(&mut to, "docs");
@@ -158,8 +145,7 @@ fn documents_and_passages_are_replicated_without_a_key() {
         "UPDATE docs SET id = 10 WHERE id = 1; UPDATE docs SET d = NULL WHERE id = 2; \
          UPDATE docs SET p = NULL WHERE id = 3; DELETE FROM docs WHERE id = 4; INSERT INTO docs VALUES (5)",
     );
-    let ask =
-        "SELECT string_agg(concat_ws(' ', id, d IS NULL, p IS NULL), ', ' ORDER BY id) FROM docs";
+    let ask = "SELECT string_agg(concat_ws(' ', id, d IS NULL, p IS NULL), ', ' ORDER BY id) FROM docs";
     let expected = ["2 t f, 3 f t, 5 t t, 10 f f"];
     wait_until("the changes are applied", || texts(&mut to, ask) == expected);
     to.run("DROP SUBSCRIPTION s");

@@ -165,11 +165,8 @@ fn calls_of_table(values: &Values) -> Vec<(String, String)> {
         }
     }
     // A key is stored and read again as one of its type.
-    calls.push(
-        "CREATE TEMP TABLE removed AS SELECT * FROM near_duplicate_plan('keyed_native')".to_owned(),
-    );
-    calls
-        .push(format!("SELECT * FROM keyed WHERE id IN (SELECT doc_id::{type_name} FROM removed)"));
+    calls.push("CREATE TEMP TABLE removed AS SELECT * FROM near_duplicate_plan('keyed_native')".to_owned());
+    calls.push(format!("SELECT * FROM keyed WHERE id IN (SELECT doc_id::{type_name} FROM removed)"));
     let look_up = |calls: &mut Vec<String>| {
         for value in [a, b] {
             calls.push(format!("SELECT * FROM near_duplicates({value}, 0.9, 'keyed')"));
@@ -213,12 +210,7 @@ fn error(client: &mut Client, sql: &str) -> Option<(String, String)> {
 }
 
 /// Makes calls, each twice, and collects what must not be.
-fn make(
-    database: &Database,
-    client: &mut Client,
-    calls: &[(String, String)],
-    wrong: &mut Vec<String>,
-) {
+fn make(database: &Database, client: &mut Client, calls: &[(String, String)], wrong: &mut Vec<String>) {
     for (call, alone) in calls {
         for _ in 0..2 {
             let Some((state, message)) = error(client, call) else { continue };
@@ -227,9 +219,7 @@ fn make(
                 std::thread::sleep(Duration::from_secs(1));
                 database.server.wait_ready();
                 *client = session(database);
-            } else if !state.starts_with("XX")
-                || error(client, alone).is_some_and(|own| own.0 == state)
-            {
+            } else if !state.starts_with("XX") || error(client, alone).is_some_and(|own| own.0 == state) {
                 continue;
             }
             wrong.push(format!("{state} {message}: {call}"));

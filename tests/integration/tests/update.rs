@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use minlsh_integration::near::{assert_tree, docs};
-use minlsh_integration::{
-    Client, Database, Run, assert_consistent, database, sqlstate, texts, variable,
-};
+use minlsh_integration::{Client, Database, Run, assert_consistent, database, sqlstate, texts, variable};
 
 /// An installed file of the extension, where the servers of this run find it.
 fn installed(name: &str) -> PathBuf {
@@ -17,10 +15,7 @@ fn installed(name: &str) -> PathBuf {
         server.run_locally("pg_config", &["--sharedir"]),
         server.run_locally("pg_config", &["--pkglibdir"]),
     ];
-    let found = Command::new("find")
-        .args(places.map(|place| place.trim().to_owned()))
-        .args(["-name", name])
-        .output();
+    let found = Command::new("find").args(places.map(|place| place.trim().to_owned())).args(["-name", name]).output();
     let found = String::from_utf8(found.expect("find runs").stdout).expect("UTF-8");
     PathBuf::from(found.lines().next().unwrap_or_else(|| panic!("{name} is not installed")))
 }
@@ -107,10 +102,7 @@ fn alter_extension_update_keeps_everything() {
     assert_tree(&database, "docs_near");
     // What the update brought belongs to the extension.
     client.run("DROP EXTENSION minlsh CASCADE");
-    assert_eq!(
-        texts(&mut client, "SELECT proname FROM pg_proc WHERE proname = 'minlsh_next'"),
-        Vec::<String>::new()
-    );
+    assert_eq!(texts(&mut client, "SELECT proname FROM pg_proc WHERE proname = 'minlsh_next'"), Vec::<String>::new());
     assert_eq!(texts(&mut client, "SELECT count(*) > 300 FROM docs"), ["t"]);
 }
 
@@ -120,16 +112,14 @@ fn replace(library: &Path) {
     bytes.extend_from_slice(b"another build");
     let fresh = library.with_extension("fresh");
     std::fs::write(&fresh, bytes).expect("a library");
-    std::fs::set_permissions(&fresh, std::fs::metadata(library).expect("its mode").permissions())
-        .expect("a mode");
+    std::fs::set_permissions(&fresh, std::fs::metadata(library).expect("its mode").permissions()).expect("a mode");
     std::fs::rename(&fresh, library).expect("another library");
 }
 
 /// The library that a session has loaded: its inode.
 fn loaded(client: &mut Client) -> String {
     let process = minlsh_integration::backend(client);
-    let maps =
-        Command::new("grep").args(["-m1", "/minlsh.so", &format!("/proc/{process}/maps")]).output();
+    let maps = Command::new("grep").args(["-m1", "/minlsh.so", &format!("/proc/{process}/maps")]).output();
     let maps = String::from_utf8(maps.expect("grep runs").stdout).expect("UTF-8");
     maps.split_whitespace().nth(4).expect("an inode").to_owned()
 }

@@ -32,12 +32,9 @@ fn a_text_has_the_same_signature_whatever_the_database_s_encoding() {
     let ascii = format!("{}_ascii", utf8.name);
     let mut client = utf8.connect();
     for (name, encoding) in [(&latin1, "LATIN1"), (&ascii, "SQL_ASCII")] {
-        client.run(&format!(
-            "CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
-        ));
+        client.run(&format!("CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"));
     }
-    let sql =
-        "SELECT minhash('naïve café, plain ASCII, ½ & ÿ', 32)::text || shingles('naïve', 2)::text";
+    let sql = "SELECT minhash('naïve café, plain ASCII, ½ & ÿ', 32)::text || shingles('naïve', 2)::text";
     let expected = texts(&mut client, sql);
     for name in [&latin1, &ascii] {
         let mut client = server.connect(name);
@@ -53,12 +50,9 @@ fn a_text_has_the_same_signature_whatever_the_database_s_encoding() {
     }
     // SQL_ASCII takes any bytes; those that are not UTF-8 are characters of their own, for every function alike.
     let mut client = server.connect(&ascii);
-    let odd =
-        r"SELECT minhash(E'caf\xe9') IS NOT NULL AND minhash(E'caf\xe9') <> minhash(E'caf\xe8')";
+    let odd = r"SELECT minhash(E'caf\xe9') IS NOT NULL AND minhash(E'caf\xe9') <> minhash(E'caf\xe8')";
     assert_eq!(texts(&mut client, odd), ["t"]);
-    client.run(
-        r"INSERT INTO docs VALUES ('x', E'the caf\xe9 in Paris'), ('y', E'The  caf\xe9 in Paris')",
-    );
+    client.run(r"INSERT INTO docs VALUES ('x', E'the caf\xe9 in Paris'), ('y', E'The  caf\xe9 in Paris')");
     assert_eq!(texts(&mut client, "SELECT doc_id FROM near_duplicates('x', 0.9)"), ["y"]);
     assert_consistent(&mut client, "docs");
 }
@@ -98,9 +92,6 @@ fn keys_under_a_collation_that_ignores_case_are_one_where_the_table_says_so() {
          INSERT INTO docs VALUES ('A', 'one text'), ('B', 'one text'); SELECT minlsh_create_index('docs', 'body'); \
          INSERT INTO docs VALUES ('c', 'one text'); UPDATE docs SET id = 'C' WHERE id = 'c'",
     );
-    assert_eq!(
-        texts(&mut client, "SELECT doc_id FROM near_duplicates('a', 0.9) ORDER BY 1"),
-        ["B", "C"]
-    );
+    assert_eq!(texts(&mut client, "SELECT doc_id FROM near_duplicates('a', 0.9) ORDER BY 1"), ["B", "C"]);
     assert_consistent(&mut client, "docs");
 }

@@ -181,12 +181,7 @@ pub fn counted(
 }
 
 /// Returns how many distinct shingles a document has, and how many of them count.
-pub fn distinct_part(
-    frame: &Frame,
-    enough: Enough,
-    content: Shingled,
-    check: Check,
-) -> Result<CountedPart> {
+pub fn distinct_part(frame: &Frame, enough: Enough, content: Shingled, check: Check) -> Result<CountedPart> {
     let mut hashes = Vec::new();
     content.hashes(&mut hashes, check)?;
     let shingles = count_distinct(&mut hashes, check)?;

@@ -100,9 +100,7 @@ impl OriginSample {
         }
         judged.retain(|chosen| chosen.len() >= each);
         let fingerprints = |entry: &(u64, u32)| entry.0;
-        judged.sort_unstable_by(|a, b| {
-            a[..each].iter().map(fingerprints).cmp(b[..each].iter().map(fingerprints))
-        });
+        judged.sort_unstable_by(|a, b| a[..each].iter().map(fingerprints).cmp(b[..each].iter().map(fingerprints)));
         let taking = judged.iter().take(origins);
         memory::collect(taking.flat_map(|chosen| chosen[..each].iter().map(|(_, at)| *at)))
     }

@@ -66,8 +66,6 @@ impl Enough {
 
     /// True if a document can be compared by the `counted` ones of its `shingles`.
     pub fn suffices(self, shingles: usize, counted: usize) -> bool {
-        counted == shingles
-            || counted >= self.few
-            || counted >= self.fewest && Self::is_nearly_all(shingles, counted)
+        counted == shingles || counted >= self.few || counted >= self.fewest && Self::is_nearly_all(shingles, counted)
     }
 }

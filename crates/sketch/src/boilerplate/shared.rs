@@ -55,12 +55,7 @@ impl Judged<'_, '_> {
 
     /// Returns the shingles that do not count for the documents of an origin, apart from `of_all`, which are common to
     /// all documents. The level is the least one at which three of four documents keep enough, or the last one.
-    pub fn shared(
-        self,
-        enough: Enough,
-        of_all: Option<&Boilerplate>,
-        check: Check,
-    ) -> Result<SharedShingles> {
+    pub fn shared(self, enough: Enough, of_all: Option<&Boilerplate>, check: Check) -> Result<SharedShingles> {
         let memory = self.memory;
         let (mut texts, found) = self.found(check)?;
         let level = texts.level(&found, enough, of_all, memory, check)?;
@@ -240,13 +235,7 @@ struct Kept {
 
 impl Kept {
     /// Reads them, unless they take more than `room` bytes.
-    fn read(
-        documents: usize,
-        shingles: usize,
-        room: usize,
-        read: &mut HashesOf,
-        check: Check,
-    ) -> Result<Option<Self>> {
+    fn read(documents: usize, shingles: usize, room: usize, read: &mut HashesOf, check: Check) -> Result<Option<Self>> {
         let mut kept = Self { hashes: Vec::new(), ends: Vec::new() };
         if shingles * size_of::<u64>() > room {
             return Ok(None);
@@ -286,12 +275,7 @@ struct PartCounts {
 impl PartCounts {
     /// Counts all hashes, which `each` gives; false if those that are counted by themselves take more than `room`
     /// bytes.
-    fn count(
-        &mut self,
-        counters: usize,
-        room: usize,
-        each: &mut dyn FnMut(&mut Take) -> Result<()>,
-    ) -> Result<bool> {
+    fn count(&mut self, counters: usize, room: usize, each: &mut dyn FnMut(&mut Take) -> Result<()>) -> Result<bool> {
         let Self { least, counters: counts, entries, many } = self;
         counts.clear();
         memory::resize(counts, counters, 0)?;
@@ -338,12 +322,7 @@ fn place(hash: u64) -> u64 {
 
 /// Counts a document of a shingle, whose documents come one after the other; false if the table would take more than
 /// `room` bytes.
-fn add(
-    entries: &mut HashTable<CountedShingle>,
-    hash: u64,
-    document: u32,
-    room: usize,
-) -> Result<bool> {
+fn add(entries: &mut HashTable<CountedShingle>, hash: u64, document: u32, room: usize) -> Result<bool> {
     if let Some(entry) = entries.find_mut(place(hash), |entry| entry.hash == hash) {
         entry.documents += u32::from(entry.last != document);
         entry.last = document;

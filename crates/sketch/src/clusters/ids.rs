@@ -131,13 +131,8 @@ impl ClusterIds {
 
     /// The events of clusters, in the order of the log.
     pub fn events(&self) -> Result<Vec<ClusterEvent>> {
-        let event = |kind, cluster, other, size| ClusterEvent {
-            kind,
-            cluster,
-            other,
-            document: None,
-            size: Some(size),
-        };
+        let event =
+            |kind, cluster, other, size| ClusterEvent { kind, cluster, other, document: None, size: Some(size) };
         let mut events = Vec::new();
         for &Piece { old, component, weight, .. } in self.pieces.iter().filter(|of| of.old > 0) {
             if let Some(cluster) = self.id(component).filter(|cluster| *cluster != old)
@@ -188,8 +183,7 @@ impl ClusterIds {
         touched.sort_unstable();
         touched.dedup();
         let sizes = self.components.iter().map(|component| (component.id, component.size));
-        let mut changed =
-            memory::collect(sizes.filter(|(id, _)| touched.binary_search(id).is_ok()))?;
+        let mut changed = memory::collect(sizes.filter(|(id, _)| touched.binary_search(id).is_ok()))?;
         changed.sort_unstable();
         Ok(changed)
     }

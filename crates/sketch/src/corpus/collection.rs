@@ -19,8 +19,7 @@ pub trait Hashes {
 
     /// Calls `visit(document, hash)` for each document, ascending, with its hash of band `column`
     /// below [`Self::probes`]; `column` [`Self::probes`] is a hash of the whole signature.
-    fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64))
-    -> Result<(), Self::Error>;
+    fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Self::Error>;
 
     /// Called often in every long loop. It fails with the wish to stop.
     fn check_interrupts(&mut self) -> Result<(), Self::Error>;

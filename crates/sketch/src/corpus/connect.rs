@@ -24,11 +24,7 @@ pub struct Connected {
 /// # Complexity
 ///
 /// A sort of the hashes for each band. A bucket of `n` documents of one template costs `n` questions, not `n²`.
-pub fn connect<C: Corpus>(
-    corpus: &mut C,
-    identical: &Identical,
-    limit: usize,
-) -> Result<Connected, C::Error> {
+pub fn connect<C: Corpus>(corpus: &mut C, identical: &Identical, limit: usize) -> Result<Connected, C::Error> {
     let components = Components::new(corpus.documents())?;
     let mut connected = Connected { components, links: Vec::new(), left_out: LeftOut::default() };
     let wanted = |document| identical.is_leader(document);
@@ -51,8 +47,7 @@ pub fn connect<C: Corpus>(
 
 /// A bucket by component, in order of first occurrence.
 fn parts(bucket: &[u32], components: &mut Components) -> Result<Vec<Vec<u32>>> {
-    let mut by_root =
-        memory::collect(bucket.iter().map(|&document| (components.find(document), document)))?;
+    let mut by_root = memory::collect(bucket.iter().map(|&document| (components.find(document), document)))?;
     by_root.sort_unstable();
     let mut parts = Vec::new();
     for part in by_root.chunk_by(|a, b| a.0 == b.0) {
@@ -102,25 +97,18 @@ impl<C: Corpus> Bucket<'_, C> {
             let beyond = part.iter().zip(tried).filter(|(_, tried)| tried.others > 0);
             memory::extend(
                 &mut behind,
-                &memory::collect::<(u32, Tried)>(
-                    beyond.map(|(&document, tried)| (document, tried)),
-                )?,
+                &memory::collect::<(u32, Tried)>(beyond.map(|(&document, tried)| (document, tried)))?,
             )?;
         }
         behind.into_iter().try_for_each(|(document, tried)| self.look_behind(document, tried))
     }
 
     /// Compares a document that reached the limit with a random one of the others.
-    fn look_behind(
-        &mut self,
-        document: u32,
-        Tried { others, one, .. }: Tried,
-    ) -> Result<(), C::Error> {
+    fn look_behind(&mut self, document: u32, Tried { others, one, .. }: Tried) -> Result<(), C::Error> {
         self.corpus.check_interrupts()?;
         let (a, b) = (document.min(one), document.max(one));
         let components = &mut self.connected.components;
-        let is_known =
-            components.find(a) == components.find(b) || self.corpus.share_band(self.band, a, b)?;
+        let is_known = components.find(a) == components.find(b) || self.corpus.share_band(self.band, a, b)?;
         let similarity = if is_known { None } else { self.corpus.similarity(a, b)? };
         if let Some(similarity) = similarity {
             components.union(a, b);
@@ -132,12 +120,7 @@ impl<C: Corpus> Bucket<'_, C> {
 
     /// The first similar pair of `part` and `others`. `tried` has for each document of the part what was tried in this
     /// bucket.
-    fn first_similar(
-        &mut self,
-        part: &[u32],
-        tried: &mut [Tried],
-        others: &[u32],
-    ) -> Result<Option<Pair>, C::Error> {
+    fn first_similar(&mut self, part: &[u32], tried: &mut [Tried], others: &[u32]) -> Result<Option<Pair>, C::Error> {
         for (&document, tried) in part.iter().zip(tried) {
             self.corpus.check_interrupts()?;
             for (position, &other) in others.iter().enumerate() {

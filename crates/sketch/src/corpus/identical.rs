@@ -60,9 +60,7 @@ impl Identical {
 
     /// The leaders that have copies, ascending, each with its copies.
     pub fn groups(&self) -> impl Iterator<Item = (u32, impl Iterator<Item = u32> + Clone)> {
-        self.copies
-            .chunk_by(|a, b| a.0 == b.0)
-            .map(|group| (group[0].0, group.iter().map(|(_, document)| *document)))
+        self.copies.chunk_by(|a, b| a.0 == b.0).map(|group| (group[0].0, group.iter().map(|(_, document)| *document)))
     }
 
     /// `leader` and its copies, ascending.
@@ -74,11 +72,7 @@ impl Identical {
 }
 
 /// Replaces `same` by the documents of a bucket, each behind a hash of its set, in order.
-fn by_set<C: Corpus>(
-    corpus: &mut C,
-    bucket: &[u32],
-    same: &mut Vec<(u64, u32)>,
-) -> Result<(), C::Error> {
+fn by_set<C: Corpus>(corpus: &mut C, bucket: &[u32], same: &mut Vec<(u64, u32)>) -> Result<(), C::Error> {
     same.clear();
     memory::reserve(same, bucket.len())?;
     same.extend(bucket.iter().map(|document| (u64::from(corpus.same_as(*document)), *document)));
@@ -106,11 +100,7 @@ fn by_set<C: Corpus>(
 }
 
 /// The first of `leaders` that is the same as a document. There is one of them, unless two sets have one hash.
-fn find_same<C: Corpus>(
-    corpus: &mut C,
-    leaders: &[u32],
-    document: u32,
-) -> Result<Option<u32>, C::Error> {
+fn find_same<C: Corpus>(corpus: &mut C, leaders: &[u32], document: u32) -> Result<Option<u32>, C::Error> {
     for &leader in leaders {
         corpus.check_interrupts()?;
         if corpus.similarity(leader, document)? == Some(1.0) {

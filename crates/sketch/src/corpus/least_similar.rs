@@ -34,11 +34,8 @@ pub fn least_similar<E>(
         return Ok(None);
     }
     let all = count * (count - 1) / 2;
-    let mut least = LeastSimilar {
-        pair: Pair { a: 0, b: 0, similarity: f64::INFINITY },
-        compared: 0,
-        is_exact: all <= most,
-    };
+    let mut least =
+        LeastSimilar { pair: Pair { a: 0, b: 0, similarity: f64::INFINITY }, compared: 0, is_exact: all <= most };
     let mut compare = |least: &mut LeastSimilar, a: usize, b: usize| {
         let (a, b) = (documents[a].min(documents[b]), documents[a].max(documents[b]));
         let similarity = similarity(a, b)?;
@@ -92,8 +89,7 @@ pub fn weakest_link<C: Corpus>(corpus: &mut C, documents: &[u32]) -> Result<f64,
     let mut weakest: f64 = 1.0;
     let Some((&first, rest)) = documents.split_first() else { return Ok(weakest) };
     // Each document that is not in the tree yet, with its strongest link to it.
-    let mut outside: Vec<(u32, f64)> =
-        memory::collect(rest.iter().map(|&document| (document, 0.0)))?;
+    let mut outside: Vec<(u32, f64)> = memory::collect(rest.iter().map(|&document| (document, 0.0)))?;
     let mut newest = first;
     while !outside.is_empty() {
         corpus.check_interrupts()?;

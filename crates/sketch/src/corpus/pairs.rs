@@ -77,8 +77,7 @@ fn of_document<C: Corpus>(
         if in_vain == limit {
             let others = &partners[position..];
             let b = others[picked(others.len())];
-            let similarity =
-                if corpus.share_band(band, a, b)? { None } else { corpus.similarity(a, b)? };
+            let similarity = if corpus.share_band(band, a, b)? { None } else { corpus.similarity(a, b)? };
             if let Some(similarity) = similarity {
                 visit(corpus, Pair { a, b, similarity })?;
             }

@@ -71,11 +71,7 @@ impl<'a> WordGaps<'a> {
 
     /// Calls `f` with the characters and the hash of each word, and true if a gap has a part of it. A very long word is
     /// cut.
-    fn each(
-        &self,
-        check: Check,
-        f: &mut dyn FnMut(Range<usize>, u64, bool) -> Result<()>,
-    ) -> Result<()> {
+    fn each(&self, check: Check, f: &mut dyn FnMut(Range<usize>, u64, bool) -> Result<()>) -> Result<()> {
         let mut at = 0;
         let mut gaps = self.gaps.iter().peekable();
         for piece in short_pieces(self.text) {

@@ -262,8 +262,7 @@ mod tests {
         let memory = 4 << 20;
         let mut sets = NumberedSets::new(memory);
         for document in 0..1000 {
-            let hashes: Vec<u64> =
-                (0..5000).map(|i| mix64(u64::from(document) << 32 | i)).collect();
+            let hashes: Vec<u64> = (0..5000).map(|i| mix64(u64::from(document) << 32 | i)).collect();
             assert!(sets.can_hold(hashes.len()));
             sets.add(document, &hashes).unwrap();
             let numbers = sets.numbers.allocation_size() + 8 * sets.hashes.capacity();

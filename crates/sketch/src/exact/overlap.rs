@@ -21,12 +21,7 @@ pub struct Overlap {
 impl Overlap {
     /// Counts elements that are given in any order and with any repeats; `compare` must be a
     /// total order of them. `check` is called for every few thousand comparisons.
-    pub fn count<T>(
-        mut a: Vec<T>,
-        mut b: Vec<T>,
-        compare: impl Fn(&T, &T) -> Ordering,
-        check: Check,
-    ) -> Self {
+    pub fn count<T>(mut a: Vec<T>, mut b: Vec<T>, compare: impl Fn(&T, &T) -> Ordering, check: Check) -> Self {
         let mut compared = 0;
         let mut compare = |a: &T, b: &T| {
             compared += 1;

@@ -63,13 +63,7 @@ impl PreparedSet {
     /// # Complexity
     ///
     /// Linear in the length of the text, up to where it is seen that the threshold is out of reach.
-    pub fn similarity(
-        &mut self,
-        config: &Config,
-        text: &str,
-        threshold: f64,
-        check: Check,
-    ) -> Result<Option<f64>> {
+    pub fn similarity(&mut self, config: &Config, text: &str, threshold: f64, check: Check) -> Result<Option<f64>> {
         let text = normalize_text(config, text, check)?;
         let config = &config.with_scheme(Scheme::Fss);
         let level = Level::best();
@@ -90,12 +84,7 @@ impl PreparedSet {
     }
 
     /// The same with a set that is given by the hashes of its elements, in any order and with any repeats.
-    pub fn similarity_of(
-        &mut self,
-        hashes: &[u64],
-        threshold: f64,
-        check: Check,
-    ) -> Result<Option<f64>> {
+    pub fn similarity_of(&mut self, hashes: &[u64], threshold: f64, check: Check) -> Result<Option<f64>> {
         let Some(mut count) = self.start(hashes.len(), threshold)? else { return Ok(None) };
         self.pass_all(hashes, &mut count, check);
         Ok(count.jaccard(self.len, threshold))
@@ -171,8 +160,7 @@ struct Count {
 impl Count {
     fn jaccard(self, len: usize, threshold: f64) -> Option<f64> {
         let jaccard = self.shared as f64 / (len + self.misses) as f64;
-        (self.misses <= self.tolerated && self.shared + self.misses > 0 && jaccard >= threshold)
-            .then_some(jaccard)
+        (self.misses <= self.tolerated && self.shared + self.misses > 0 && jaccard >= threshold).then_some(jaccard)
     }
 }
 

@@ -93,12 +93,7 @@ impl SampledSets {
 
     /// Lists the sets of the sample that a set of `hashes` is as similar to as `least`, and shares a kept hash with, in
     /// the order of their numbers.
-    pub fn compare(
-        &mut self,
-        hashes: &[u64],
-        least: f64,
-        check: Check,
-    ) -> Result<&[SimilarMember]> {
+    pub fn compare(&mut self, hashes: &[u64], least: f64, check: Check) -> Result<&[SimilarMember]> {
         let Self { postings, directory, shift, sets, kept, common, found } = self;
         let outline = Outline::of(hashes, kept, check)?;
         found.clear();

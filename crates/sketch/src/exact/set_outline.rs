@@ -71,8 +71,7 @@ impl SetOutline {
     /// The same in a fifth of the time: the number of elements is not counted, so that outlines of sets with many
     /// repeats rule out less.
     pub fn about(hashes: &[u64], words: usize) -> Result<Self> {
-        let mut outline =
-            Self { words: memory::filled(0, words)?, least: 0, most: hashes.len() as u32 };
+        let mut outline = Self { words: memory::filled(0, words)?, least: 0, most: hashes.len() as u32 };
         for &hash in hashes {
             // Hashes are uniform: so are their places among the bits.
             let bit = hash as usize & (BITS * words - 1);
@@ -85,8 +84,7 @@ impl SetOutline {
 
     /// True if the Jaccard similarity of two sets may be `threshold` or more, as far as their outlines say.
     pub fn may_reach(&self, other: &Self, threshold: f64) -> bool {
-        let (wide, narrow) =
-            if self.words.len() < other.words.len() { (other, self) } else { (self, other) };
+        let (wide, narrow) = if self.words.len() < other.words.len() { (other, self) } else { (self, other) };
         Level::best().compiled(
             #[inline(always)]
             || wide.may_reach_narrow(narrow, threshold),
@@ -120,9 +118,7 @@ impl SetOutline {
     /// True if the similarity may be the threshold or more, where so many elements at least are in one set only.
     #[inline(always)]
     fn allows(&self, other: &Self, [own, others]: [u64; 2], threshold: f64) -> bool {
-        let common = u64::from(self.most)
-            .saturating_sub(own)
-            .min(u64::from(other.most).saturating_sub(others));
+        let common = u64::from(self.most).saturating_sub(own).min(u64::from(other.most).saturating_sub(others));
         let total = u64::from(self.least) + u64::from(other.least);
         let united = total.saturating_sub(common).max(common + own + others);
         // As the similarity itself is rounded.

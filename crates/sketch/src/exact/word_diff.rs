@@ -218,9 +218,7 @@ impl TokenComparison<'_> {
     /// Compares ranges that have no anchors, cut at even distances.
     fn even_pieces(&mut self, a: &Range<usize>, b: &Range<usize>) -> Result<()> {
         let count = (a.len() + b.len()).div_ceil(PIECE);
-        let part = |of: &Range<usize>, n| {
-            of.start + of.len() * n / count..of.start + of.len() * (n + 1) / count
-        };
+        let part = |of: &Range<usize>, n| of.start + of.len() * n / count..of.start + of.len() * (n + 1) / count;
         (0..count).try_for_each(|n| self.piece(part(a, n), part(b, n)))
     }
 
@@ -247,9 +245,8 @@ impl TokenComparison<'_> {
             self.numbers[*token as usize] = NONE;
         }
         for hunk in memory::collect(self.diff.hunks())? {
-            let part = |of: &Range<usize>, part: Range<u32>| {
-                of.start + part.start as usize..of.start + part.end as usize
-            };
+            let part =
+                |of: &Range<usize>, part: Range<u32>| of.start + part.start as usize..of.start + part.end as usize;
             self.change(part(&a, hunk.before), part(&b, hunk.after))?;
         }
         Ok(())
@@ -268,11 +265,7 @@ impl TokenComparison<'_> {
     }
 
     /// The anchors of two ranges and their length: of the lengths that are tried, that with the most of them.
-    fn anchors(
-        &mut self,
-        a: &Range<usize>,
-        b: &Range<usize>,
-    ) -> Result<(usize, Vec<(usize, usize)>)> {
+    fn anchors(&mut self, a: &Range<usize>, b: &Range<usize>) -> Result<(usize, Vec<(usize, usize)>)> {
         let mut best = (0, Vec::new());
         for width in WIDTHS {
             let found = self.windows_of_both(a, b, width)?;
@@ -285,12 +278,7 @@ impl TokenComparison<'_> {
     }
 
     /// The windows that both ranges have, each once, by place in the first.
-    fn windows_of_both(
-        &mut self,
-        a: &Range<usize>,
-        b: &Range<usize>,
-        width: usize,
-    ) -> Result<Vec<(usize, usize)>> {
+    fn windows_of_both(&mut self, a: &Range<usize>, b: &Range<usize>, width: usize) -> Result<Vec<(usize, usize)>> {
         /// The place of a window in each range.
         #[derive(Default)]
         struct WindowPlaces([Option<u32>; 2]);
@@ -301,12 +289,10 @@ impl TokenComparison<'_> {
         for (side, tokens, range) in [(0, self.a, a), (1, self.b, b)] {
             let all = tokens[range.clone()].windows(width);
             for (n, window) in checked(all, self.check).enumerate() {
-                let hash = window.iter().fold(0, |hash: u64, token| {
-                    (hash.rotate_left(23) ^ u64::from(*token)).wrapping_mul(GOLDEN)
-                });
-                windows
-                    .try_reserve(1)
-                    .map_err(|_| memory::refused::<(u64, WindowPlaces)>(n + 1))?;
+                let hash = window
+                    .iter()
+                    .fold(0, |hash: u64, token| (hash.rotate_left(23) ^ u64::from(*token)).wrapping_mul(GOLDEN));
+                windows.try_reserve(1).map_err(|_| memory::refused::<(u64, WindowPlaces)>(n + 1))?;
                 let place = &mut windows.entry(hash).or_default().0[side];
                 *place = Some(place.map_or((range.start + n) as u32, |_| SEVERAL));
             }

@@ -19,8 +19,7 @@ pub(crate) const FLIP_HIGH: u64 = 0x2172_FFCC_7DD0_5A82 ^ 0x8E24_43F7_7446_08B8;
 
 const PRIME64_1: u64 = 0x9E37_79B1_85EB_CA87;
 /// The first four words of the default secret.
-const SECRET: [u64; 4] =
-    [0xBE4B_A423_396C_FEB8, 0x1CAD_21F7_2C81_017C, 0xDB97_9083_E96D_D4DE, 0x1F67_B3B7_A4A4_4072];
+const SECRET: [u64; 4] = [0xBE4B_A423_396C_FEB8, 0x1CAD_21F7_2C81_017C, 0xDB97_9083_E96D_D4DE, 0x1F67_B3B7_A4A4_4072];
 
 #[inline(always)]
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
@@ -91,8 +90,7 @@ fn hash_9_to_16(bytes: &[u8]) -> u64 {
     let high = u64::from_le_bytes(*high) ^ FLIP_HIGH;
     let product = u128::from(low) * u128::from(high);
     let folded = product as u64 ^ (product >> 64) as u64;
-    let h =
-        (bytes.len() as u64).wrapping_add(low.swap_bytes()).wrapping_add(high).wrapping_add(folded);
+    let h = (bytes.len() as u64).wrapping_add(low.swap_bytes()).wrapping_add(high).wrapping_add(folded);
     let h = (h ^ h >> 37).wrapping_mul(PRIME_MX1);
     h ^ h >> 32
 }

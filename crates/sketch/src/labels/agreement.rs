@@ -36,8 +36,7 @@ impl Answers {
     /// The share below which `part` of the distribution lies. With x = sin(a)^2 its density has no poles.
     fn quantile(self, part: f64) -> f64 {
         let [passing, failing] = [self.passing, self.failing].map(|count| count as f64);
-        let power =
-            |base: f64, exponent: f64| if exponent > 0.0 { exponent * base.ln() } else { 0.0 };
+        let power = |base: f64, exponent: f64| if exponent > 0.0 { exponent * base.ln() } else { 0.0 };
         let log = |angle: f64| 2.0 * (power(angle.sin(), passing) + power(angle.cos(), failing));
         let angle = |step: f64| step / STEPS as f64 * FRAC_PI_2;
         let peak = log((passing / (passing + failing).max(1.0)).sqrt().asin());

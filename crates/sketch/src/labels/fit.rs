@@ -34,16 +34,9 @@ impl Plateaus {
     /// Each value and its prior, which need not add up to 1.
     fn values(self) -> &'static [(f64, f64)] {
         match self {
-            Self::Usual => &[
-                (1.0, 6.0),
-                (0.97, 2.0),
-                (0.92, 1.5),
-                (0.85, 1.2),
-                (0.7, 1.0),
-                (0.5, 1.0),
-                (0.3, 1.0),
-                (0.1, 1.0),
-            ],
+            Self::Usual => {
+                &[(1.0, 6.0), (0.97, 2.0), (0.92, 1.5), (0.85, 1.2), (0.7, 1.0), (0.5, 1.0), (0.3, 1.0), (0.1, 1.0)]
+            }
             Self::Flat => &[
                 (1.0, 1.0),
                 (0.99, 1.0),
@@ -107,11 +100,7 @@ pub struct Fit {
 
 impl Fit {
     /// Fits the curves to `labels`, for a source with so many `pairs`.
-    pub fn new(
-        labels: impl IntoIterator<Item = Label>,
-        pairs: &PairCounts,
-        plateaus: Plateaus,
-    ) -> Result<Self> {
+    pub fn new(labels: impl IntoIterator<Item = Label>, pairs: &PairCounts, plateaus: Plateaus) -> Result<Self> {
         let mut counts = [[0.0; 2]; BINS];
         for Label { similarity, is_same } in labels {
             counts[bin_of(similarity)][usize::from(!is_same)] += 1.0;
@@ -180,9 +169,9 @@ impl Fit {
     /// The first bin whose precision is `precision` or more with a probability of [`SURE`].
     fn shown(&self, posterior: &[f64], precision: f64) -> Option<usize> {
         let probability = |bin: usize| -> f64 {
-            let reached = self.points(posterior).filter(|(_, plateau, same)| {
-                plateau * same[bin] >= (precision - 1e-9) * self.pairs[bin]
-            });
+            let reached = self
+                .points(posterior)
+                .filter(|(_, plateau, same)| plateau * same[bin] >= (precision - 1e-9) * self.pairs[bin]);
             reached.map(|(weight, ..)| weight).sum()
         };
         (0..BINS).take_while(|bin| self.pairs[*bin] > 0.0).find(|bin| probability(*bin) >= SURE)
@@ -191,28 +180,15 @@ impl Fit {
     /// The advice of the threshold at the start of a bin.
     fn advice(&self, bin: usize, share: f64) -> Advice {
         let pairs = self.pairs[bin];
-        let precision = self.estimate(
-            |plateau, same| {
-                if pairs > 0.0 { plateau * same[bin] / pairs } else { 0.0 }
-            },
-        );
-        let recall =
-            self.estimate(|_, same| if same[0] > 0.0 { share * same[bin] / same[0] } else { 0.0 });
-        Advice {
-            threshold: start(bin),
-            found: pairs,
-            f1: self.mean_f1(share)[bin],
-            precision,
-            recall,
-        }
+        let precision = self.estimate(|plateau, same| if pairs > 0.0 { plateau * same[bin] / pairs } else { 0.0 });
+        let recall = self.estimate(|_, same| if same[0] > 0.0 { share * same[bin] / same[0] } else { 0.0 });
+        Advice { threshold: start(bin), found: pairs, f1: self.mean_f1(share)[bin], precision, recall }
     }
 
     fn estimate(&self, of: impl Fn(f64, &[f64; BINS]) -> f64) -> Estimate {
-        let mean =
-            self.points(&self.posterior).map(|(weight, plateau, same)| weight * of(plateau, same));
+        let mean = self.points(&self.posterior).map(|(weight, plateau, same)| weight * of(plateau, same));
         let cautious = self.points(&self.cautious);
-        let mut values: Vec<(f64, f64)> =
-            cautious.map(|(weight, plateau, same)| (of(plateau, same), weight)).collect();
+        let mut values: Vec<(f64, f64)> = cautious.map(|(weight, plateau, same)| (of(plateau, same), weight)).collect();
         values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let all: f64 = values.iter().map(|(_, weight)| weight).sum();
         let quantile = |part: f64| {
@@ -257,15 +233,10 @@ impl Fit {
 
     /// The points of the grid that count: the posterior, the plateau, and the numbers of pairs that are the same but
     /// for the plateau.
-    fn points<'a>(
-        &'a self,
-        posterior: &'a [f64],
-    ) -> impl Iterator<Item = (f64, f64, &'a [f64; BINS])> + 'a {
+    fn points<'a>(&'a self, posterior: &'a [f64]) -> impl Iterator<Item = (f64, f64, &'a [f64; BINS])> + 'a {
         let plateaus = self.plateaus.values();
         let weights = posterior.iter().enumerate().filter(|(_, weight)| **weight > NEGLIGIBLE);
-        weights.map(|(point, weight)| {
-            (*weight, plateaus[point % plateaus.len()].0, &self.same[point / plateaus.len()])
-        })
+        weights.map(|(point, weight)| (*weight, plateaus[point % plateaus.len()].0, &self.same[point / plateaus.len()]))
     }
 }
 

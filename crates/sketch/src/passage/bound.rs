@@ -31,13 +31,7 @@ pub struct Bound {
 impl Bound {
     /// The search for a passage in an index of windows of `t` characters, as many as the passage
     /// has at least. The windows that count for coverage are of `min_match`, at least `t`.
-    pub fn new(
-        passage: &Characters,
-        coverage: f64,
-        min_match: usize,
-        t: usize,
-        check: Check,
-    ) -> Result<Self> {
+    pub fn new(passage: &Characters, coverage: f64, min_match: usize, t: usize, check: Check) -> Result<Self> {
         let stretches = Fingerprints::new()?.stretches(passage, t, check)?;
         let mut entries = memory::collect(stretches.iter().map(|stretch| stretch.entry))?;
         sort_by_key(&mut entries, check);
@@ -45,10 +39,7 @@ impl Bound {
         let mut place = memory::with_capacity(stretches.len())?;
         for part in stretches.chunks(4096) {
             check();
-            place.extend(
-                part.iter()
-                    .map(|stretch| entries.partition_point(|entry| *entry < stretch.entry) as u32),
-            );
+            place.extend(part.iter().map(|stretch| entries.partition_point(|entry| *entry < stretch.entry) as u32));
         }
         let length = passage.len();
         let need = (length > min_match).then(|| needed(coverage, length));
@@ -82,9 +73,7 @@ impl Bound {
                 break;
             }
             let total = costs[to] - costs[from];
-            if refused[to] == refused[from]
-                && least.as_ref().is_none_or(|(least, _)| total < *least)
-            {
+            if refused[to] == refused[from] && least.as_ref().is_none_or(|(least, _)| total < *least) {
                 least = Some((total, from..to));
             }
         }

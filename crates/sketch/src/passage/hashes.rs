@@ -56,14 +56,7 @@ impl Scratch {
     }
 
     /// The least hashes of grams of `k` characters in each of the `n` windows of `t` from `from` on.
-    pub(super) fn minima(
-        &mut self,
-        text: &[u32],
-        from: usize,
-        n: usize,
-        t: usize,
-        k: usize,
-    ) -> &[u64] {
+    pub(super) fn minima(&mut self, text: &[u32], from: usize, n: usize, t: usize, k: usize) -> &[u64] {
         let level = self.level;
         level.compiled(
             #[inline(always)]

@@ -59,12 +59,7 @@ const LEAST_PART: usize = 1 << 18;
 /// in `a`: as few as greedy covering needs. An `a` of fewer characters is one window of its own length.
 ///
 /// `check` is called at least every 64 KiB of text.
-pub fn shared_runs(
-    a: &Characters,
-    b: &Characters,
-    min_match: usize,
-    check: Check,
-) -> Result<Vec<Run>> {
+pub fn shared_runs(a: &Characters, b: &Characters, min_match: usize, check: Check) -> Result<Vec<Run>> {
     runs_of(a.codes(), b.codes(), min_match.min(a.len()), check)
 }
 
@@ -75,17 +70,8 @@ pub(super) fn runs_of(a: &[u32], b: &[u32], t: usize, check: Check) -> Result<Ve
     }
     let mut scratch = Scratch::new(Level::best())?;
     let anchors = Anchors::new(b, t, &mut scratch, check)?;
-    let mut walk = Walk {
-        a,
-        b,
-        t,
-        anchors: &anchors,
-        scratch,
-        found: Vec::new(),
-        many: 1 << 12,
-        hard: Vec::new(),
-        known: 0..0,
-    };
+    let mut walk =
+        Walk { a, b, t, anchors: &anchors, scratch, found: Vec::new(), many: 1 << 12, hard: Vec::new(), known: 0..0 };
     walk.all(check)?;
     let Walk { hard, mut found, scratch, .. } = walk;
     drop(anchors);
@@ -240,13 +226,7 @@ impl Walk<'_> {
     }
 
     /// The runs through the gram at `i` of `a`.
-    fn extend(
-        &mut self,
-        i: usize,
-        hash: u64,
-        duty: Range<usize>,
-        here: &mut Vec<Run>,
-    ) -> Result<()> {
+    fn extend(&mut self, i: usize, hash: u64, duty: Range<usize>, here: &mut Vec<Run>) -> Result<()> {
         let (a, b, t, anchors) = (self.a, self.b, self.t, self.anchors);
         let k = anchors.k;
         // Beyond what is known, later grams see to it.

@@ -131,14 +131,7 @@ impl WindowTable {
     }
 
     /// Marks the classes of the passage `a` that windows of a region of `b` have.
-    fn look_up(
-        &mut self,
-        a: &[u32],
-        b: &[u32],
-        region: Range<usize>,
-        left: &mut usize,
-        check: Check,
-    ) {
+    fn look_up(&mut self, a: &[u32], b: &[u32], region: Range<usize>, left: &mut usize, check: Check) {
         let Self { t, classes, class, seen, scratch, .. } = self;
         let t = *t;
         let (end, mut at) = (region.end + t - 1, region.start);

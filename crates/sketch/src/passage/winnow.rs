@@ -43,24 +43,13 @@ impl Fingerprints {
 
     /// Adds the fingerprint of each window of `min_match` characters to `out`, neighbours that are
     /// equal once. A text that is shorter has none.
-    pub fn append(
-        &mut self,
-        text: &Characters,
-        min_match: usize,
-        out: &mut Vec<u64>,
-        check: Check,
-    ) -> Result<()> {
+    pub fn append(&mut self, text: &Characters, min_match: usize, out: &mut Vec<u64>, check: Check) -> Result<()> {
         self.each(text, min_match, check, &mut |stretch| memory::push(out, stretch.entry))
     }
 
     /// The fingerprints of a text with the windows that have them: each with the first window and
     /// the one after the last, for neighbours with the same.
-    pub fn stretches(
-        &mut self,
-        text: &Characters,
-        min_match: usize,
-        check: Check,
-    ) -> Result<Vec<Stretch>> {
+    pub fn stretches(&mut self, text: &Characters, min_match: usize, check: Check) -> Result<Vec<Stretch>> {
         let mut stretches = Vec::new();
         self.each(text, min_match, check, &mut |stretch| memory::push(&mut stretches, stretch))?;
         Ok(stretches)

@@ -191,10 +191,7 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
     }
 
     /// Calls `take` with all that are out.
-    pub fn finish<E: From<Error>>(
-        &mut self,
-        take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn finish<E: From<Error>>(&mut self, take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>) -> Result<(), E> {
         self.collect(0, 0, take)
     }
 

@@ -23,8 +23,8 @@ mod texts;
 pub use crew::{Compute, Crew, Next};
 pub use hands::{BatchWork, Hands, Setting, hands};
 pub use passages::{
-    Containers, Fingerprinted, Lookups, OfText, PassageCut, Shared, SharedPassage, Stripped, Test,
-    TextWindow, Windowing, asking, containing, fingerprinting, sharing, stripping,
+    Containers, Fingerprinted, Lookups, OfText, PassageCut, Shared, SharedPassage, Stripped, Test, TextWindow,
+    Windowing, asking, containing, fingerprinting, sharing, stripping,
 };
 pub use signer::{Making, Signer, SignerBatch};
 pub use texts::{Finder, GivenText, TextBatch};

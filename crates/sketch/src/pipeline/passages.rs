@@ -6,8 +6,7 @@ use std::sync::Arc;
 use super::texts::{Finder, GivenText};
 use crate::hash::{Element, ElementHash, sort_by_key};
 use crate::passage::{
-    Bound, CharacterOffsets, Characters, Fingerprints, Sought, covered, needed, shared_runs,
-    whole_words,
+    Bound, CharacterOffsets, Characters, Fingerprints, Sought, covered, needed, shared_runs, whole_words,
 };
 use crate::text::Normalization;
 use crate::{Check, Error, Result, memory};
@@ -130,9 +129,7 @@ impl Windowing {
 
     /// Finds those of several texts.
     pub fn finder(mut self) -> Finder<Vec<TextWindow>> {
-        Box::new(move |given, found, check| {
-            self.each(given, check, &mut |window| memory::push(found, window))
-        })
+        Box::new(move |given, found, check| self.each(given, check, &mut |window| memory::push(found, window)))
     }
 }
 
@@ -286,8 +283,7 @@ pub fn sharing(cut: PassageCut, coverage: Option<f64>) -> Finder<Shared> {
         }
         let text = Characters::with_places(&cut.normalization, given.text, check)?.without_text();
         let (true, Some((first, left_out))) = (found.has_first, &first) else {
-            let windows =
-                |&(from, count): &(u64, u32)| from as usize..from as usize + count as usize;
+            let windows = |&(from, count): &(u64, u32)| from as usize..from as usize + count as usize;
             let left_out = memory::collect(given.known.iter().map(windows))?;
             first = Some((text, left_out));
             found.has_first = true;

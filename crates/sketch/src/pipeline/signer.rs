@@ -168,14 +168,11 @@ impl Signer {
         bands.clear();
         found.clear();
         let own = match kind {
-            CopiedKind::Text(packing) => {
-                Some(text(StoredBytes { bytes, packing }.unpacked(room)?)?)
-            }
+            CopiedKind::Text(packing) => Some(text(StoredBytes { bytes, packing }.unpacked(room)?)?),
             CopiedKind::Elements | CopiedKind::Signature => None,
         };
         let own = own.as_deref();
-        let shingled =
-            own.map_or(Shingled::Elements(numbers), |text| Shingled::Text(shingling, text));
+        let shingled = own.map_or(Shingled::Elements(numbers), |text| Shingled::Text(shingling, text));
         let with_hash = matches!(making, Making::BandsAndHash | Making::Counted(_));
         let mut part = CountedPart::default();
         let signature = match (making, own) {

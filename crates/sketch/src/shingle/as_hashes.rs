@@ -13,13 +13,7 @@ use crate::text::{Unit, words};
 use crate::{Check, Config, MAX_SHINGLE_SIZE, Result, memory};
 
 /// Appends the hash of each shingle of a normalised text to `out`.
-pub(crate) fn append_hashes(
-    config: &Config,
-    level: Level,
-    text: &str,
-    out: &mut Vec<u64>,
-    check: Check,
-) -> Result<()> {
+pub(crate) fn append_hashes(config: &Config, level: Level, text: &str, out: &mut Vec<u64>, check: Check) -> Result<()> {
     if text.len() <= CHUNK {
         return append_chunk(config, level, text, out, check);
     }
@@ -34,13 +28,7 @@ pub(crate) fn append_hashes(
 }
 
 /// [`append_hashes`] of a text whose hashes fill one chunk at most: they are made where they belong.
-fn append_chunk(
-    config: &Config,
-    level: Level,
-    text: &str,
-    out: &mut Vec<u64>,
-    check: Check,
-) -> Result<()> {
+fn append_chunk(config: &Config, level: Level, text: &str, out: &mut Vec<u64>, check: Check) -> Result<()> {
     let start = out.len();
     // No text has more shingles than bytes.
     memory::resize(out, start + text.len().max(1), 0)?;
@@ -292,13 +280,7 @@ const _: () = assert!(PART / 4 > MAX_SHINGLE_SIZE && PART.is_multiple_of(BLOCK))
 /// byte `base` on. If the text ends in this part, its end comes behind the last of them. Returns how many there are.
 ///
 /// In `found` there is room for a block that is written whole.
-fn char_starts(
-    level: Level,
-    text: &[u8],
-    at: usize,
-    base: usize,
-    found: &mut [u32; PART + BLOCK],
-) -> usize {
+fn char_starts(level: Level, text: &[u8], at: usize, base: usize, found: &mut [u32; PART + BLOCK]) -> usize {
     let end = text.len().min(at + PART);
     let mut count = level.compiled(
         #[inline(always)]

@@ -33,12 +33,7 @@ pub fn normalize_text<'a>(config: &Config, text: &'a str, check: Check) -> Resul
 /// A text that is blank after normalisation has no token.
 ///
 /// `check` is called at least every few 64 KiB of text.
-pub fn tokens(
-    config: &Config,
-    text: &str,
-    check: Check,
-    f: &mut dyn FnMut(&str) -> Result<()>,
-) -> Result<()> {
+pub fn tokens(config: &Config, text: &str, check: Check, f: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
     let text = normalize_text(config, text, check)?;
     match config.unit() {
         Unit::Char if text.trim_start().is_empty() => Ok(()),
@@ -89,12 +84,7 @@ pub(crate) fn has_any(config: &Config, text: &str, check: Check) -> bool {
 }
 
 /// Calls `f` for each shingle of a text that is normalised already; see [`for_each_shingle`].
-pub(crate) fn for_each_window(
-    config: &Config,
-    text: &str,
-    check: Check,
-    f: VisitShingle,
-) -> Result<()> {
+pub(crate) fn for_each_window(config: &Config, text: &str, check: Check, f: VisitShingle) -> Result<()> {
     match config.unit() {
         Unit::Char => for_each_char_window(text, config.shingle_size(), check, f),
         Unit::Word | Unit::Anchored => for_each_word_window(config, text, check, f),

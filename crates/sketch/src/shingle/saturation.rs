@@ -47,8 +47,7 @@ pub fn saturated(config: &Config, text: &str, check: Check) -> Result<Option<usi
     if entropy < RANDOM || similarity(config.shingle_size()) < TOLERATED {
         return Ok(None);
     }
-    let better =
-        (config.shingle_size() + 1..MAX_SHINGLE_SIZE).find(|size| similarity(*size) < WANTED);
+    let better = (config.shingle_size() + 1..MAX_SHINGLE_SIZE).find(|size| similarity(*size) < WANTED);
     Ok(Some(better.unwrap_or(MAX_SHINGLE_SIZE)))
 }
 
@@ -56,9 +55,5 @@ pub fn saturated(config: &Config, text: &str, check: Check) -> Result<Option<usi
 fn entropy(letters: &mut [char]) -> f64 {
     letters.sort_unstable();
     let total = letters.len() as f64;
-    letters
-        .chunk_by(|a, b| a == b)
-        .map(|same| same.len() as f64 / total)
-        .map(|share| -share * share.log2())
-        .sum()
+    letters.chunk_by(|a, b| a == b).map(|same| same.len() as f64 / total).map(|share| -share * share.log2()).sum()
 }

@@ -135,11 +135,7 @@ impl Banding {
     pub fn hashes(&self, signature: &[i32], out: &mut Vec<i64>) -> Result<()> {
         out.clear();
         let Some(covered) = signature.get(..self.bands * self.rows) else {
-            return Err(Error::SignatureTooShort {
-                slots: signature.len(),
-                bands: self.bands,
-                rows: self.rows,
-            });
+            return Err(Error::SignatureTooShort { slots: signature.len(), bands: self.bands, rows: self.rows });
         };
         let mut bytes: Vec<u8> = memory::with_capacity(size_of_val(covered))?;
         bytes.extend(covered.iter().flat_map(|slot| slot.to_le_bytes()));

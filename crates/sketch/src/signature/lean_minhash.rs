@@ -60,12 +60,7 @@ pub struct Lean {
 /// # Errors
 /// [`Error::LeanScheme`] if `scheme` is not one of datasketch; [`Error::NumPerm`]; [`Error::Seed`] outside
 /// `0..=u32::MAX`. The first in this order.
-pub fn to_lean(
-    signature: &[i32],
-    scheme: Scheme,
-    seed: i64,
-    order: LeanByteOrder,
-) -> Result<Vec<u8>> {
+pub fn to_lean(signature: &[i32], scheme: Scheme, seed: i64, order: LeanByteOrder) -> Result<Vec<u8>> {
     if !scheme.is_datasketch() {
         return Err(Error::LeanScheme(scheme.as_str()));
     }
@@ -110,12 +105,7 @@ pub fn from_lean(bytes: &[u8]) -> Result<Lean> {
 }
 
 /// `padded` is whether the native order is like this one.
-fn read(
-    bytes: &[u8],
-    long: fn([u8; 8]) -> i64,
-    int: fn([u8; 4]) -> i32,
-    padded: bool,
-) -> Result<Lean> {
+fn read(bytes: &[u8], long: fn([u8; 8]) -> i64, int: fn([u8; 4]) -> i32, padded: bool) -> Result<Lean> {
     let header = bytes.split_first_chunk::<8>();
     let header = header.and_then(|(seed, rest)| Some((seed, rest.split_first_chunk::<4>()?)));
     let (seed, (count, rest)) = header.ok_or(Error::LeanHeader(bytes.len()))?;

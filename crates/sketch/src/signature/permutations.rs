@@ -31,12 +31,7 @@ impl Functions {
     }
 
     /// Takes the minimum of each function over all hashes of `passes`. Returns whether there were any.
-    pub(crate) fn minimise(
-        &mut self,
-        level: Level,
-        passes: &mut SeededHashes,
-        check: Check,
-    ) -> Result<bool> {
+    pub(crate) fn minimise(&mut self, level: Level, passes: &mut SeededHashes, check: Check) -> Result<bool> {
         let Self { multipliers, summands, minima } = self;
         minima.clear();
         minima.resize(multipliers.len(), u32::MAX);

@@ -33,12 +33,7 @@ pub(crate) struct SeededHashes<'a> {
 
 impl<'a> SeededHashes<'a> {
     /// `buffer` is scratch memory.
-    pub(crate) fn new(
-        source: HashSource<'a>,
-        config: &'a Config,
-        level: Level,
-        buffer: &'a mut Vec<u64>,
-    ) -> Self {
+    pub(crate) fn new(source: HashSource<'a>, config: &'a Config, level: Level, buffer: &'a mut Vec<u64>) -> Self {
         Self { source, config, level, buffer, kept: None }
     }
 
@@ -86,12 +81,7 @@ impl<'a> SeededHashes<'a> {
 
     /// Calls `lower` with all hashes, in parts that are small enough for so many functions of each. Returns whether
     /// there were any.
-    pub(crate) fn each_part(
-        &mut self,
-        functions: usize,
-        check: Check,
-        lower: &mut dyn FnMut(&[u64]),
-    ) -> Result<bool> {
+    pub(crate) fn each_part(&mut self, functions: usize, check: Check, lower: &mut dyn FnMut(&[u64])) -> Result<bool> {
         self.each(check, &mut |chunk, check| {
             for part in chunk.chunks((STEPS / functions).max(1)) {
                 check();

@@ -121,9 +121,7 @@ impl Sketcher {
                 slots.copy_from_slice(&functions.minima[..config.num_perm()]);
                 any
             }
-            Scheme::DatasketchLegacy(_) => {
-                datasketch::minimise_legacy(legacy, &mut passes, slots, check)?
-            }
+            Scheme::DatasketchLegacy(_) => datasketch::minimise_legacy(legacy, &mut passes, slots, check)?,
         };
         if !any {
             return Ok(None);

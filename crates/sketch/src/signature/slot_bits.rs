@@ -50,8 +50,7 @@ impl SlotBits {
         let kept = |slot: &i32| (mix64(u64::from(*slot as u32)) >> (64 - self.0)) as u32;
         memory::collect(signature.chunks_exact(self.slots_per_word()).map(|slots| {
             let shifts = (0..).step_by(self.0 as usize);
-            slots.iter().zip(shifts).fold(0, |word, (slot, shift)| word | kept(slot) << shift)
-                as i32
+            slots.iter().zip(shifts).fold(0, |word, (slot, shift)| word | kept(slot) << shift) as i32
         }))
     }
 

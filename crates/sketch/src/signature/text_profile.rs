@@ -68,17 +68,14 @@ pub fn text_profile<E: From<Error>>(
     check: Check,
     visit: &mut dyn FnMut(&str, u32) -> Result<(), E>,
 ) -> Result<(), E> {
-    let shortest = usize::try_from(min_token_len)
-        .map_err(|_| Error::MinTokenLen(min_token_len))?
-        .saturating_add(1);
+    let shortest = usize::try_from(min_token_len).map_err(|_| Error::MinTokenLen(min_token_len))?.saturating_add(1);
     if !(0.0..=1.0).contains(&quant_rate) {
         return Err(Error::QuantRate(quant_rate).into());
     }
     let tokens = tokens(text, shortest, check)?;
     let counts = count_tokens(&tokens, check)?;
     let quantum = quantum(counts.values().copied().max().unwrap_or(0), quant_rate as f32);
-    let quantised =
-        checked(counts.into_iter(), check).map(|(token, count)| (token, count / quantum * quantum));
+    let quantised = checked(counts.into_iter(), check).map(|(token, count)| (token, count / quantum * quantum));
     let mut profile = memory::collect(quantised.filter(|(_, count)| *count > 0))?;
     // UTF-8 has the order of code points.
     let order = |(a, m): &(&str, u32), (b, n): &(&str, u32)| n.cmp(m).then_with(|| a.cmp(b));

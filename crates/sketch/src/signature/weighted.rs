@@ -85,12 +85,9 @@ impl WeightedSet {
     pub fn jaccard(&self, other: &Self) -> Option<f64> {
         let (mut left, mut right) = (self.iter().peekable(), other.iter().peekable());
         let (mut lesser, mut greater) = (0.0, 0.0);
-        while let Some(&(hash, _)) =
-            left.peek().into_iter().chain(right.peek()).min_by_key(|of| of.0)
-        {
-            let [a, b] = [&mut left, &mut right].map(|elements| {
-                elements.next_if(|element| element.0 == hash).map_or(0.0, |(_, weight)| weight)
-            });
+        while let Some(&(hash, _)) = left.peek().into_iter().chain(right.peek()).min_by_key(|of| of.0) {
+            let [a, b] = [&mut left, &mut right]
+                .map(|elements| elements.next_if(|element| element.0 == hash).map_or(0.0, |(_, weight)| weight));
             lesser += a.min(b);
             greater += a.max(b);
         }

@@ -2,17 +2,14 @@
 
 use std::arch::x86_64::*;
 use std::arch::x86_64::{
-    __m256i as Vector, _mm256_add_epi64 as add, _mm256_and_si256 as and,
-    _mm256_loadu_si256 as load_at, _mm256_mul_epu32 as multiply_halves, _mm256_or_si256 as or,
-    _mm256_set1_epi64x as splat_signed, _mm256_shuffle_epi8 as shuffle,
-    _mm256_shuffle_epi32 as shuffle_halves, _mm256_slli_epi64 as shl, _mm256_srli_epi64 as shr,
-    _mm256_srlv_epi64 as shr_each, _mm256_storeu_si256 as store_at, _mm256_xor_si256 as xor,
+    __m256i as Vector, _mm256_add_epi64 as add, _mm256_and_si256 as and, _mm256_loadu_si256 as load_at,
+    _mm256_mul_epu32 as multiply_halves, _mm256_or_si256 as or, _mm256_set1_epi64x as splat_signed,
+    _mm256_shuffle_epi8 as shuffle, _mm256_shuffle_epi32 as shuffle_halves, _mm256_slli_epi64 as shl,
+    _mm256_srli_epi64 as shr, _mm256_srlv_epi64 as shr_each, _mm256_storeu_si256 as store_at, _mm256_xor_si256 as xor,
 };
 
 use crate::hash::mix::{MIX_1, MIX_2};
-use crate::hash::xxh3::{
-    FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3,
-};
+use crate::hash::xxh3::{FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3};
 
 use super::classes::BLOCK;
 use super::kernels::kernels;

@@ -2,18 +2,15 @@
 
 use std::arch::x86_64::*;
 use std::arch::x86_64::{
-    __m512i as Vector, _mm512_add_epi64 as add, _mm512_and_si512 as and,
-    _mm512_cmpgt_epu64_mask as above, _mm512_loadu_si512 as load_at,
-    _mm512_mul_epu32 as multiply_halves, _mm512_or_si512 as or, _mm512_set1_epi64 as splat_signed,
-    _mm512_shuffle_epi8 as shuffle, _mm512_shuffle_epi32 as shuffle_halves,
-    _mm512_slli_epi64 as shl, _mm512_srli_epi64 as shr, _mm512_srlv_epi64 as shr_each,
-    _mm512_storeu_si512 as store_at, _mm512_xor_si512 as xor,
+    __m512i as Vector, _mm512_add_epi64 as add, _mm512_and_si512 as and, _mm512_cmpgt_epu64_mask as above,
+    _mm512_loadu_si512 as load_at, _mm512_mul_epu32 as multiply_halves, _mm512_or_si512 as or,
+    _mm512_set1_epi64 as splat_signed, _mm512_shuffle_epi8 as shuffle, _mm512_shuffle_epi32 as shuffle_halves,
+    _mm512_slli_epi64 as shl, _mm512_srli_epi64 as shr, _mm512_srlv_epi64 as shr_each, _mm512_storeu_si512 as store_at,
+    _mm512_xor_si512 as xor,
 };
 
 use crate::hash::mix::{MIX_1, MIX_2};
-use crate::hash::xxh3::{
-    FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3,
-};
+use crate::hash::xxh3::{FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3};
 
 use super::classes::{BLOCK, CharSet, SINGLE};
 use super::kernels::kernels;
@@ -56,9 +53,7 @@ fn compress(mask: u8, draw: Vector) -> Vector {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]) {
-    ranges::eights(bytes, starts, ends, out, |starts, ends, out| {
-        eight_ranges(bytes, starts, ends, out)
-    });
+    ranges::eights(bytes, starts, ends, out, |starts, ends, out| eight_ranges(bytes, starts, ends, out));
 }
 
 /// XXH3_64 of eight ranges of `bytes`; the lanes of longer ones than 16 bytes, or empty ones, as
@@ -67,12 +62,7 @@ pub(super) fn ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]
 /// If all are within 64 bytes, as windows of characters are, one permutation brings them to their lanes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
-fn eight_ranges(
-    bytes: &[u8],
-    starts: &[u32; 8],
-    ends: &[u32; 8],
-    out: &mut [u64; 8],
-) -> Option<u8> {
+fn eight_ranges(bytes: &[u8], starts: &[u32; 8], ends: &[u32; 8], out: &mut [u64; 8]) -> Option<u8> {
     let base = starts[0].min(ends[0].checked_sub(8)?);
     let near = bytes.get(base as usize..)?;
     let (starts_of, ends_of) = (load_numbers(starts), load_numbers(ends));
@@ -192,12 +182,8 @@ pub(super) fn members(block: &[u8; BLOCK], two: u64, three: u64, set: &CharSet) 
     let seven = _mm512_set1_epi8(7);
     // The byte of the table, and the bit in it: five or four bits of the first byte, and six of the second.
     let upper = _mm512_and_si512(_mm512_srli_epi16::<3>(second), seven);
-    let place = _mm512_or_si512(
-        _mm512_slli_epi16::<3>(_mm512_and_si512(first, _mm512_set1_epi8(0x1F))),
-        upper,
-    );
-    let bit_of =
-        |byte| _mm512_shuffle_epi8(splat(0x8040_2010_0804_0201), _mm512_and_si512(byte, seven));
+    let place = _mm512_or_si512(_mm512_slli_epi16::<3>(_mm512_and_si512(first, _mm512_set1_epi8(0x1F))), upper);
+    let bit_of = |byte| _mm512_shuffle_epi8(splat(0x8040_2010_0804_0201), _mm512_and_si512(byte, seven));
     let bit = bit_of(second);
     let mut found = 0;
     if two != 0 {
@@ -215,15 +201,13 @@ pub(super) fn members(block: &[u8; BLOCK], two: u64, three: u64, set: &CharSet) 
         // it are enough, where the first byte says that the others are zero.
         let high = _mm512_slli_epi16::<6>(_mm512_and_si512(first, _mm512_set1_epi8(3)));
         let low = _mm512_and_si512(second, _mm512_set1_epi8(0x3F));
-        let word =
-            _mm512_sub_epi8(_mm512_or_si512(high, low), _mm512_set1_epi8(SINGLE.start as i8));
+        let word = _mm512_sub_epi8(_mm512_or_si512(high, low), _mm512_set1_epi8(SINGLE.start as i8));
         let first_few = _mm512_cmplt_epu8_mask(first, _mm512_set1_epi8(0xE3_u8 as i8));
         let single = _mm512_cmplt_epu8_mask(word, _mm512_set1_epi8(SINGLE.len() as i8)) & first_few;
         if single & three != 0 {
             let third = behind(2);
             let upper = _mm512_and_si512(_mm512_srli_epi16::<3>(third), seven);
-            let place =
-                _mm512_or_si512(_mm512_slli_epi16::<3>(_mm512_and_si512(word, seven)), upper);
+            let place = _mm512_or_si512(_mm512_slli_epi16::<3>(_mm512_and_si512(word, seven)), upper);
             let [table] = load_words(&set.single);
             let byte = _mm512_permutexvar_epi8(place, table);
             let in_single = _mm512_test_epi8_mask(byte, bit_of(third));

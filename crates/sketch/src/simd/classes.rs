@@ -70,8 +70,7 @@ impl CharSet {
     /// Those of the characters of two and of three bytes that start at `two` and `three` which are in the set.
     #[inline(always)]
     pub(super) fn portable(&self, block: &[u8; BLOCK], two: u64, three: u64) -> u64 {
-        let among_two =
-            |[first, second, _]: [u8; 3]| self.two[usize::from(first) % 32] >> (second % 64);
+        let among_two = |[first, second, _]: [u8; 3]| self.two[usize::from(first) % 32] >> (second % 64);
         let among_three = |[first, second, third]: [u8; 3]| {
             let word = usize::from(first % 16) * 64 + usize::from(second % 64);
             match SINGLE.contains(&word) {

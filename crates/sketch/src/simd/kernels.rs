@@ -138,12 +138,7 @@ macro_rules! kernels {
         /// `wanted` has a bit for each lane.
         #[inline]
         #[target_feature(enable = $features)]
-        fn draw_wanted(
-            draws: &Draws,
-            hashes: &[u64],
-            packed: &mut Packed,
-            wanted: impl Fn(Vector) -> u8,
-        ) -> usize {
+        fn draw_wanted(draws: &Draws, hashes: &[u64], packed: &mut Packed, wanted: impl Fn(Vector) -> u8) -> usize {
             let (slots, offset) = (splat(draws.count), splat(draws.offset));
             let (round, value) = (splat(draws.round), splat(0xFFFF_FFF0));
             let (vectors, rest) = hashes.as_chunks::<LANES>();

@@ -181,13 +181,7 @@ impl Level {
     /// Those of the characters of two and of three bytes that start in a block at `two` and `three`
     /// which are in a set. Of one that is not whole it is anything.
     #[inline(always)]
-    pub(crate) fn members(
-        self,
-        block: &[u8; CLASSES_BLOCK],
-        two: u64,
-        three: u64,
-        set: &CharSet,
-    ) -> u64 {
+    pub(crate) fn members(self, block: &[u8; CLASSES_BLOCK], two: u64, three: u64, set: &CharSet) -> u64 {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx512 => {
@@ -221,13 +215,7 @@ impl Level {
     /// slot `hi32(z) * K >> 32` to `round << 28 | lo32(z) >> 4`, if that is less.
     ///
     /// `packed` is scratch memory.
-    pub(crate) fn scatter_min(
-        self,
-        hashes: &[u64],
-        round: u32,
-        slots: &mut [u32],
-        packed: &mut Packed,
-    ) {
+    pub(crate) fn scatter_min(self, hashes: &[u64], round: u32, slots: &mut [u32], packed: &mut Packed) {
         for part in hashes.chunks(BLOCK.max(slots.len())) {
             let draws = self.compiled(
                 #[inline(always)]
@@ -287,8 +275,7 @@ mod tests {
     fn hashes_in_a_table_are_left_out() {
         for level in Level::available() {
             for seed in 0..200 {
-                let mut hashes: Vec<u64> =
-                    (0..seed * 7 % 257).map(|i| mix64(mix64(seed) + i)).collect();
+                let mut hashes: Vec<u64> = (0..seed * 7 % 257).map(|i| mix64(mix64(seed) + i)).collect();
                 let (mut table, free) = (vec![seed; 1 << (seed % 7)], seed);
                 for (number, hash) in hashes.iter().enumerate() {
                     let at = places_of(*hash, table.len())[number % 2];
@@ -296,11 +283,9 @@ mod tests {
                 }
                 hashes.push(free);
                 let is_there = |hash: &&u64| {
-                    **hash != free
-                        && places_of(**hash, table.len()).iter().any(|at| table[*at] == **hash)
+                    **hash != free && places_of(**hash, table.len()).iter().any(|at| table[*at] == **hash)
                 };
-                let wanted: Vec<u64> =
-                    hashes.iter().filter(|hash| !is_there(hash)).copied().collect();
+                let wanted: Vec<u64> = hashes.iter().filter(|hash| !is_there(hash)).copied().collect();
                 let count = level.absent(&mut hashes, &table, free);
                 assert_eq!(hashes[..count], wanted, "{level}: {seed}");
             }

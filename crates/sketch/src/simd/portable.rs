@@ -46,12 +46,7 @@ pub(crate) fn places_of(hash: u64, count: usize) -> [usize; 2] {
 
 /// Leaves out what is in a table, from the place on to which that is done: so many were kept by then.
 #[inline(always)]
-pub(super) fn absent(
-    hashes: &mut [u64],
-    table: &[u64],
-    free: u64,
-    (start, mut count): (usize, usize),
-) -> usize {
+pub(super) fn absent(hashes: &mut [u64], table: &[u64], free: u64, (start, mut count): (usize, usize)) -> usize {
     for at in start..hashes.len() {
         let hash = hashes[at];
         let [a, b] = places_of(hash, table.len()).map(|place| table[place]);
@@ -124,9 +119,7 @@ impl Draws {
     pub(super) fn portable(&self, hashes: &[u64], packed: &mut Packed, start: usize) -> usize {
         match self.wanted {
             WantedDraws::All => self.pack_wanted(hashes, packed, start, |_| true),
-            WantedDraws::Below(limit) => {
-                self.pack_wanted(hashes, packed, start, |draw| draw < limit)
-            }
+            WantedDraws::Below(limit) => self.pack_wanted(hashes, packed, start, |draw| draw < limit),
             WantedDraws::To(bitmap) => self.pack_wanted(hashes, packed, start, |draw| {
                 let slot = draw as u32;
                 bitmap[slot as usize / 32 % bitmap.len()] >> (slot % 32) & 1 == 1
@@ -135,13 +128,7 @@ impl Draws {
     }
 
     #[inline(always)]
-    fn pack_wanted(
-        &self,
-        hashes: &[u64],
-        packed: &mut Packed,
-        start: usize,
-        wanted: impl Fn(u64) -> bool,
-    ) -> usize {
+    fn pack_wanted(&self, hashes: &[u64], packed: &mut Packed, start: usize, wanted: impl Fn(u64) -> bool) -> usize {
         let mut end = start;
         for &hash in hashes {
             let mixed = self.mixed(hash);

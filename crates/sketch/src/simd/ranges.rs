@@ -74,12 +74,7 @@ const fn offset(width: usize, byte: usize) -> Option<usize> {
 ///
 /// The kernel wants a multiple of [`STEP`] windows and [`READ_AHEAD`] bytes
 /// from the last step on: the end of the text is copied to where there are.
-pub(super) fn padded(
-    bytes: &[u8],
-    width: usize,
-    out: &mut [u64],
-    kernel: impl Fn(&[u8], &mut [u64]),
-) {
+pub(super) fn padded(bytes: &[u8], width: usize, out: &mut [u64], kernel: impl Fn(&[u8], &mut [u64])) {
     if width > MAX_LENGTH {
         return xxh3::windows(bytes, width, out);
     }
@@ -141,8 +136,8 @@ pub(super) fn grouped(
     let (starts, ends, out) = (&starts[middle.clone()], &ends[middle.clone()], &mut out[middle]);
     let most = |numbers: &[u32]| numbers.iter().fold(0, |most, n| most.max(*n)) as usize;
     let least_end = ends.iter().fold(8, |least, end| least.min(*end));
-    let fit = starts.is_empty()
-        || bytes.len() >= 8 && most(starts) <= last && most(ends) <= bytes.len() && least_end >= 8;
+    let fit =
+        starts.is_empty() || bytes.len() >= 8 && most(starts) <= last && most(ends) <= bytes.len() && least_end >= 8;
     assert!(fit, "ranges in ascending order, within the bytes");
 
     let mut fetched = Fetched { low: [0; GROUP], high: [0; GROUP], length: [0; GROUP] };

@@ -114,9 +114,7 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<BlockWords> {
         // Before a character that stands alone and is all here. Not amid spaces, nor between a joiner and a picture:
         // these hold together, and a mark behind them makes a word of them all.
         let spaces = level.bits(block, |byte| byte == b' ');
-        let cut = leads & !wide & !joins & !between & !(spaces & spaces << 1)
-            | alone
-            | nothing & !(joiners << 3);
+        let cut = leads & !wide & !joins & !between & !(spaces & spaces << 1) | alone | nothing & !(joiners << 3);
         (cut & !1).checked_ilog2()? as usize
     };
     let here = below(length);
@@ -145,16 +143,10 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<BlockWords> {
     let all = (runs | all_alone) & here;
     // Where one ends and the next starts.
     let ended = all_letters | all_digits;
-    let between_runs = alone & all << 1
-        | joins & all_alone << 1
-        | katakana & ended << 1
-        | (letters | digits) & all_katakana << 1;
+    let between_runs =
+        alone & all << 1 | joins & all_alone << 1 | katakana & ended << 1 | (letters | digits) & all_katakana << 1;
     let between_runs = between_runs & here;
-    Some(BlockWords {
-        length,
-        starts: all & !(all << 1) | between_runs,
-        ends: all << 1 & !all & here | between_runs,
-    })
+    Some(BlockWords { length, starts: all & !(all << 1) | between_runs, ends: all << 1 & !all & here | between_runs })
 }
 
 // `KIND_OF_PAGE`: of each page of characters, which of the pages of `CLASSES` it is.

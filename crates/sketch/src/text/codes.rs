@@ -22,12 +22,7 @@ use crate::{Check, Error, Result, memory};
 ///
 /// # Errors
 /// [`Error::CodeLength`] for a `min_length` below 1.
-pub fn codes(
-    text: &str,
-    min_length: i64,
-    check: Check,
-    f: &mut dyn FnMut(&str) -> Result<()>,
-) -> Result<()> {
+pub fn codes(text: &str, min_length: i64, check: Check, f: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
     let shortest = usize::try_from(min_length).ok().filter(|least| *least > 0);
     let shortest = shortest.ok_or(Error::CodeLength(min_length))?;
     let text = Normalization::plain().normalize(text, check)?;

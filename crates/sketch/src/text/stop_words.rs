@@ -39,9 +39,8 @@ impl StopWords {
 
     /// The built-in list: the 127 English words of the Snowball project, without contractions.
     pub fn english() -> Self {
-        static LIST: LazyLock<StopWords> = LazyLock::new(|| {
-            StopWords::bounded(ENGLISH.split_ascii_whitespace().map(Into::into).collect())
-        });
+        static LIST: LazyLock<StopWords> =
+            LazyLock::new(|| StopWords::bounded(ENGLISH.split_ascii_whitespace().map(Into::into).collect()));
         LIST.clone()
     }
 

@@ -72,11 +72,7 @@ pub(crate) struct WordRules {
 
 impl WordRules {
     /// The rules of a configuration, whose list is `stop_words`.
-    pub(crate) fn new(
-        unit: Unit,
-        normalization: &Normalization,
-        stop_words: &StopWords,
-    ) -> Result<Self> {
+    pub(crate) fn new(unit: Unit, normalization: &Normalization, stop_words: &StopWords) -> Result<Self> {
         Ok(Self {
             split_whitespace: normalization.split_whitespace,
             min_length: normalization.min_length,
@@ -85,22 +81,14 @@ impl WordRules {
                 Dropped::Configured => Some(listed(stop_words, normalization)?),
                 Dropped::These(list) => Some(listed(list, normalization)?),
             },
-            anchors: (unit == Unit::Anchored)
-                .then(|| listed(stop_words, normalization))
-                .transpose()?,
+            anchors: (unit == Unit::Anchored).then(|| listed(stop_words, normalization)).transpose()?,
         })
     }
 
     /// Calls `f` for each word of a piece of a normalised text that counts, with the bytes at which
     /// it starts and ends. `check` is called once, and as by [`words::each`].
     #[inline(always)]
-    pub(crate) fn words(
-        &self,
-        level: Level,
-        piece: &str,
-        check: Check,
-        mut f: impl FnMut(usize, usize),
-    ) {
+    pub(crate) fn words(&self, level: Level, piece: &str, check: Check, mut f: impl FnMut(usize, usize)) {
         check();
         if self.split_whitespace {
             let words = piece.split_whitespace().filter(|word| self.keeps(word));
@@ -125,12 +113,7 @@ impl WordRules {
     }
 
     /// Calls `f` for each word of a piece that counts, up to its first error.
-    pub(crate) fn try_words(
-        &self,
-        piece: &str,
-        check: Check,
-        f: &mut dyn FnMut(&str) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn try_words(&self, piece: &str, check: Check, f: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         let mut outcome = Ok(());
         self.words(Level::best(), piece, check, |start, end| {
             if outcome.is_ok() {
@@ -149,9 +132,7 @@ impl WordRules {
     #[inline]
     pub(crate) fn keeps(&self, word: &str) -> bool {
         // No word has more characters than bytes.
-        if self.min_length > 1
-            && (word.len() < self.min_length || word.chars().count() < self.min_length)
-        {
+        if self.min_length > 1 && (word.len() < self.min_length || word.chars().count() < self.min_length) {
             return false;
         }
         !self.dropped.as_ref().is_some_and(|dropped| dropped.contains(word))

@@ -76,8 +76,7 @@ fn each_of_part(part: &str, step: usize, check: Check, f: &mut dyn FnMut(usize, 
     loop {
         let rest = &part[at..];
         let from = rest.ceil_char_boundary(step);
-        let joint =
-            checked(rest[from..].char_indices(), check).find(|&(_, c)| beyond_ascii::is_joint(c));
+        let joint = checked(rest[from..].char_indices(), check).find(|&(_, c)| beyond_ascii::is_joint(c));
         let end = joint.map_or(rest.len(), |(place, c)| from + place + c.len_utf8());
         let short = without_long_runs(&rest[..end], step.clamp(16, STEP), check);
         let text = short.as_ref().map_or(&rest[..end], |short| &short.text);
@@ -126,9 +125,7 @@ fn without_long_runs(text: &str, longest: usize, check: Check) -> Option<Short> 
     // Where the run starts, what of it is kept, and its last character so far.
     let (mut copied, mut run) = (0, None);
     let mut leave_out = |run: &mut Option<(usize, char, usize)>| {
-        let Some((start, kept, last)) =
-            run.take().filter(|(start, _, last)| last - start > longest)
-        else {
+        let Some((start, kept, last)) = run.take().filter(|(start, _, last)| last - start > longest) else {
             return Some(());
         };
         short.text.try_reserve(start - copied + kept.len_utf8()).ok()?;
@@ -172,9 +169,7 @@ fn each_ascii(level: Level, piece: &str, check: Check, f: &mut impl FnMut(usize,
     loop {
         rest = rest.get(BLOCK..).unwrap_or_default();
         let after = first_classes(level, rest);
-        let between = |class: u64, before: u64, after: u64| {
-            (class << 1 | before) & (class >> 1 | after << (BLOCK - 1))
-        };
+        let between = |class: u64, before: u64, after: u64| (class << 1 | before) & (class >> 1 | after << (BLOCK - 1));
         let infix = (here.between_letters & between(here.letters, letter_before, after.letters))
             | (here.between_digits & between(here.digits, digit_before, after.digits));
         let runs = here.letters | here.digits | here.low_lines | infix;

@@ -86,10 +86,7 @@ fn bands_collide_with_the_probability_of_the_formula() {
             let found = f64::from(collisions) / TRIALS as f64;
             let promised = banding.probability(sizes[0] as f64 / 200.0);
             let bound = 5.0 * (promised * (1.0 - promised) / TRIALS as f64).sqrt() + 0.01;
-            assert!(
-                (found - promised).abs() <= bound,
-                "{scheme} {sizes:?}: {found}, not {promised} within {bound}"
-            );
+            assert!((found - promised).abs() <= bound, "{scheme} {sizes:?}: {found}, not {promised} within {bound}");
         }
     }
 }

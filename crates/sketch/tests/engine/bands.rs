@@ -8,9 +8,7 @@ fn chosen(threshold: f64) -> Banding {
 
 #[test]
 fn bands_are_chosen_from_the_recall() {
-    for (threshold, bands, rows, recall) in
-        [(0.9, 12, 10, 0.994), (0.8, 21, 6, 0.998), (0.7, 32, 4, 0.9998)]
-    {
+    for (threshold, bands, rows, recall) in [(0.9, 12, 10, 0.994), (0.8, 21, 6, 0.998), (0.7, 32, 4, 0.9998)] {
         let banding = chosen(threshold);
         assert_eq!((banding.bands(), banding.rows()), (bands, rows));
         assert!((banding.probability(threshold) - recall).abs() < 6e-4);
@@ -71,20 +69,14 @@ fn what_cannot_be_is_refused() {
         refused(Banding::for_recall(f64::NAN, 128, 0.9)),
         "threshold must be greater than 0 and at most 1, not NaN"
     );
-    assert_eq!(
-        refused(Banding::for_recall(0.5, 128, 1.0)),
-        "recall must be greater than 0 and less than 1, not 1"
-    );
+    assert_eq!(refused(Banding::for_recall(0.5, 128, 1.0)), "recall must be greater than 0 and less than 1, not 1");
     assert_eq!(
         refused(Banding::for_recall(0.01, 128, 0.99)),
         "recall 0.99 cannot be reached at threshold 0.01 with num_perm 128: at most 0.7237"
     );
     let error = Banding::new(21, 6).unwrap().hashes(&[0; 64], &mut Vec::new());
     let error = error.unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "21 bands of 6 rows need a signature of at least 126 slots, not 64"
-    );
+    assert_eq!(error.to_string(), "21 bands of 6 rows need a signature of at least 126 slots, not 64");
     assert_eq!(error.hint(), "Use at most 10 bands of 6 rows, or a larger num_perm.");
 }
 
@@ -111,8 +103,7 @@ fn buckets_are_the_same_for_ever() {
 
 #[test]
 fn scopes_differ_by_values_and_their_order() {
-    let of =
-        |values: [Option<u64>; 2]| values.into_iter().fold(ScopeHash::default(), ScopeHash::with);
+    let of = |values: [Option<u64>; 2]| values.into_iter().fold(ScopeHash::default(), ScopeHash::with);
     let scopes = [of([Some(1), Some(2)]), of([Some(2), Some(1)]), of([Some(1), None])];
     for (i, scope) in scopes.iter().enumerate() {
         assert!(scopes[..i].iter().all(|other| other.bucket(5) != scope.bucket(5)));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use sketch::boilerplate::{
-    Boilerplate, CHOSEN, CountedPart, Enough, Frame, Judged, OriginSample, SharedShingles,
-    Shingled, counted, distinct_part,
+    Boilerplate, CHOSEN, CountedPart, Enough, Frame, Judged, OriginSample, SharedShingles, Shingled, counted,
+    distinct_part,
 };
 use sketch::{Config, Normalization};
 
@@ -35,9 +35,7 @@ fn naive_keeps(sets: &[BTreeSet<u64>], without: &BTreeSet<u64>) -> bool {
 
 /// The level of an origin, and what does not count for its documents beside `of_all`.
 fn naive_level(sets: &[BTreeSet<u64>], of_all: &BTreeSet<u64>) -> SharedShingles {
-    let without = |level: usize| -> BTreeSet<u64> {
-        naive_shared(sets, level).union(of_all).copied().collect()
-    };
+    let without = |level: usize| -> BTreeSet<u64> { naive_shared(sets, level).union(of_all).copied().collect() };
     let mut levels = (20..=70).step_by(5);
     let level = levels.find(|level| naive_keeps(sets, &without(*level))).unwrap_or(70);
     SharedShingles { level, hashes: without(level).difference(of_all).copied().collect() }

@@ -4,9 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use sketch::clusters::{
-    Block, ClusterEvent, ClusterId, EventKind, Outcome, Pieces, RankedDocument,
-};
+use sketch::clusters::{Block, ClusterEvent, ClusterId, EventKind, Outcome, Pieces, RankedDocument};
 
 use crate::common::cases;
 
@@ -93,24 +91,14 @@ fn replay(old: &State, events: &[ClusterEvent], created: &mut BTreeSet<ClusterId
     state
 }
 
-fn documents(
-    count: u32,
-    old: &State,
-    parts: &[BTreeSet<u32>],
-    alone: &[u32],
-) -> Vec<RankedDocument> {
+fn documents(count: u32, old: &State, parts: &[BTreeSet<u32>], alone: &[u32]) -> Vec<RankedDocument> {
     let component = |document: u32| {
         let place = parts.iter().position(|part| part.contains(&document));
         // Numbers of components are any, and one that is alone is a component of its own.
-        place
-            .map(|place| 7 * place as u32 + 3)
-            .or_else(|| alone.contains(&document).then_some(1_000_000 + document))
+        place.map(|place| 7 * place as u32 + 3).or_else(|| alone.contains(&document).then_some(1_000_000 + document))
     };
     (0..count)
-        .map(|document| RankedDocument {
-            old: old.get(&document).copied(),
-            component: component(document),
-        })
+        .map(|document| RankedDocument { old: old.get(&document).copied(), component: component(document) })
         .collect()
 }
 
@@ -124,11 +112,7 @@ struct Update {
 }
 
 /// The update; the clusters whose documents must be named if there are such.
-fn update(
-    documents: &[RankedDocument],
-    blocks: &[Block],
-    next: ClusterId,
-) -> Result<Update, Vec<ClusterId>> {
+fn update(documents: &[RankedDocument], blocks: &[Block], next: ClusterId) -> Result<Update, Vec<ClusterId>> {
     let mut pieces = Pieces::default();
     documents.iter().for_each(|document| pieces.add(*document).unwrap());
     blocks.iter().for_each(|block| pieces.add_block(*block).unwrap());
@@ -137,8 +121,7 @@ fn update(
         Outcome::Name(clusters) => return Err(clusters),
     };
     let of_documents = (0..).zip(documents).filter_map(|(rank, of)| ids.event_of(rank, *of));
-    let mut events: Vec<ClusterEvent> =
-        ids.events().unwrap().into_iter().chain(of_documents).collect();
+    let mut events: Vec<ClusterEvent> = ids.events().unwrap().into_iter().chain(of_documents).collect();
     events.sort_by_key(|event| event.place());
     for event in &events {
         assert_eq!(ClusterEvent::at(event.place(), event.size), Some(*event));
@@ -155,10 +138,8 @@ const DOCUMENTS: u32 = 24;
 
 /// For each document the number of its part, 0 for those that are alone, and 1 for those gone.
 fn partition() -> impl Strategy<Value = Vec<u8>> {
-    prop_oneof![
-        prop::collection::vec(0..6_u8, DOCUMENTS as usize),
-        prop::collection::vec(0..14_u8, DOCUMENTS as usize),
-    ]
+    let parts = |most: u8| prop::collection::vec(0..most, DOCUMENTS as usize);
+    prop_oneof![parts(6), parts(14)]
 }
 
 fn parts_of(partition: &[u8]) -> Vec<BTreeSet<u32>> {
@@ -312,8 +293,7 @@ fn a_log_reads_like_this() {
         some(0, 3),
     ];
     let found = done(&documents, 3);
-    let events =
-        found.events.iter().map(|of| (of.name(), of.cluster, of.other, of.document, of.size));
+    let events = found.events.iter().map(|of| (of.name(), of.cluster, of.other, of.document, of.size));
     assert_eq!(
         events.collect::<Vec<_>>(),
         [

@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use sketch::passage::{
-    CharacterOffsets, Characters, CommonRun, CommonRuns, Fingerprints, Stretch, gram_length,
-    whole_words,
+    CharacterOffsets, Characters, CommonRun, CommonRuns, Fingerprints, Stretch, gram_length, whole_words,
 };
 use sketch::{Level, Normalization, memory};
 
@@ -58,8 +57,7 @@ fn edges_of_a_passage_are_not_listed() {
     let all: Vec<_> = (0..46).map(|place| (place, place as u32, count(&place).unwrap())).collect();
     assert_eq!(listed(&[&all]), [[run(4..39, 500, 4, true), run(31..55, 40, 31, true)]]);
     // What is listed already is not listed again, unless it is part of a longer one.
-    let part =
-        |places: Range<usize>| -> Vec<_> { places.map(|place| (place, place as u32, 7)).collect() };
+    let part = |places: Range<usize>| -> Vec<_> { places.map(|place| (place, place as u32, 7)).collect() };
     for (before, after) in [(0..30, None), (1..22, None), (0..20, Some(run(0..39, 7, 0, true)))] {
         let found = listed(&[&part(before), &part(0..30)]);
         assert_eq!(found[1], Vec::from_iter(after));
@@ -68,8 +66,7 @@ fn edges_of_a_passage_are_not_listed() {
 
 #[test]
 fn a_passage_that_is_twice_in_a_text_is_listed_once() {
-    let twice: Vec<_> =
-        (0..12).chain(100..112).map(|place| (place, place as u32 % 100, 7)).collect();
+    let twice: Vec<_> = (0..12).chain(100..112).map(|place| (place, place as u32 % 100, 7)).collect();
     assert_eq!(listed(&[&twice]), [[run(0..21, 7, 0, true)]]);
 }
 
@@ -84,9 +81,7 @@ fn a_run_that_an_earlier_text_may_have_is_told() {
 
 /// The hash of a window by definition.
 fn hash(window: &[char]) -> u64 {
-    let p = window.iter().fold(0_u64, |p, c| {
-        p.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u32::from(*c).into())
-    });
+    let p = window.iter().fold(0_u64, |p, c| p.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u32::from(*c).into()));
     let z = (p ^ p >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z ^ z >> 29
 }

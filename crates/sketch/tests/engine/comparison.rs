@@ -12,10 +12,7 @@ fn parts_are_shown_as_they_stand_in_the_texts() {
     let a = "Preface. The quick brown  fox jumps over the lazy dog, and it slept all day long. End";
     let b = "the quick BROWN fox jumps over the lazy dog; and it slept all day long. The rest";
     let all = compare(a, b, 10);
-    assert_eq!(
-        all.shared,
-        ["The quick brown  fox jumps over the lazy dog", "and it slept all day long."]
-    );
+    assert_eq!(all.shared, ["The quick brown  fox jumps over the lazy dog", "and it slept all day long."]);
     assert_eq!(all.only_a, ["Preface.", ",", "End"]);
     assert_eq!(all.only_b, [";", "The rest"]);
     assert_eq!(compare(a, b, 1).shared, ["The quick brown  fox jumps over the lazy dog"]);
@@ -25,10 +22,7 @@ fn parts_are_shown_as_they_stand_in_the_texts() {
 #[test]
 fn short_texts_share_short_parts() {
     let short = compare("to be or not", "not to be", 10);
-    assert_eq!(
-        (short.shared, short.only_a),
-        (vec!["to be".into(), "not".into()], vec!["or".into()])
-    );
+    assert_eq!((short.shared, short.only_a), (vec!["to be".into(), "not".into()], vec!["or".into()]));
 }
 
 #[test]

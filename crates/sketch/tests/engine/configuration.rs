@@ -25,21 +25,14 @@ fn names_are_read_back() {
 
 #[test]
 fn refusals_name_the_value_and_the_range() {
-    let refused = |scheme, num_perm, unit, size, seed| {
-        Config::new(scheme, num_perm, unit, size, seed).unwrap_err().to_string()
-    };
+    let refused =
+        |scheme, num_perm, unit, size, seed| Config::new(scheme, num_perm, unit, size, seed).unwrap_err().to_string();
     assert_eq!(refused("foo", 128, "char", 5, 0), "unknown scheme \"foo\"");
     assert_eq!(refused("fss", 0, "char", 5, 0), "num_perm must be between 1 and 4096, not 0");
-    assert_eq!(
-        refused("fss", i64::MIN, "char", 5, 0),
-        "num_perm must be between 1 and 4096, not -9223372036854775808"
-    );
+    assert_eq!(refused("fss", i64::MIN, "char", 5, 0), "num_perm must be between 1 and 4096, not -9223372036854775808");
     assert_eq!(refused("fss", 128, "line", 5, 0), "unknown shingle unit \"line\"");
     assert_eq!(refused("fss", 128, "word", 65, 0), "shingle_size must be between 1 and 64, not 65");
-    assert_eq!(
-        refused("datasketch_legacy", 128, "char", 5, -1),
-        "seed must be between 0 and 4294967295, not -1"
-    );
+    assert_eq!(refused("datasketch_legacy", 128, "char", 5, -1), "seed must be between 0 and 4294967295, not -1");
 }
 
 #[test]
@@ -81,16 +74,12 @@ proptest! {
 #[test]
 fn refusals_name_the_steps() {
     let refused = |steps: &str| steps.parse::<Normalization>().unwrap_err().to_string();
-    let contradict =
-        |a, b| format!("normalization steps \"{a}\" and \"{b}\" contradict each other");
+    let contradict = |a, b| format!("normalization steps \"{a}\" and \"{b}\" contradict each other");
     assert_eq!(refused("casefold stem"), "unknown normalization step \"stem\"");
     assert_eq!(refused("nfc=1"), "unknown normalization step \"nfc=1\"");
     assert_eq!(refused("stop_words="), "unknown normalization step \"stop_words=\"");
     assert_eq!(refused("nfc,nfkc"), contradict("nfc", "nfkc"));
-    assert_eq!(
-        refused("punctuation punctuation_space"),
-        contradict("punctuation", "punctuation_space")
-    );
+    assert_eq!(refused("punctuation punctuation_space"), contradict("punctuation", "punctuation_space"));
     assert_eq!(refused("min_length=2 min_length=3"), contradict("min_length=2", "min_length=3"));
     assert_eq!(refused("classic punctuation"), contradict("punctuation_basic", "punctuation"));
     assert_eq!(refused("plain nfc"), contradict("nfkc", "nfc"));

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::common::signatures::{BANDS, SLOTS, Signatures};
 use proptest::prelude::*;
 use sketch::corpus::{
-    Corpus, Hashes, Identical, LeftOut, Pair, PairSide, connect, groups, leaders, pairs, split,
-    weakest_link,
+    Corpus, Hashes, Identical, LeftOut, Pair, PairSide, connect, groups, leaders, pairs, split, weakest_link,
 };
 use sketch::pipeline::{Crew, Setting};
 use sketch::{Error, estimate_jaccard};
@@ -18,8 +17,8 @@ const NO_LIMIT: usize = usize::MAX;
 fn signatures() -> impl Strategy<Value = Vec<Vec<i32>>> {
     let template = prop::collection::vec(0..3_i32, SLOTS);
     let edits = prop::collection::vec((0..SLOTS, 0..9_i32), 0..5);
-    (prop::collection::vec(template, 1..4), prop::collection::vec((0..4_usize, edits), 0..60))
-        .prop_map(|(templates, documents)| {
+    (prop::collection::vec(template, 1..4), prop::collection::vec((0..4_usize, edits), 0..60)).prop_map(
+        |(templates, documents)| {
             let mut signatures = Vec::new();
             for (template, edits) in documents {
                 let mut signature = templates[template % templates.len()].clone();
@@ -29,7 +28,8 @@ fn signatures() -> impl Strategy<Value = Vec<Vec<i32>>> {
                 signatures.push(signature);
             }
             signatures
-        })
+        },
+    )
 }
 
 /// All pairs that share a band and are similar enough, found by looking at all pairs.
@@ -304,12 +304,11 @@ fn answers<'a>(
         let of = |a: u32, b: u32| (part[a as usize], part[b as usize]);
         let mut corpus = Signatures::new(&own, threshold);
         let identical = Identical::group(&mut corpus).unwrap();
-        left_out[0] +=
-            pairs(&mut corpus, &identical, &|_| PairSide::Both, limit, &mut |_, pair| {
-                found[0].insert(of(pair.a, pair.b));
-                Ok(())
-            })
-            .unwrap();
+        left_out[0] += pairs(&mut corpus, &identical, &|_| PairSide::Both, limit, &mut |_, pair| {
+            found[0].insert(of(pair.a, pair.b));
+            Ok(())
+        })
+        .unwrap();
         let connected = connect(&mut corpus, &identical, limit).unwrap();
         found[1].extend(connected.links.iter().map(|link| of(link.a, link.b)));
         left_out[1] += connected.left_out;
@@ -328,17 +327,10 @@ fn groups_of_many_documents_are_found() {
     // there is a template that a hundred have.
     let signature = |document: i32| {
         let own = if document % 3 == 1 { document - 1 } else { document };
-        (0..SLOTS as i32)
-            .map(|s| if s < 4 && document % 90 == 2 { 7 } else { own * 100 + s })
-            .collect()
+        (0..SLOTS as i32).map(|s| if s < 4 && document % 90 == 2 { 7 } else { own * 100 + s }).collect()
     };
     let signatures: Vec<Vec<i32>> = (0..36_000).map(signature).collect();
-    let setting = Setting {
-        around_spawn: |spawn| spawn(),
-        at_start: || (),
-        check_interrupts: || (),
-        memory: 1 << 20,
-    };
+    let setting = Setting { around_spawn: |spawn| spawn(), at_start: || (), check_interrupts: || (), memory: 1 << 20 };
     for (sort_memory, threads) in [(usize::MAX, 0), (50_000, 0), (usize::MAX, 3), (50_000, 3)] {
         let mut corpus = Signatures::new(&signatures, 0.9);
         corpus.sort_memory = sort_memory;
@@ -358,11 +350,7 @@ fn groups_of_many_documents_are_found() {
 
 /// `count` documents that share their first band, and nothing else.
 fn one_bucket(count: i32) -> Vec<Vec<i32>> {
-    (0..count)
-        .map(|document| {
-            (0..SLOTS as i32).map(|s| if s < 4 { 7 } else { document * 100 + s }).collect()
-        })
-        .collect()
+    (0..count).map(|document| (0..SLOTS as i32).map(|s| if s < 4 { 7 } else { document * 100 + s }).collect()).collect()
 }
 
 #[test]
@@ -410,9 +398,8 @@ fn random_pairs_show_how_many_similar_ones_a_limit_leaves_out() {
 
 #[test]
 fn similar_documents_of_one_bucket_are_no_cost_to_the_limit() {
-    let signatures: Vec<Vec<i32>> = (0..100)
-        .map(|document| (0..SLOTS).map(|s| if s == SLOTS - 1 { document } else { 7 }).collect())
-        .collect();
+    let signatures: Vec<Vec<i32>> =
+        (0..100).map(|document| (0..SLOTS).map(|s| if s == SLOTS - 1 { document } else { 7 }).collect()).collect();
     let mut corpus = Signatures::new(&signatures, 0.9);
     let identical = Identical::group(&mut corpus).unwrap();
     let mut count = 0;

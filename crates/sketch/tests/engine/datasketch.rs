@@ -3,10 +3,7 @@
 
 use crate::common::{bytes, cases};
 use proptest::prelude::*;
-use sketch::{
-    Config, ElementHash, Error, Lean, LeanByteOrder, Scheme, Sketcher, from_lean, shingle_hashes,
-    to_lean,
-};
+use sketch::{Config, ElementHash, Error, Lean, LeanByteOrder, Scheme, Sketcher, from_lean, shingle_hashes, to_lean};
 
 #[test]
 fn signatures_and_bytes_are_those_of_datasketch() {
@@ -43,11 +40,7 @@ fn check(line: &str, number: usize) {
         let mut hashes = Vec::new();
         shingle_hashes(&config, &text, &mut hashes, &mut || ()).unwrap();
         let of_hashes = sketcher.sketch_hashes(&hashes, &mut || ()).unwrap().map(<[i32]>::to_vec);
-        assert_eq!(
-            sketcher.sketch(&text, &mut || ()).unwrap(),
-            of_hashes.as_deref(),
-            "line {number}"
-        );
+        assert_eq!(sketcher.sketch(&text, &mut || ()).unwrap(), of_hashes.as_deref(), "line {number}");
         of_hashes
     };
     assert_eq!(signature.as_ref(), Some(&expected), "line {number}");
@@ -110,10 +103,7 @@ fn refusals_say_what_is_wrong() {
     assert_eq!(message(&bytes[..20]), "LeanMinHash of count -2 cannot have 20 bytes");
     let mut wide = bytes.clone();
     wide[12] = 2;
-    assert_eq!(
-        message(&wide),
-        "LeanMinHash has datasketch's scheme affine64, which is not supported"
-    );
+    assert_eq!(message(&wide), "LeanMinHash has datasketch's scheme affine64, which is not supported");
     wide[12] = 9;
     assert_eq!(message(&wide), "unknown LeanMinHash scheme code 9");
     let mut seed = bytes;

@@ -1,10 +1,7 @@
 //! Estimates from signatures: similarities, by whole slots or a few bits of each, and numbers of elements.
 
 use crate::common::{config, mix64};
-use sketch::{
-    Error, Scheme, Sketcher, SlotBits, cardinality, containment, estimate_jaccard, standard_error,
-    unite,
-};
+use sketch::{Error, Scheme, Sketcher, SlotBits, cardinality, containment, estimate_jaccard, standard_error, unite};
 
 #[test]
 fn the_estimate_is_the_fraction_of_equal_slots() {
@@ -76,8 +73,7 @@ fn the_estimate_is_unbiased_by_agreement_by_chance() {
     for slot_bits in [slot_bits(16), slot_bits(8)] {
         for similar in [0, 300, 900] {
             let a: Vec<i32> = (0..1000).collect();
-            let b: Vec<i32> =
-                (0..1000).map(|i| if i < similar { i } else { i + 100_000 }).collect();
+            let b: Vec<i32> = (0..1000).map(|i| if i < similar { i } else { i + 100_000 }).collect();
             let [a, b] = [a, b].map(|signature| slot_bits.pack(&signature).unwrap());
             let estimate = slot_bits.estimate_jaccard(&a, &b).unwrap();
             // Four standard errors of the agreement by chance of 8 bits.
@@ -179,8 +175,7 @@ fn containments_follow_from_the_sizes() {
     let set = |ids: std::ops::Range<u64>| -> Vec<u64> { ids.map(mix64).collect() };
     for scheme in [Scheme::Fss, Scheme::Permutations] {
         let mut sketcher = Sketcher::new(config(scheme.as_str(), 4096, "char", 5, 0));
-        let mut sign =
-            |ids| sketcher.sketch_hashes(&set(ids), &mut || ()).unwrap().unwrap().to_vec();
+        let mut sign = |ids| sketcher.sketch_hashes(&set(ids), &mut || ()).unwrap().unwrap().to_vec();
         let (a, b) = (sign(0..600), sign(200..1000));
         let (of_a, of_b) = containment(&a, &b, scheme).unwrap();
         assert!((of_a - 400.0 / 600.0).abs() < 0.08 && (of_b - 0.5).abs() < 0.06, "{of_a} {of_b}");

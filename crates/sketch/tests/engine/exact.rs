@@ -7,8 +7,8 @@ use std::ops::Range;
 use proptest::prelude::*;
 use sketch::corpus::{NumberedSets, SetOutline};
 use sketch::{
-    Blocks, Config, Error, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember,
-    overlap_of_texts, ratio_interval, set_of_long_text,
+    Blocks, Config, Error, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, overlap_of_texts,
+    ratio_interval, set_of_long_text,
 };
 
 use crate::common::{cases, mix64};
@@ -67,12 +67,9 @@ fn a_sample_of_large_sets_is_compared_by_parts_of_them() {
     let range = |from: u64, to: u64| (from..to).map(mix64).collect::<Vec<_>>();
     // A set of 20,000, one of a third of its hashes, one that is half of it and half other hashes, and a small one.
     let repeats: Vec<_> = (0..50).flat_map(|_| range(0, 100)).collect();
-    let sample =
-        [range(0, 20_000), range(0, 6667), range(10_000, 30_000), range(0, 100), repeats, vec![]];
+    let sample = [range(0, 20_000), range(0, 6667), range(10_000, 30_000), range(0, 100), repeats, vec![]];
     let found = similar(&sample, &range(0, 20_000), 0.1);
-    let close = |similar: &SimilarMember, to: f64| {
-        (similar.similarity - to).abs() < 0.12 && !similar.is_exact
-    };
+    let close = |similar: &SimilarMember, to: f64| (similar.similarity - to).abs() < 0.12 && !similar.is_exact;
     let [itself, third, half] = &found[..] else { panic!("{found:?}") };
     assert_eq!(*itself, SimilarMember { member: 0, similarity: 1.0, is_exact: false });
     assert!(third.member == 1 && close(third, 1.0 / 3.0), "{third:?}");
@@ -87,8 +84,7 @@ fn a_sample_of_large_sets_is_compared_by_parts_of_them() {
 
 #[test]
 fn estimates_of_large_sets_are_not_biased() {
-    let of =
-        |i: u64, from: u64, to: u64| (from..to).map(|n| mix64(n + (i << 32))).collect::<Vec<_>>();
+    let of = |i: u64, from: u64, to: u64| (from..to).map(|n| mix64(n + (i << 32))).collect::<Vec<_>>();
     // Pairs of 1,000 and 1,500 hashes, 500 of them shared.
     let estimate = |i| {
         let found = similar(&[of(i, 0, 1000)], &of(i, 500, 2000), 0.0);
@@ -102,8 +98,7 @@ fn estimates_of_large_sets_are_not_biased() {
 #[test]
 fn counts_are_those_of_sets() {
     for (n, m, range) in [(0, 0, 1), (0, 5, 9), (3, 4, 5), (5000, 20_000, 9000), (9, 9000, 1)] {
-        let numbers =
-            |count: u64, seed: u64| (0..count).map(|i| mix64(i + seed) % range).collect::<Vec<_>>();
+        let numbers = |count: u64, seed: u64| (0..count).map(|i| mix64(i + seed) % range).collect::<Vec<_>>();
         let (a, b) = (numbers(n, 0), numbers(m, 1 << 40));
         let set = |all: &[u64]| all.iter().copied().collect::<BTreeSet<_>>();
         let (left, right) = (set(&a), set(&b));

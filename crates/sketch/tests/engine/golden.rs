@@ -29,8 +29,7 @@ fn this_machine_gives_the_known_answers() {
 
 #[test]
 fn word_and_seeded_signatures_are_the_known_answers() {
-    let text =
-        "Don't panic: na\u{ef}ve caf\u{e9}s charge 3.14 \u{20ac} for \u{6f22}\u{5b57}, e.g. twice.";
+    let text = "Don't panic: na\u{ef}ve caf\u{e9}s charge 3.14 \u{20ac} for \u{6f22}\u{5b57}, e.g. twice.";
     let answers = [
         (config("fss", 4, "word", 2, 0), WORDS),
         (config("fss", 4, "word", 1, 0), SINGLE_WORDS),

@@ -6,9 +6,8 @@ use sketch::{Scheme, Sketcher, estimate_jaccard, unite};
 
 fn sets() -> impl Strategy<Value = Vec<u64>> {
     let range = prop_oneof![1_u64..40, 1_u64..3000];
-    (range, any::<u64>()).prop_map(|(count, seed)| {
-        (0..count).map(|i| mix64(mix64(seed).wrapping_add(i % 2000))).collect()
-    })
+    (range, any::<u64>())
+        .prop_map(|(count, seed)| (0..count).map(|i| mix64(mix64(seed).wrapping_add(i % 2000))).collect())
 }
 
 fn sketch(scheme: &str, num_perm: i64, hashes: &[u64]) -> Vec<i32> {

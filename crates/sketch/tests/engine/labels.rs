@@ -6,18 +6,9 @@ use sketch::labels::{Answers, Fit, Label, PairCounts, Plateaus, Reservoirs, spre
 use crate::common::{cases, is_thorough};
 
 const BINS: usize = 200;
-const USUAL: [(f64, f64); 8] = [
-    (1.0, 6.0),
-    (0.97, 2.0),
-    (0.92, 1.5),
-    (0.85, 1.2),
-    (0.7, 1.0),
-    (0.5, 1.0),
-    (0.3, 1.0),
-    (0.1, 1.0),
-];
-const FLAT: [f64; 14] =
-    [1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.89, 0.85, 0.78, 0.7, 0.5, 0.3, 0.1];
+const USUAL: [(f64, f64); 8] =
+    [(1.0, 6.0), (0.97, 2.0), (0.92, 1.5), (0.85, 1.2), (0.7, 1.0), (0.5, 1.0), (0.3, 1.0), (0.1, 1.0)];
+const FLAT: [f64; 14] = [1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.89, 0.85, 0.78, 0.7, 0.5, 0.3, 0.1];
 
 /// The posterior mean of F1, and the probability of a precision, by the specification.
 struct Naive {
@@ -251,10 +242,8 @@ fn few_answers_do_not_show_a_precision_and_it_is_known_how_many_would() {
     let mut pairs = PairCounts::default();
     (0..100).for_each(|i| pairs.add(0.6 + f64::from(i) * 0.004, 1.0));
     let of = |count: u32| {
-        let labels = (0..count).map(|i| Label {
-            similarity: 0.6 + 0.4 * f64::from(i) / f64::from(count),
-            is_same: true,
-        });
+        let labels =
+            (0..count).map(|i| Label { similarity: 0.6 + 0.4 * f64::from(i) / f64::from(count), is_same: true });
         Fit::new(labels, &pairs, Plateaus::Flat).unwrap()
     };
     let few = of(10);

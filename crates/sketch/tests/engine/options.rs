@@ -3,13 +3,11 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::common::{
-    cases, expected_tokens, found_shingles, found_tokens, hashes, is_thorough, shingles, sketch,
-};
+use crate::common::{cases, expected_tokens, found_shingles, found_tokens, hashes, is_thorough, shingles, sketch};
 use proptest::prelude::*;
 use sketch::{
-    Config, ElementHash, Normalization, Scheme, ShingleSet, Sketcher, StopWords, Unit,
-    has_shingles, normalize_text, shingle_hashes,
+    Config, ElementHash, Normalization, Scheme, ShingleSet, Sketcher, StopWords, Unit, has_shingles, normalize_text,
+    shingle_hashes,
 };
 
 fn config(unit: &str, size: i64, steps: &str) -> Config {
@@ -47,8 +45,7 @@ fn configs() -> impl Strategy<Value = Config> {
     );
     let steps = prop_oneof![
         steps.prop_map(|steps| steps.join(" ")),
-        prop::sample::select(vec!["none", "plain", "aggressive", "classic", "stop_words"])
-            .prop_map(str::to_owned),
+        prop::sample::select(vec!["none", "plain", "aggressive", "classic", "stop_words"]).prop_map(str::to_owned),
     ];
     let list = prop::option::of(Just(["Über", "quick", "it", "", "two words"]));
     (scheme, unit, size, steps, list, any::<bool>(), prop_oneof![Just(0), any::<i64>()]).prop_map(
@@ -175,10 +172,7 @@ fn configurations_say_what_is_not_default() {
     assert_eq!(config.to_string(), written);
     let all = config.with_stop_words(StopWords::new(["x"]).unwrap()).unwrap().with_bag(true);
     assert_eq!(all.to_string(), format!("{written}, stop_words 1, bag"));
-    assert_eq!(
-        all.with_bag(false).with_stop_words(StopWords::english()).unwrap().to_string(),
-        written
-    );
+    assert_eq!(all.with_bag(false).with_stop_words(StopWords::english()).unwrap().to_string(), written);
 }
 
 #[test]
@@ -186,10 +180,7 @@ fn anchors_that_are_dropped_are_refused() {
     let config = Config::new("fss", 64, "anchored", 3, 0).unwrap();
     let steps: Normalization = "stop_words".parse().unwrap();
     let refused = config.clone().with_normalization(steps).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "normalization step \"stop_words\" contradicts the shingle unit \"anchored\""
-    );
+    assert_eq!(refused.to_string(), "normalization step \"stop_words\" contradicts the shingle unit \"anchored\"");
     assert!(!refused.hint().is_empty());
     assert!(config.with_normalization("classic".parse().unwrap()).is_ok());
 }
@@ -213,8 +204,7 @@ fn the_versions_of_unicode_are_those_of_the_tables() {
 #[test]
 fn megabytes_without_a_space_are_no_trouble() {
     let bytes = if is_thorough() { 10_000_000 } else { 2_000_000 };
-    let units =
-        ["a", "A", "漢", "ab.", "a_", "\u{301}", "\u{200d}", "😀", "カ", "가", "ก", "a\u{301}:"];
+    let units = ["a", "A", "漢", "ab.", "a_", "\u{301}", "\u{200d}", "😀", "カ", "가", "ก", "a\u{301}:"];
     for unit in units {
         let text = unit.repeat(bytes / unit.len());
         for (kind, steps) in [("char", "plain"), ("word", "none"), ("anchored", "plain")] {

@@ -5,9 +5,7 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use sketch::passage::{
-    Bound, Characters, Fingerprints, Sought, covered, gram_length, needed, shared_runs,
-};
+use sketch::passage::{Bound, Characters, Fingerprints, Sought, covered, gram_length, needed, shared_runs};
 use sketch::{Level, Normalization};
 
 use crate::common::{cases, is_thorough};
@@ -99,10 +97,7 @@ fn check(a: &str, b: &str, t: usize, coverage: f64) {
             assert!(bound.is_possible(|place| !has(place)));
         }
     }
-    assert_eq!(
-        Sought::new(left, t, &mut || ()).unwrap().covered(&right, &mut || ()).unwrap(),
-        count
-    );
+    assert_eq!(Sought::new(left, t, &mut || ()).unwrap().covered(&right, &mut || ()).unwrap(), count);
 }
 
 proptest! {
@@ -176,8 +171,7 @@ fn texts_that_are_hard() {
     let log = (0..3000).map(|i| format!("2026-11-22 03:{:02} INFO request served\n", i % 60));
     let mut state = 1_u64;
     let dna = std::iter::repeat_with(|| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ['A', 'C', 'G', 'T'][(state >> 62) as usize]
     });
     let dna: String = dna.take(60_000).collect();

@@ -10,12 +10,8 @@ use sketch::pipeline::{BatchWork, Hands, Making, Setting, Signer, SignerBatch, h
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Banding, Config, Error, Sketcher, signature_hash};
 
-const SETTING: Setting = Setting {
-    around_spawn: |spawn| spawn(),
-    at_start: || (),
-    check_interrupts: || (),
-    memory: 1 << 20,
-};
+const SETTING: Setting =
+    Setting { around_spawn: |spawn| spawn(), at_start: || (), check_interrupts: || (), memory: 1 << 20 };
 
 /// Squares, one at a time.
 #[derive(Default)]
@@ -43,8 +39,7 @@ impl BatchWork for Square {
 }
 
 fn squares(threads: usize, is_poor: bool, memory: usize) -> Vec<(u64, u64)> {
-    let mut others =
-        || (0..threads).map(|_| Square { is_poor, pause: Duration::from_micros(20) }).collect();
+    let mut others = || (0..threads).map(|_| Square { is_poor, pause: Duration::from_micros(20) }).collect();
     let setting = Setting { memory, ..SETTING };
     hands(setting, Square::default(), &mut others, |hands| {
         let mut all = Vec::new();

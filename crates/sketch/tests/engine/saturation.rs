@@ -19,9 +19,7 @@ fn needs(size: i64, text: &str) -> Option<usize> {
 
 #[test]
 fn what_is_said_of_texts_is_true_of_pairs_of_them() {
-    for (alphabet, length) in
-        [(&b"acgt"[..], 80_000), (b"0123456789abcdef", 300_000), (b"0123456789abcdef", 70_000)]
-    {
+    for (alphabet, length) in [(&b"acgt"[..], 80_000), (b"0123456789abcdef", 300_000), (b"0123456789abcdef", 70_000)] {
         let (a, b) = (text(1, alphabet, length), text(2, alphabet, length));
         for size in 4..=9 {
             let set = |text| ShingleSet::from_text(&config(size as i64), text, &mut || ()).unwrap();

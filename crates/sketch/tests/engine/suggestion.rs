@@ -51,9 +51,7 @@ fn by_the_rule(documents: &[u64; BINS], pairs: &[u64; BINS], random: f64) -> Opt
 #[test]
 fn similarities_are_counted_in_their_bins() {
     let mut found = Histogram::default();
-    [0.0, 0.049, 0.05, 0.55, 0.8, 0.85 - 1e-6, 0.999, 1.0]
-        .iter()
-        .for_each(|j| found.add_nearest(*j));
+    [0.0, 0.049, 0.05, 0.55, 0.8, 0.85 - 1e-6, 0.999, 1.0].iter().for_each(|j| found.add_nearest(*j));
     let bins: Vec<_> = found.bins(0.0).collect();
     assert_eq!(bins.len(), BINS);
     assert_eq!((bins[0], bins[3], bins[19]), ((0.95, 1.0, 2), (0.8, 0.85, 2), (0.0, 0.05, 2)));

@@ -30,8 +30,7 @@ fn signatures_are_those_of_java() {
         Err(_) => include_str!("../golden/text_profile.txt").to_owned(),
     };
     for line in answers.lines() {
-        let [min_token_len, quant_rate, text, md5, ..] = line.split('\t').collect::<Vec<_>>()[..]
-        else {
+        let [min_token_len, quant_rate, text, md5, ..] = line.split('\t').collect::<Vec<_>>()[..] else {
             panic!("{line}")
         };
         let text = String::from_utf8(bytes(text)).unwrap();
@@ -79,9 +78,7 @@ fn a_text_without_tokens_has_no_signature() {
 
 #[test]
 fn refusals_name_the_value() {
-    let refused = |min_token_len, quant_rate| {
-        tried("text", min_token_len, quant_rate).unwrap_err().to_string()
-    };
+    let refused = |min_token_len, quant_rate| tried("text", min_token_len, quant_rate).unwrap_err().to_string();
     assert_eq!(refused(-1, 0.01), "min_token_len must be at least 0, not -1");
     assert_eq!(refused(2, 1.5), "quant_rate must be between 0 and 1, not 1.5");
     assert_eq!(refused(2, f64::NAN), "quant_rate must be between 0 and 1, not NaN");

@@ -19,10 +19,7 @@ fn the_signature_matrix_of_the_textbook() {
 fn any_integers_are_reduced() {
     let (a, b) = ([i64::MAX, -1], [i64::MIN, 4]);
     let big = i128::from(i64::MAX) * 7 + i128::from(i64::MIN);
-    assert_eq!(
-        minhash(&[7], &a, &b, 101),
-        Some(vec![big.rem_euclid(101) as i32, (-3_i32).rem_euclid(101)])
-    );
+    assert_eq!(minhash(&[7], &a, &b, 101), Some(vec![big.rem_euclid(101) as i32, (-3_i32).rem_euclid(101)]));
     assert_eq!(minhash(&[i64::MIN, 5, 5], &[0], &[-1], 3), Some(vec![2]));
     let largest = i64::from(i32::MAX);
     assert_eq!(minhash(&[largest - 1], &[largest - 1], &[largest - 1], largest), Some(vec![0]));

@@ -2,9 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::common::{
-    cases, config, exact_jaccard, found_shingles, hashes, mix64, shingles, signature, sketch,
-};
+use crate::common::{cases, config, exact_jaccard, found_shingles, hashes, mix64, shingles, signature, sketch};
 use proptest::prelude::*;
 use sketch::{Config, ShingleSet, Sketcher, shingle_hashes};
 
@@ -87,8 +85,7 @@ fn runs_of_ascii_end_before_the_first_other_character() {
     for length in 0..200 {
         for other in (0..=length).step_by(1 + length / 40) {
             let ascii = (0..other as u64).map(|i| char::from(b'a' + (mix64(i) % 26) as u8));
-            let text: String =
-                ascii.chain((other..length).map(|_| 'é')).chain("end".chars()).collect();
+            let text: String = ascii.chain((other..length).map(|_| 'é')).chain("end".chars()).collect();
             let mut found = Vec::new();
             shingle_hashes(&config, &text, &mut found, &mut || ()).unwrap();
             assert_eq!(found, hashes(&config, &text), "{length}, {other}");
@@ -114,9 +111,8 @@ fn words_of_every_length_are_hashed() {
 
 #[test]
 fn signatures_of_any_number_of_slots_follow_the_specification() {
-    let texts: Vec<String> = [1, 9, 700, 5003]
-        .map(|count| (0..count).map(|i| char::from(b' ' + (mix64(i) % 95) as u8)).collect())
-        .to_vec();
+    let texts: Vec<String> =
+        [1, 9, 700, 5003].map(|count| (0..count).map(|i| char::from(b' ' + (mix64(i) % 95) as u8)).collect()).to_vec();
     for scheme in ["fss", "permutations"] {
         for num_perm in [1, 15, 16, 17, 48, 64, 80, 128, 176, 200, 256, 257, 1024] {
             let config = config(scheme, num_perm, "char", 5, 0);

@@ -109,13 +109,11 @@ fn the_estimate_is_unbiased_and_errs_as_a_proportion() {
             scale * (0.1 + step).powi(spread)
         };
         let a = (0..count).map(|id| (id, weight(id, 0)));
-        let b = (count / 5..count + count / 5)
-            .map(|id| (id, if id % 3 == 0 { weight(id, 77) } else { weight(id, 0) }));
+        let b = (count / 5..count + count / 5).map(|id| (id, if id % 3 == 0 { weight(id, 77) } else { weight(id, 0) }));
         (set(&a.collect::<Vec<_>>()), set(&b.collect::<Vec<_>>()))
     };
     let scaled = |a: &WeightedSet, factor: f64| {
-        WeightedSet::new(a.iter().map(|(hash, w)| (hash, w * factor)).collect(), &mut || ())
-            .unwrap()
+        WeightedSet::new(a.iter().map(|(hash, w)| (hash, w * factor)).collect(), &mut || ()).unwrap()
     };
     let (one, few, many) = (pair(1.0, 1, 1), pair(3.0, 4, 12), pair(1e-6, 2, 200));
     let pairs = [

@@ -59,10 +59,7 @@ fn adversarial_texts_do_not_overflow_the_stack() {
         for run in 1..50 {
             for copy in 0..run {
                 for text in [&mut a, &mut b] {
-                    text.push_str(&format!(
-                        "r{rarity}w{} ",
-                        (run * 7 + copy) % (40 - rarity).max(1)
-                    ));
+                    text.push_str(&format!("r{rarity}w{} ", (run * 7 + copy) % (40 - rarity).max(1)));
                 }
             }
             a.push_str(&format!("a{rarity}x{run} "));
@@ -105,8 +102,7 @@ fn the_work_on_long_texts_is_bounded_and_looks_for_interrupts() {
 fn scrambled(seed: u64, distinct: u64) -> String {
     let mut state = seed;
     let mut next = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         format!("w{} ", (state >> 33) % distinct)
     };
     (0..100_000).map(|_| next()).collect()
@@ -122,9 +118,8 @@ fn a_long_text_with_small_changes_differs_in_these_alone() {
     }
     let b = changed.join(" ");
     let parts = diff("plain", &a, &b).unwrap();
-    let only: Vec<&str> = (parts.iter().filter(|(found_in, _)| *found_in == FoundIn::B))
-        .map(|(_, part)| part.trim())
-        .collect();
+    let only: Vec<&str> =
+        (parts.iter().filter(|(found_in, _)| *found_in == FoundIn::B)).map(|(_, part)| part.trim()).collect();
     assert!(only.iter().all(|part| *part == "changed"), "{only:?}");
     assert_eq!(only.len(), (500..words.len()).step_by(1000).count());
     assert_eq!(of(&parts, &[FoundIn::A, FoundIn::Both]), a);

@@ -21,8 +21,7 @@ fn texts() -> impl Strategy<Value = String> {
         "([a1éアー漢か٣\u{301}\u{93f}\u{200d}\u{fe0f}\u{3099}कक्षि—😀❤👍🏽_]{0,7}[ .:,’·،'_\n\u{3000}ℹ]{0,2}){0,14}",
         "([a-z0-9'._:,;\"\u{300}\u{64d}\u{3000}\u{200d}😀🇦🇧漢かア\u{5d0}\r]{0,3}[ \n]{0,2}){0,20}",
         "\\PC{0,40}",
-        prop::collection::vec(any::<char>(), 0..40)
-            .prop_map(|chars| chars.into_iter().collect::<String>()),
+        prop::collection::vec(any::<char>(), 0..40).prop_map(|chars| chars.into_iter().collect::<String>()),
     ]
 }
 
@@ -80,17 +79,10 @@ fn every_character_is_cut_alike_on_every_level() {
 #[test]
 fn pictures_that_are_joined_stay_one_word_with_a_mark() {
     for before in 0..80 {
-        for joined in [
-            "👍\u{200d}👍\u{93f}",
-            "漢👍\u{200d}👍\u{200d}👍\u{93f}",
-            "  👍\u{200d}\u{200d}👍\u{300}",
-        ] {
+        for joined in ["👍\u{200d}👍\u{93f}", "漢👍\u{200d}👍\u{200d}👍\u{93f}", "  👍\u{200d}\u{200d}👍\u{300}"]
+        {
             let text = format!("{}{joined}a.1.b.2{}", "a".repeat(before), ".1".repeat(20));
-            assert_eq!(
-                found_tokens(&words(), &text),
-                text.unicode_words().collect::<Vec<_>>(),
-                "{text}"
-            );
+            assert_eq!(found_tokens(&words(), &text), text.unicode_words().collect::<Vec<_>>(), "{text}");
         }
     }
 }
@@ -117,8 +109,7 @@ fn texts_of_several_scripts_have_these_words() {
 fn a_long_word_can_be_cancelled() {
     let length = 1 << 20;
     let of_words = ["é", "é.", "א", "ア", "x\u{301}", "a", "é,", "a,", "漢\u{301}", "ab\u{93f}"];
-    let of_none =
-        ["\u{345}\u{301}", "_\u{301}", ".\u{301}", "😀\u{200d}", "🇦", "\u{3000}", "\"\u{e0041}"];
+    let of_none = ["\u{345}\u{301}", "_\u{301}", ".\u{301}", "😀\u{200d}", "🇦", "\u{3000}", "\"\u{e0041}"];
     for unit in of_words.into_iter().chain(of_none) {
         let text = unit.repeat(length / unit.len());
         let mut checks = 0;

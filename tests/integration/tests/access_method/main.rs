@@ -7,12 +7,8 @@ mod survives;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use minlsh_integration::near::{
-    NEAR, PLANS, assert_sound, assert_tree, by_each_plan, docs, each, only,
-};
-use minlsh_integration::{
-    Client, Database, Run, Server, assert_consistent, database, is_thorough, sqlstate, texts,
-};
+use minlsh_integration::near::{NEAR, PLANS, assert_sound, assert_tree, by_each_plan, docs, each, only};
+use minlsh_integration::{Client, Database, Run, Server, assert_consistent, database, is_thorough, sqlstate, texts};
 
 /// Bytes of a page, and of what stands at its end.
 const PAGE: u64 = 8192;
@@ -81,8 +77,7 @@ fn connect_without_checksums(server: &Server, database: &Database) -> Client {
     }
     drop(client);
     server.stop();
-    server
-        .run_locally("pg_checksums", &["--disable", "-D", server.data().to_str().expect("UTF-8")]);
+    server.run_locally("pg_checksums", &["--disable", "-D", server.data().to_str().expect("UTF-8")]);
     server.launch();
     database.connect()
 }
@@ -128,11 +123,7 @@ fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
         if scope.is_empty() && fillfactor == 90 {
             let after: u64 = texts(&mut client, size)[0].parse().expect("a size");
             // Of 16 entries a row, 20 bytes each, those of the first 2,000 rows take some 7.
-            assert!(
-                after - before < 2_000 * 16 * 10 + 500 * 16 * 40,
-                "{} bytes more",
-                after - before
-            );
+            assert!(after - before < 2_000 * 16 * 10 + 500 * 16 * 40, "{} bytes more", after - before);
         }
         assert_consistent(&mut client, "near");
         assert_tree(&database, "near");
@@ -146,16 +137,10 @@ fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
         assert_consistent(&mut client, "near");
         assert_tree(&database, "near");
         only(&mut client, "indexscan");
-        let scoped =
-            if scope.is_empty() { "" } else { "tenant = 7 AND extra = 0 AND id = 2001902 AND " };
-        let find = format!(
-            "SELECT count(*) FROM docs WHERE {scoped}body ~= minlsh_document((SELECT near(77777, 0)), 1)"
-        );
-        let left = if scope.is_empty() {
-            "SELECT count(*) FROM docs WHERE body = near(77777, 0)"
-        } else {
-            "SELECT 1"
-        };
+        let scoped = if scope.is_empty() { "" } else { "tenant = 7 AND extra = 0 AND id = 2001902 AND " };
+        let find =
+            format!("SELECT count(*) FROM docs WHERE {scoped}body ~= minlsh_document((SELECT near(77777, 0)), 1)");
+        let left = if scope.is_empty() { "SELECT count(*) FROM docs WHERE body = near(77777, 0)" } else { "SELECT 1" };
         let expected = texts(&mut client, left);
         assert_eq!(texts(&mut client, &find), expected);
         each(&mut client, "RESET ALL; DELETE FROM docs; VACUUM docs; VACUUM docs");
@@ -193,8 +178,7 @@ fn many_equal_keys_are_built_read_and_removed() {
 fn entries_that_do_not_fit_into_memory_are_sorted_in_files() {
     let mut client = database().connect();
     docs(&mut client, 3_000);
-    let build =
-        "CREATE INDEX near ON docs USING minlsh (body) WITH (num_perm = 256, threshold = 0.6)";
+    let build = "CREATE INDEX near ON docs USING minlsh (body) WITH (num_perm = 256, threshold = 0.6)";
     each(&mut client, &format!("{build}; VACUUM (INDEX_CLEANUP off) docs"));
     let contents = "SELECT pg_relation_size('near')";
     let in_memory = texts(&mut client, contents);
@@ -215,8 +199,7 @@ fn told(client: &mut Client, index: &str) -> Vec<String> {
     let told = match client.query(&check, &[]) {
         Ok(rows) => rows.iter().map(|row| row.get(0)).collect(),
         Err(error) => {
-            let code =
-                error.code().unwrap_or_else(|| panic!("the backend has ended: {error:?}")).code();
+            let code = error.code().unwrap_or_else(|| panic!("the backend has ended: {error:?}")).code();
             assert!(["XX001", "XX002", "55000"].contains(&code), "{index}: {error:?}");
             vec![error.to_string()]
         }
@@ -261,9 +244,7 @@ fn a_flipped_byte_is_found_and_ends_no_session() {
         }
     }
     for (number, (class, ..)) in flips.iter().enumerate() {
-        client.run(&format!(
-            "CREATE INDEX i{number} ON docs USING minlsh (body{class}) WITH (fillfactor = 30)"
-        ));
+        client.run(&format!("CREATE INDEX i{number} ON docs USING minlsh (body{class}) WITH (fillfactor = 30)"));
     }
     let file = |number: usize| File::of(&server, &mut client, &format!("i{number}"));
     let files: Vec<File> = (0..flips.len()).map(file).collect();
@@ -279,11 +260,9 @@ fn a_flipped_byte_is_found_and_ends_no_session() {
     let mut client = database.connect();
     let nothing = Vec::<String>::new();
     let indexes = damaged.iter().enumerate().map(|(number, what)| (format!("i{number}"), what));
-    let (silent, loud): (Vec<_>, Vec<_>) =
-        indexes.partition(|(index, _)| told(&mut client, index).is_empty());
-    let of_loud = |command: &str| {
-        loud.iter().map(|(index, _)| format!("{command} INDEX {index}; ")).collect::<String>()
-    };
+    let (silent, loud): (Vec<_>, Vec<_>) = indexes.partition(|(index, _)| told(&mut client, index).is_empty());
+    let of_loud =
+        |command: &str| loud.iter().map(|(index, _)| format!("{command} INDEX {index}; ")).collect::<String>();
     client.run(&of_loud("REINDEX"));
     for (index, what) in &loud {
         assert_eq!(told(&mut client, index), nothing, "REINDEX mends {what}");
@@ -323,10 +302,7 @@ fn an_index_of_another_version_misleads_nobody() {
              INSERT INTO apart SELECT i, near(i, 0) FROM generate_series(1, 500) AS i; ANALYZE apart"
         ));
         let search = |template: u32| {
-            format!(
-                "SELECT id FROM apart WHERE {column} ~= {}",
-                document(&format!("(SELECT near({template}, 1))"))
-            )
+            format!("SELECT id FROM apart WHERE {column} ~= {}", document(&format!("(SELECT near({template}, 1))")))
         };
         let five = [["5"]; 3].map(|ids| ids.map(str::to_owned).to_vec());
         assert_eq!(by_each_plan(&mut client, &search(5)), five);
@@ -339,10 +315,7 @@ fn an_index_of_another_version_misleads_nobody() {
         file.pretend("\"seed\":0,", "\"seed\":1,");
         server.launch();
         client = database.connect();
-        assert_eq!(
-            told(&mut client, "near"),
-            ["it was built by another version and needs REINDEX"]
-        );
+        assert_eq!(told(&mut client, "near"), ["it was built by another version and needs REINDEX"]);
         let needs = "SELECT index || ' ' || reindex_reason FROM minlsh_indexes WHERE needs_reindex";
         let reason = texts(&mut client, needs).concat();
         assert!(reason.starts_with("near built with "), "{reason}");

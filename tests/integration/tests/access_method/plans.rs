@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use minlsh_integration::near::{PLANS, assert_sound, by_each_plan, docs, each, only, pairs};
 use minlsh_integration::{
-    Client, Database, Random, Run, SqlState, beside, blocked, database, is_thorough, number,
-    sqlstate, texts,
+    Client, Database, Random, Run, SqlState, beside, blocked, database, is_thorough, number, sqlstate, texts,
 };
 
 fn writes() -> u64 {
@@ -34,10 +33,7 @@ fn all_plans_agree_up_to_the_recall() {
         client.run(&format!(
             "DROP INDEX IF EXISTS near; CREATE INDEX near ON docs USING minlsh ({scope}body) WITH ({options})"
         ));
-        assert_eq!(
-            texts(&mut client, "SELECT problem FROM minlsh_check('near')"),
-            Vec::<String>::new()
-        );
+        assert_eq!(texts(&mut client, "SELECT problem FROM minlsh_check('near')"), Vec::<String>::new());
         let tenant = if scope.is_empty() { "" } else { "b.tenant = a.tenant AND " };
         for asked in ["0.55", threshold, "1"] {
             let document = format!("minlsh_document(a.body, {asked}, {size}, '{unit}')");
@@ -117,8 +113,7 @@ fn the_entries_of_the_rows_are_there_and_no_others() {
     }
     each(&mut client, "VACUUM docs; DROP INDEX per_tenant, partial");
     assert_sound(&mut client, "near");
-    let leftover =
-        "SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND relation = 'docs'::regclass";
+    let leftover = "SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND relation = 'docs'::regclass";
     assert_eq!(texts(&mut client, leftover), ["0"]);
 }
 
@@ -146,9 +141,7 @@ fn churn(session: &mut Client, mut random: Random, writes: u64) {
             92..96 => "ROLLBACK".to_owned(),
             96 if depth == 0 => "VACUUM docs".to_owned(),
             97 if depth == 0 => "VACUUM (INDEX_CLEANUP on) docs".to_owned(),
-            98 => format!(
-                "SELECT count(*) FROM docs WHERE body ~= minlsh_document(near({template}, 0))"
-            ),
+            98 => format!("SELECT count(*) FROM docs WHERE body ~= minlsh_document(near({template}, 0))"),
             _ => format!(
                 "INSERT INTO docs (id, body) SELECT nextval('ids'), near({template}, i) FROM generate_series(0, 9) i"
             ),
@@ -185,8 +178,7 @@ fn churners(database: &Database, count: usize) -> Vec<impl FnMut() + Send> {
 
 /// Records of WAL that an update of `extra` writes: of its own process, whatever a checkpoint or a vacuum adds.
 fn records(client: &mut Client, table: &str) -> i64 {
-    let plan =
-        texts(client, &format!("EXPLAIN (ANALYZE, WAL, TIMING OFF) UPDATE {table} SET extra = 1"));
+    let plan = texts(client, &format!("EXPLAIN (ANALYZE, WAL, TIMING OFF) UPDATE {table} SET extra = 1"));
     let found = plan.iter().find_map(|line| line.split("records=").nth(1));
     let number = found.and_then(|rest| rest.split_whitespace().next()).expect("records of WAL");
     number.parse().expect("a number")
@@ -209,8 +201,7 @@ fn an_update_of_another_column_stays_hot() {
     assert!(indexed < plain + 500, "{indexed} records of WAL against {plain}");
     assert_eq!(texts(&mut client, size), before);
     client.run("SELECT pg_stat_force_next_flush()");
-    let hot =
-        "SELECT n_tup_upd || ' ' || n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'docs'";
+    let hot = "SELECT n_tup_upd || ' ' || n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'docs'";
     assert_eq!(texts(&mut client, hot), ["2000 2000"]);
     minlsh_integration::assert_consistent(&mut client, "near");
 }
@@ -239,11 +230,8 @@ fn a_check_that_had_to_wait_takes_no_old_row_for_a_present_one() {
     let mut writer = database.connect();
     docs(&mut writer, 200);
     writer.run("CREATE INDEX near ON docs USING minlsh (body)");
-    writer.run(
-        "BEGIN; DELETE FROM docs WHERE id < 50; UPDATE docs SET body = near(7, 0) WHERE id < 100",
-    );
-    let waiting =
-        blocked(&database, |checker| texts(checker, "SELECT problem FROM minlsh_check('near')"));
+    writer.run("BEGIN; DELETE FROM docs WHERE id < 50; UPDATE docs SET body = near(7, 0) WHERE id < 100");
+    let waiting = blocked(&database, |checker| texts(checker, "SELECT problem FROM minlsh_check('near')"));
     writer.run("COMMIT");
     assert_eq!(waiting.join().expect("thread"), Vec::<String>::new());
 }

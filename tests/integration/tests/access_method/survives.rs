@@ -4,8 +4,7 @@ use std::os::unix::fs::FileExt;
 
 use minlsh_integration::near::{NEAR, assert_sound, docs, each, pairs};
 use minlsh_integration::{
-    Client, Run, Server, assert_consistent, beside, database, subscribe, texts, wait_until,
-    wait_until_replayed,
+    Client, Run, Server, assert_consistent, beside, database, subscribe, texts, wait_until, wait_until_replayed,
 };
 
 const INDEXES: &str = "CREATE INDEX near ON docs USING minlsh (body); \
@@ -83,8 +82,7 @@ fn a_subscriber_has_an_index_of_its_own() {
     from.run("INSERT INTO docs (id, body) VALUES (-1, 'the last one')");
     let last = "SELECT count(*) FROM docs WHERE id = -1";
     wait_until("the changes are applied", || texts(&mut to, last) == ["1"]);
-    let contents =
-        "SELECT md5(string_agg(id || ' ' || coalesce(body, ''), ',' ORDER BY id)) FROM docs";
+    let contents = "SELECT md5(string_agg(id || ' ' || coalesce(body, ''), ',' ORDER BY id)) FROM docs";
     assert_eq!(texts(&mut to, contents), texts(&mut from, contents));
     assert_sound(&mut to, "near");
     assert_consistent(&mut to, "docs");
@@ -116,8 +114,7 @@ fn a_dump_brings_the_index_along() {
                        JOIN pg_am m ON m.oid = relam WHERE amname = 'minlsh' ORDER BY 1";
     assert_eq!(texts(&mut restored, definitions), texts(&mut client, definitions));
     assert_eq!(texts(&mut restored, "SELECT * FROM minlsh_check()"), Vec::<String>::new());
-    let refused =
-        "INSERT INTO kept SELECT 1, body || '!' FROM kept WHERE length(body) > 50 LIMIT 1";
+    let refused = "INSERT INTO kept SELECT 1, body || '!' FROM kept WHERE length(body) > 50 LIMIT 1";
     assert_eq!(minlsh_integration::sqlstate(&mut restored, refused), "23P01");
 }
 
@@ -201,8 +198,7 @@ fn a_concurrent_repack_keeps_index_constraint_and_clusters() {
     assert!(answers.len() > 100, "{answers:?}");
     client.run("REINDEX INDEX near");
     assert_eq!(pairs(&mut client), answers);
-    let copy =
-        "INSERT INTO kept (body) SELECT body || '!' FROM kept WHERE length(body) > 50 LIMIT 1";
+    let copy = "INSERT INTO kept (body) SELECT body || '!' FROM kept WHERE length(body) > 50 LIMIT 1";
     assert_eq!(minlsh_integration::sqlstate(&mut client, copy), "23P01");
     client.run("SELECT FROM minlsh_refresh_clusters('docs_clusters')");
     let problems = "SELECT * FROM minlsh_check('docs_clusters')";
@@ -264,11 +260,7 @@ fn a_prepared_transaction_brings_its_entries_along() {
 
 #[test]
 fn with_minimal_wal_a_crash_loses_no_index() {
-    let server = Server::start_with(&[
-        "wal_level = minimal",
-        "max_wal_senders = 0",
-        "wal_skip_threshold = 0",
-    ]);
+    let server = Server::start_with(&["wal_level = minimal", "max_wal_senders = 0", "wal_skip_threshold = 0"]);
     let database = server.create_database();
     let mut client = database.connect();
     let before = indexed(&mut client);
@@ -324,8 +316,7 @@ fn a_power_failure_after_a_build_amid_a_checkpoint_loses_no_page() {
         let redo: u64 = texts(&mut observer, redo)[0].parse().expect("a place in the WAL");
         let file = std::fs::read(server.data().join(&path)).expect("the file of the index");
         let is_late = |page: &[u8]| {
-            let half =
-                |at: usize| u64::from(u32::from_ne_bytes(page[at..at + 4].try_into().expect("4")));
+            let half = |at: usize| u64::from(u32::from_ne_bytes(page[at..at + 4].try_into().expect("4")));
             half(0) << 32 | half(4) > redo
         };
         let late: Vec<bool> = file.chunks_exact(PAGE).map(is_late).collect();

@@ -27,8 +27,7 @@ fn scripts(folder: &str) -> Vec<PathBuf> {
 /// A server with the roles of the attacks.
 fn server() -> Server {
     // Verbose errors carry their SQLSTATE into the log.
-    let server =
-        Server::start_with(&["log_error_verbosity = verbose", "max_prepared_transactions = 4"]);
+    let server = Server::start_with(&["log_error_verbosity = verbose", "max_prepared_transactions = 4"]);
     let mut client = server.connect("postgres");
     for role in ROLES {
         client.run(&format!("CREATE ROLE {role} LOGIN"));
@@ -39,9 +38,7 @@ fn server() -> Server {
 /// The attacks of a folder that were not held, with the reasons.
 fn play(folder: &str) -> Vec<(String, Vec<String>)> {
     let server = server();
-    let version: u32 = texts(&mut server.connect("postgres"), "SHOW server_version_num")[0]
-        .parse()
-        .expect("digits");
+    let version: u32 = texts(&mut server.connect("postgres"), "SHOW server_version_num")[0].parse().expect("digits");
     let only = std::env::var("MINLSH_ATTACK").ok();
     let mut tried = 0;
     let mut broken = Vec::new();

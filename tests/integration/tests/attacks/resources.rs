@@ -2,9 +2,7 @@
 
 use std::io::Write;
 
-use minlsh_integration::{
-    Client, Run, Server, backend, database, is_thorough, kilobytes, sqlstate, texts,
-};
+use minlsh_integration::{Client, Run, Server, backend, database, is_thorough, kilobytes, sqlstate, texts};
 
 #[test]
 fn without_threads_the_work_is_done_all_the_same() {
@@ -37,9 +35,7 @@ fn many_rows_in_one_statement_take_little_memory() {
         }
         let pid = backend(&mut client);
         for statement in [
-            format!(
-                "INSERT INTO {table} SELECT i, 'short ' || i FROM generate_series(1, {ROWS}) i"
-            ),
+            format!("INSERT INTO {table} SELECT i, 'short ' || i FROM generate_series(1, {ROWS}) i"),
             format!("UPDATE {table} SET body = body || '.'"),
         ] {
             client.run(&statement);
@@ -111,9 +107,7 @@ fn two_long_arrays_are_compared_in_little_memory() {
     );
     let mut client = database.connect();
     let pid = warm(&mut client, "64MB");
-    let (found, more) = more_memory(&mut client, pid, |client| {
-        texts(client, "SELECT jaccard(a, b) > 0.99 FROM long")
-    });
+    let (found, more) = more_memory(&mut client, pid, |client| texts(client, "SELECT jaccard(a, b) > 0.99 FROM long"));
     assert_eq!(found, ["t"]);
     println!("{more} kB for two arrays of 24 MB");
     // The arrays, a datum for each element, and what sorting takes.
@@ -175,17 +169,13 @@ fn members_of_tracked_clusters_take_little_memory() {
         ));
         let mut session = database.connect();
         let pid = warm(&mut session, "4MB");
-        let refresh =
-            format!("SELECT clusters FROM minlsh_refresh_clusters('docs_{rows}_clusters')");
+        let refresh = format!("SELECT clusters FROM minlsh_refresh_clusters('docs_{rows}_clusters')");
         let (clusters, more) = more_memory(&mut session, pid, |session| texts(session, &refresh));
         assert_eq!(clusters, [(rows / 2).to_string()]);
         peaks.push(more);
     }
     let each = 1024 * peaks[1].saturating_sub(peaks[0]) / (many - few);
-    println!(
-        "{} kB for {few} members, {} kB for {many}: {each} bytes for each",
-        peaks[0], peaks[1]
-    );
+    println!("{} kB for {few} members, {} kB for {many}: {each} bytes for each", peaks[0], peaks[1]);
     assert!(each < 160, "{each} bytes for each member");
 }
 
@@ -203,15 +193,9 @@ fn many_equal_texts_take_little_memory() {
     };
     // Two that are similar in half of all, so that not all are the same.
     let body = "CASE i % 2 WHEN 0 THEN 'the same text as all the others' ELSE 'the same text as all others' END";
-    let all = [
-        ("'the same text'", "exact"),
-        (body, "signature"),
-        (body, "exact"),
-        ("'the same text'", "signature"),
-    ];
+    let all = [("'the same text'", "exact"), (body, "signature"), (body, "exact"), ("'the same text'", "signature")];
     for &(body, verify) in if is_thorough() { &all[..] } else { &all[..2] } {
-        let (found, more) =
-            more_memory(&mut client, pid, |client| texts(client, &clusters(body, verify)));
+        let (found, more) = more_memory(&mut client, pid, |client| texts(client, &clusters(body, verify)));
         println!("{more} kB for {ROWS} equal texts, verified by {verify}");
         assert_eq!(found, [format!("{ROWS} 1")]);
         assert!(more < 80 * 1024, "{more} kB");
@@ -304,9 +288,7 @@ fn a_long_queue_takes_little_memory() {
              SELECT minlsh_refresh_clusters('live_clusters')",
     );
     // As if so many rows had come and gone.
-    client.run(&format!(
-        "INSERT INTO live_clusters_queue SELECT md5(i::text) FROM generate_series(1, {ROWS}) i"
-    ));
+    client.run(&format!("INSERT INTO live_clusters_queue SELECT md5(i::text) FROM generate_series(1, {ROWS}) i"));
     let mut client = database.connect();
     client.run("SET maintenance_work_mem = '4MB'; SELECT minhash('x')");
     let pid = backend(&mut client);
@@ -395,8 +377,7 @@ fn calls_that_fail_keep_nothing() {
     );
     let mut kept = |call: &str, times: i32| -> i64 {
         let sql = "SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts";
-        let failed: i64 =
-            client.query_one("SELECT call($1, $2)", &[&call, &times]).expect("calls").get(0);
+        let failed: i64 = client.query_one("SELECT call($1, $2)", &[&call, &times]).expect("calls").get(0);
         assert_eq!(failed, i64::from(times), "{call}");
         client.query_one(sql, &[]).expect("memory").get(0)
     };
@@ -423,9 +404,7 @@ fn an_exclusion_constraint_keeps_nothing_of_its_comparisons() {
     );
     let pid = backend(&mut client);
     let before = kilobytes(pid, "VmHWM:");
-    client.run(
-        "INSERT INTO docs SELECT article(i) FROM generate_series(101, 600) i ON CONFLICT DO NOTHING",
-    );
+    client.run("INSERT INTO docs SELECT article(i) FROM generate_series(101, 600) i ON CONFLICT DO NOTHING");
     let more = kilobytes(pid, "VmHWM:").saturating_sub(before);
     println!("{more} kB more");
     assert!(more < 16 * 1024, "{more} kB for 500 rows");
@@ -479,10 +458,7 @@ fn bytes_that_are_no_document_are_refused() {
         "INSERT INTO documents VALUES (minlsh_document('a text')), (minlsh_document(ARRAY['a', 'b'], 0.5)), \
          (minlsh_signature(minhash('a text'), 0.5))",
     );
-    let send = texts(
-        &mut client,
-        "SELECT string_agg(encode(minlsh_document_send(d), 'hex'), ',') FROM documents",
-    );
+    let send = texts(&mut client, "SELECT string_agg(encode(minlsh_document_send(d), 'hex'), ',') FROM documents");
     let sound: Vec<Vec<u8>> = send[0]
         .split(',')
         .map(|hex| {
@@ -505,10 +481,7 @@ fn bytes_that_are_no_document_are_refused() {
             let sent = copy.write_all(&binary_row(&field)).map(|()| copy.finish());
             if let Ok(Err(error)) = sent {
                 let code = error.code().map(|code| code.code().to_owned());
-                assert!(
-                    code.as_deref().is_some_and(|code| !code.starts_with("XX")),
-                    "{field:?}: {code:?} {error}"
-                );
+                assert!(code.as_deref().is_some_and(|code| !code.starts_with("XX")), "{field:?}: {code:?} {error}");
             }
         }
     }

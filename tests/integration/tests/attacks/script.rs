@@ -118,8 +118,7 @@ impl Script {
             "no extension" => self.extension = false,
             "may spring for" => self.springs_for.extend(words()),
             "only" => {
-                self.versions =
-                    words().iter().map(|word| word.parse().expect("a version")).collect();
+                self.versions = words().iter().map(|word| word.parse().expect("a version")).collect();
             }
             _ => {
                 if let Some(limit) = word.strip_prefix("refused within ") {

@@ -226,12 +226,7 @@ impl<'a> Stage<'a> {
 }
 
 /// Runs one statement; the error tells what was not as it should be.
-fn execute(
-    client: &mut Client,
-    statement: &Statement,
-    hidden: bool,
-    notices: &Mutex<String>,
-) -> Result<(), String> {
+fn execute(client: &mut Client, statement: &Statement, hidden: bool, notices: &Mutex<String>) -> Result<(), String> {
     let start = Instant::now();
     let result = client.simple_query(&statement.sql);
     let took = start.elapsed();

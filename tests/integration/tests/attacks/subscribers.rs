@@ -100,8 +100,7 @@ fn what_a_publisher_sends_is_followed() {
         "TRUNCATE {}; INSERT INTO {} VALUES (7, 'a new beginning'), (107, 'a new beginning')",
         "INSERT INTO {} VALUES (8, 'a new beginning'); TRUNCATE {}",
     ] {
-        let both: Vec<_> =
-            ["docs", "parts"].iter().map(|table| change.replace("{}", table)).collect();
+        let both: Vec<_> = ["docs", "parts"].iter().map(|table| change.replace("{}", table)).collect();
         from.batch_execute(&format!("BEGIN; {}; COMMIT", both.join("; "))).expect(change);
         arrives(&mut from, change);
     }
@@ -111,9 +110,7 @@ fn what_a_publisher_sends_is_followed() {
 /// Waits until an apply worker has failed with that SQLSTATE.
 fn wait_for_failure(server: &Server, database: &Database, state: &str) {
     let start = server.log().len();
-    wait_until(&format!("{}: {state}", database.name), || {
-        server.log()[start..].contains(&format!("ERROR:  {state}"))
-    });
+    wait_until(&format!("{}: {state}", database.name), || server.log()[start..].contains(&format!("ERROR:  {state}")));
 }
 
 #[test]
@@ -167,8 +164,7 @@ fn the_owner_of_a_subscribers_table_gets_no_more_rights() {
     let table = "CREATE TABLE docs (id int PRIMARY KEY, body text)";
     from.run(&format!("{table}; CREATE PUBLICATION p FOR TABLE docs"));
     // Since PostgreSQL 16 an apply worker acts as the owner of the table. Before, its own writes run an index's code.
-    let acts_as_owner =
-        texts(&mut to, "SELECT current_setting('server_version_num')::int >= 160000");
+    let acts_as_owner = texts(&mut to, "SELECT current_setting('server_version_num')::int >= 160000");
     let springs = if acts_as_owner == ["t"] { "true" } else { "pg_trigger_depth() > 0" };
     to.run(&format!(
         "CREATE ROLE owner; GRANT ALL ON SCHEMA public TO owner; SET ROLE owner; {table}; \

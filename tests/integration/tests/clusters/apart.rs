@@ -11,9 +11,7 @@ const KEYS: usize = 40;
 /// A text of one of a few families, in which neighbours are similar, those further away are not, and many are equal.
 fn body(random: &mut Random) -> String {
     let (family, first) = (random.below(3), random.below(8));
-    format!(
-        "(SELECT string_agg(md5('{family} ' || w), ' ' ORDER BY w) FROM generate_series({first}, {first} + 30) w)"
-    )
+    format!("(SELECT string_agg(md5('{family} ' || w), ' ' ORDER BY w) FROM generate_series({first}, {first} + 30) w)")
 }
 
 fn key(random: &mut Random) -> usize {
@@ -26,9 +24,7 @@ fn write(client: &mut Client, random: &mut Random) -> bool {
         let (key, body) = (key(random), body(random));
         let sql = match random.below(3) {
             0 => format!("DELETE FROM docs WHERE id = {key}"),
-            _ => format!(
-                "INSERT INTO docs VALUES ({key}, {body}) ON CONFLICT (id) DO UPDATE SET body = excluded.body"
-            ),
+            _ => format!("INSERT INTO docs VALUES ({key}, {body}) ON CONFLICT (id) DO UPDATE SET body = excluded.body"),
         };
         client.run(&sql);
     }
@@ -87,8 +83,7 @@ fn pairs_that_are_no_copies_agree_with_brute_force() {
         assert!(was_full || !has_decided, "round {round}");
         of_changes += u32::from(!was_full);
         let stored = client.query("SELECT doc_id, cluster_id FROM docs_clusters", &[]);
-        let stored: State =
-            stored.expect("members").iter().map(|row| (row.get(0), row.get(1))).collect();
+        let stored: State = stored.expect("members").iter().map(|row| (row.get(0), row.get(1))).collect();
         let expected = ids(&state, &components(&mut client), next);
         assert_eq!(stored, expected.0, "round {round}, full: {was_full}");
         (state, next) = expected;

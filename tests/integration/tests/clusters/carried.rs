@@ -54,8 +54,7 @@ fn a_dump_of_the_schema_and_then_of_the_data_keeps_ids_and_log() {
     for (part, file) in [("--schema-only", "schema"), ("--data-only", "data")] {
         let file = server.data().join(file);
         let file = file.to_str().expect("a name");
-        server
-            .run("pg_dump", &["-Fc", "--quote-all-identifiers", part, "-f", file, &database.name]);
+        server.run("pg_dump", &["-Fc", "--quote-all-identifiers", part, "-f", file, &database.name]);
         server.run("pg_restore", &["-d", &restored.name, file]);
     }
     let mut copy = restored.connect();

@@ -14,9 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{
-    Client, PATIENCE, Random, Run, Server, is_thorough, number, seed, texts, wait_until,
-};
+use minlsh_integration::{Client, PATIENCE, Random, Run, Server, is_thorough, number, seed, texts, wait_until};
 
 use model::{Log, State, ids, replay};
 use writers::{Count, WRITERS, work};
@@ -129,11 +127,7 @@ impl Observer {
         assert_eq!(self.seq, last, "the log ends where a refresh has ended");
     }
 
-    fn attempt(
-        &mut self,
-        client: &mut Client,
-        random: &mut Random,
-    ) -> Result<(State, i64, i64), postgres::Error> {
+    fn attempt(&mut self, client: &mut Client, random: &mut Random) -> Result<(State, i64, i64), postgres::Error> {
         let level = random.pick(&["REPEATABLE READ", "REPEATABLE READ", "SERIALIZABLE"]);
         // Locks before the snapshot: else a TRUNCATE in between makes the refresh refuse the snapshot.
         client.batch_execute(&format!(
@@ -145,17 +139,13 @@ impl Observer {
             own = writers::statement(client, random)?;
             self.own += own;
         }
-        let row = client.query_one(
-            "SELECT was_full, r::text FROM minlsh_refresh_clusters('docs_clusters') r",
-            &[],
-        )?;
+        let row = client.query_one("SELECT was_full, r::text FROM minlsh_refresh_clusters('docs_clusters') r", &[])?;
         self.full += u64::from(row.get::<_, bool>(0));
         client.batch_execute("SELECT minlsh_refresh_clusters('docs_full', \"full\" => true)")?;
         for (table, columns, which) in SAME {
             let rows = |name: &str| format!("SELECT {columns} FROM {name}{table} WHERE {which}");
             let (a, b) = (rows("docs_clusters"), rows("docs_full"));
-            let sql =
-                format!("SELECT * FROM (({a} EXCEPT {b}) UNION ALL ({b} EXCEPT {a})) d LIMIT 5");
+            let sql = format!("SELECT * FROM (({a} EXCEPT {b}) UNION ALL ({b} EXCEPT {a})) d LIMIT 5");
             let rows = client.query(&format!("SELECT d::text FROM ({sql}) d"), &[&self.seq])?;
             let rows: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
             if !rows.is_empty() {
@@ -178,10 +168,8 @@ impl Observer {
             let least = least.entry(stored.get(&key).copied().unwrap_or_default()).or_insert(1.0);
             *least = least.min(row.get(2));
         }
-        let listed =
-            client.query("SELECT cluster_id, least_similar FROM docs_clusters_list", &[])?;
-        let listed: BTreeMap<i64, f64> =
-            listed.iter().map(|row| (row.get(0), row.get(1))).collect();
+        let listed = client.query("SELECT cluster_id, least_similar FROM docs_clusters_list", &[])?;
+        let listed: BTreeMap<i64, f64> = listed.iter().map(|row| (row.get(0), row.get(1))).collect();
         assert_eq!(listed, least, "the least similarity to the first row of a cluster");
         let parts: Vec<Vec<i64>> = parts.into_values().collect();
         let (expected, next) = ids(&self.state, &parts, self.next);
@@ -211,10 +199,7 @@ impl Observer {
 
     /// Shows what a difference can be understood by.
     fn show(&self, client: &mut Client) {
-        let log = format!(
-            "SELECT l::text FROM docs_clusters_log l WHERE seq > {} ORDER BY seq",
-            self.seq
-        );
+        let log = format!("SELECT l::text FROM docs_clusters_log l WHERE seq > {} ORDER BY seq", self.seq);
         let documents = "SELECT concat_ws(' ', 'document', id, 'changes', c.cluster_id, 'full', f.cluster_id,
                 'scratch', s.cluster_id, body)
              FROM docs LEFT JOIN docs_clusters c ON c.doc_id = id LEFT JOIN docs_full f ON f.doc_id = id
@@ -312,8 +297,7 @@ fn run(server: &Server, changes: u64, partitioned: bool, kills: u64) {
                     let (database, progress) = (&database, (&done, &allowed));
                     let seed = seed.wrapping_add(round * 1000 + number);
                     let wanted = if round < kills { u64::MAX / 4 } else { wanted };
-                    scope
-                        .spawn(move || work(server, &database.name, seed, number, progress, wanted))
+                    scope.spawn(move || work(server, &database.name, seed, number, progress, wanted))
                 })
                 .collect();
             let killer = (round < kills).then(|| {
@@ -336,8 +320,7 @@ fn run(server: &Server, changes: u64, partitioned: bool, kills: u64) {
                 let until = done.load(Ordering::Relaxed) + more[turn % more.len()];
                 turn += 1;
                 allowed.store(until + MEANWHILE, Ordering::Relaxed);
-                while done.load(Ordering::Relaxed) < until && !is_over(done.load(Ordering::Relaxed))
-                {
+                while done.load(Ordering::Relaxed) < until && !is_over(done.load(Ordering::Relaxed)) {
                     assert!(round_begun.elapsed() < limit, "the writers are too slow");
                     std::thread::sleep(Duration::from_millis(2));
                     if ended.load(Ordering::Relaxed) {

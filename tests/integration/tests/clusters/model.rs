@@ -59,13 +59,7 @@ pub struct Log {
 impl Log {
     /// Event, cluster, other, key and size, behind the number.
     pub fn of(row: &Row) -> Self {
-        Self {
-            event: row.get(1),
-            cluster: row.get(2),
-            other: row.get(3),
-            key: row.get(4),
-            size: row.get(5),
-        }
+        Self { event: row.get(1), cluster: row.get(2), other: row.get(3), key: row.get(4), size: row.get(5) }
     }
 }
 

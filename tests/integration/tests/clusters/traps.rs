@@ -1,8 +1,6 @@
 //! Changes that go by triggers, snapshots and dumps.
 
-use minlsh_integration::{
-    Client, Database, Run, Server, blocked, database, sqlstate, texts, wait_until,
-};
+use minlsh_integration::{Client, Database, Run, Server, blocked, database, sqlstate, texts, wait_until};
 
 /// A text of a family.
 fn body(family: &str) -> String {
@@ -20,8 +18,7 @@ pub fn tracked(database: &Database, table: &str) -> Client {
 
 pub const PLAIN: &str = "CREATE TABLE docs (id bigint PRIMARY KEY, body text)";
 
-const PARTITIONED: &str =
-    "CREATE TABLE docs (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
+const PARTITIONED: &str = "CREATE TABLE docs (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
     CREATE TABLE d1 PARTITION OF docs FOR VALUES FROM (0) TO (100);
     CREATE TABLE d2 PARTITION OF docs FOR VALUES FROM (100) TO (1000000)";
 
@@ -38,10 +35,7 @@ pub fn assert_refreshed(client: &mut Client, what: &str) {
 }
 
 pub fn insert(client: &mut Client, table: &str, keys: &str, family: &str) {
-    client.run(&format!(
-        "INSERT INTO {table} SELECT i, {} FROM generate_series({keys}) i",
-        body(family)
-    ));
+    client.run(&format!("INSERT INTO {table} SELECT i, {} FROM generate_series({keys}) i", body(family)));
 }
 
 pub fn members(client: &mut Client) -> String {
@@ -111,13 +105,7 @@ fn a_partition_comes_back_with_its_triggers() {
         assert_eq!(members(&mut client), "4");
     }
     client.run("SELECT minlsh_untrack_clusters('docs_clusters')");
-    assert_eq!(
-        texts(
-            &mut client,
-            "SELECT count(*) FROM pg_trigger WHERE tgfoid = 'minlsh_capture'::regproc"
-        ),
-        ["0"]
-    );
+    assert_eq!(texts(&mut client, "SELECT count(*) FROM pg_trigger WHERE tgfoid = 'minlsh_capture'::regproc"), ["0"]);
 }
 
 #[test]
@@ -129,8 +117,7 @@ fn one_full_refresh_mends_triggers_that_were_disabled_and_enabled() {
         assert_clean(&mut client, "rows");
         client.run("ALTER TABLE docs DISABLE TRIGGER USER; DELETE FROM docs WHERE id = 98");
         client.run("ALTER TABLE docs ENABLE TRIGGER USER");
-        let check =
-            "SELECT problem FROM minlsh_check('docs_clusters') ORDER BY problem DESC LIMIT 1";
+        let check = "SELECT problem FROM minlsh_check('docs_clusters') ORDER BY problem DESC LIMIT 1";
         let problem = texts(&mut client, check).remove(0);
         assert!(problem.contains("does not fire for replicated rows"), "{problem}");
         assert_clean(&mut client, "ENABLE TRIGGER USER");
@@ -199,8 +186,7 @@ fn a_key_that_a_snapshot_sees_twice_is_refused() {
         client.run("DELETE FROM docs WHERE id = 1");
         insert(&mut other, "docs", "1, 1", "b");
         assert_eq!(texts(&mut other, "SELECT count(*) FROM docs WHERE id = 1"), ["2"]);
-        let refresh =
-            format!("SELECT minlsh_refresh_clusters('docs_clusters', \"full\" => {full})");
+        let refresh = format!("SELECT minlsh_refresh_clusters('docs_clusters', \"full\" => {full})");
         assert_eq!(sqlstate(&mut other, &refresh), "40001", "full => {full}");
         other.run("ROLLBACK");
         insert(&mut client, "docs", "1, 1", "a");
@@ -239,8 +225,7 @@ fn a_listener_is_told_and_a_dump_carries_all() {
     restored.connect().run("DROP EXTENSION minlsh");
     server.run("pg_restore", &["-d", &restored.name, file]);
     let mut client = restored.connect();
-    let ids =
-        "SELECT string_agg(doc_id || ':' || cluster_id, ' ' ORDER BY doc_id) FROM docs_clusters";
+    let ids = "SELECT string_agg(doc_id || ':' || cluster_id, ' ' ORDER BY doc_id) FROM docs_clusters";
     let before = texts(&mut client, ids);
     let log = texts(&mut client, "SELECT count(*) FROM docs_clusters_log");
     // The first refresh is full, and writes nothing.

@@ -110,11 +110,7 @@ pub fn is_gone(cause: &postgres::Error, client: &Client) -> bool {
 
 /// True if a retry mends it.
 pub fn is_expected(cause: &postgres::Error) -> bool {
-    let expected = [
-        SqlState::T_R_SERIALIZATION_FAILURE,
-        SqlState::T_R_DEADLOCK_DETECTED,
-        SqlState::UNIQUE_VIOLATION,
-    ];
+    let expected = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED, SqlState::UNIQUE_VIOLATION];
     cause.code().is_some_and(|code| expected.contains(code))
 }
 
@@ -189,30 +185,23 @@ pub fn statement(client: &mut Client, random: &mut Random) -> Result<u64, postgr
         0..25 => {
             let (keys, texts) = rows(random, 20);
             let action = random.pick(&["UPDATE SET body = excluded.body", "NOTHING"]);
-            let sql =
-                format!("INSERT INTO docs SELECT * FROM {given} ON CONFLICT (id) DO {action}");
+            let sql = format!("INSERT INTO docs SELECT * FROM {given} ON CONFLICT (id) DO {action}");
             client.execute(&sql, &[&keys, &texts])
         }
         25..45 => {
             let (first, more) = (key(random), [0, 0, 2, 15][random.below(4)]);
-            client
-                .execute("DELETE FROM docs WHERE id BETWEEN $1 AND $2", &[&first, &(first + more)])
+            client.execute("DELETE FROM docs WHERE id BETWEEN $1 AND $2", &[&first, &(first + more)])
         }
-        45..65 => client
-            .execute("UPDATE docs SET body = $1 WHERE id = $2", &[&text(random), &key(random)]),
+        45..65 => client.execute("UPDATE docs SET body = $1 WHERE id = $2", &[&text(random), &key(random)]),
         // Twice in one transaction, and back.
         65..70 => {
             let id = key(random);
             client.execute("UPDATE docs SET body = body || ' twice' WHERE id = $1", &[&id])?;
-            client
-                .execute("UPDATE docs SET body = replace(body, ' twice', '') WHERE id = $1", &[&id])
+            client.execute("UPDATE docs SET body = replace(body, ' twice', '') WHERE id = $1", &[&id])
         }
         70..75 => {
             let id = key(random);
-            client.execute(
-                "UPDATE docs SET views = views + 1 WHERE id BETWEEN $1 AND $1 + 20",
-                &[&id],
-            )
+            client.execute("UPDATE docs SET views = views + 1 WHERE id BETWEEN $1 AND $1 + 20", &[&id])
         }
         // Keys change, and swap their rows.
         75..80 => {

@@ -36,9 +36,8 @@ fn an_index_amid_writes_gives_what_its_table_gives() {
     let same = |client: &mut Client| {
         let options = "num_perm => 256, recall => 0.999999";
         for (job, query) in [("pairs", 0.5), ("pairs", 0.8), ("clusters", 0.6), ("plan", 0.7)] {
-            let of_query = format!(
-                "SELECT * FROM near_duplicate_{job}('SELECT id, body FROM docs', {query}, {options})"
-            );
+            let of_query =
+                format!("SELECT * FROM near_duplicate_{job}('SELECT id, body FROM docs', {query}, {options})");
             // A table takes its options from the call, an index has its own.
             for source in [format!("'docs', {query}, {options}"), format!("'docs_body', {query}")] {
                 let of_index = format!("SELECT * FROM near_duplicate_{job}({source})");

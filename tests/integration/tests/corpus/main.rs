@@ -6,9 +6,7 @@ mod indexed;
 use std::time::Duration;
 
 use minlsh_integration::near::assert_same;
-use minlsh_integration::{
-    Client, Database, Run, Stopwatch, backend, cancel, database, sqlstate, texts, wait_until,
-};
+use minlsh_integration::{Client, Database, Run, Stopwatch, backend, cancel, database, sqlstate, texts, wait_until};
 
 /// Documents in groups of up to eight, each with some words changed; exact copies; short ones.
 /// The index finds every pair of similarity 0.5, but for one in a million.
@@ -158,10 +156,7 @@ fn results_do_not_depend_on_memory_or_plans() {
         "near_duplicates_between('docs', 'other', 0.9)",
     ];
     let settings = [
-        (
-            "in_memory",
-            "SET maintenance_work_mem = '256MB'; SET max_parallel_workers_per_gather = 0",
-        ),
+        ("in_memory", "SET maintenance_work_mem = '256MB'; SET max_parallel_workers_per_gather = 0"),
         (
             "parallel",
             "SET max_parallel_workers_per_gather = 4; SET parallel_setup_cost = 0; \
@@ -236,8 +231,7 @@ fn every_job_is_cancelled_within_a_second() {
             let canceller = std::thread::spawn(move || {
                 wait_until("the job runs, or is done", || {
                     let state = "SELECT state || query FROM pg_stat_activity WHERE pid = $1";
-                    let state: String =
-                        observer.query_one(state, &[&pid]).expect("activity").get(0);
+                    let state: String = observer.query_one(state, &[&pid]).expect("activity").get(0);
                     state.starts_with("active") && state.contains("FROM")
                 });
                 std::thread::sleep(Duration::from_millis(pause));
@@ -256,8 +250,5 @@ fn every_job_is_cancelled_within_a_second() {
         }
     }
     // The session works on.
-    assert_ne!(
-        texts(&mut client, "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)"),
-        ["0"]
-    );
+    assert_ne!(texts(&mut client, "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)"), ["0"]);
 }

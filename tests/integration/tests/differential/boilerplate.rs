@@ -30,11 +30,7 @@ fn shared(documents: &[&Drawn], percent: usize) -> BTreeSet<u64> {
 
 impl<'a> Judging<'a> {
     /// Documents, each with its origin.
-    pub fn new(
-        documents: impl Iterator<Item = (usize, &'a Drawn)>,
-        config: &Config,
-        are_sets: bool,
-    ) -> Self {
+    pub fn new(documents: impl Iterator<Item = (usize, &'a Drawn)>, config: &Config, are_sets: bool) -> Self {
         let mut origins: BTreeMap<usize, BTreeMap<u64, &Drawn>> = BTreeMap::new();
         for (origin, drawn) in documents {
             origins.entry(origin).or_default().insert(drawn.fingerprint(), drawn);
@@ -48,11 +44,9 @@ impl<'a> Judging<'a> {
     fn common(&self) -> BTreeSet<u64> {
         let having = |each: usize| -> Vec<Vec<(u64, &Drawn)>> {
             let wanted = |own: &&BTreeMap<u64, &'a Drawn>| own.len() >= each.max(5);
-            let chosen = |own: &BTreeMap<u64, &'a Drawn>| {
-                own.iter().take(each).map(|(hash, drawn)| (*hash, *drawn)).collect()
-            };
-            let mut all: Vec<Vec<(u64, &Drawn)>> =
-                self.origins.values().filter(wanted).map(chosen).collect();
+            let chosen =
+                |own: &BTreeMap<u64, &'a Drawn>| own.iter().take(each).map(|(hash, drawn)| (*hash, *drawn)).collect();
+            let mut all: Vec<Vec<(u64, &Drawn)>> = self.origins.values().filter(wanted).map(chosen).collect();
             all.sort_by_key(|own| own.iter().map(|(hash, _)| *hash).collect::<Vec<_>>());
             all.truncate(200 / each);
             all
@@ -87,9 +81,7 @@ impl<'a> Judging<'a> {
             }
             let at = |level| shared(&documents, level).union(&common).copied().collect();
             let mut levels = LEVELS.step_by(5).map(at);
-            levels
-                .find(|frame| self.keep_enough(&documents, frame))
-                .unwrap_or_else(|| at(*LEVELS.end()))
+            levels.find(|frame| self.keep_enough(&documents, frame)).unwrap_or_else(|| at(*LEVELS.end()))
         };
         self.origins.iter().map(|(origin, own)| (*origin, frame(own))).collect()
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use minlsh_integration::Random;
 use sketch::{
-    Banding, Config, Element, ElementHash, Scheme, ShingleSet, Sketcher, estimate_jaccard, hash128,
-    normalize_text, shingle_hashes,
+    Banding, Config, Element, ElementHash, Scheme, ShingleSet, Sketcher, estimate_jaccard, hash128, normalize_text,
+    shingle_hashes,
 };
 
 /// The content of a document column.
@@ -43,14 +43,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            recall: 0.99,
-            num_perm: 128,
-            unit: "char",
-            shingle_size: 5,
-            normalization: "plain",
-            bag: false,
-        }
+        Self { recall: 0.99, num_perm: 128, unit: "char", shingle_size: 5, normalization: "plain", bag: false }
     }
 }
 
@@ -210,9 +203,8 @@ impl Drawn {
 }
 
 const WORDS: [&str; 24] = [
-    "garden", "weather", "Straße", "cat", "uncle", "river", "the", "and", "of", "a", "quick",
-    "brown", "élan", "market", "ship", "lantern", "winter", "morning", "letter", "bridge", "music",
-    "sailor", "copper", "I'll",
+    "garden", "weather", "Straße", "cat", "uncle", "river", "the", "and", "of", "a", "quick", "brown", "élan",
+    "market", "ship", "lantern", "winter", "morning", "letter", "bridge", "music", "sailor", "copper", "I'll",
 ];
 
 /// Families of values among which some are near-duplicates.
@@ -227,8 +219,7 @@ impl Corpus {
     pub fn new(random: &mut Random, kind: Kind, slots: i64) -> Self {
         let count = 1 + random.below(4);
         let families = (0..count).map(|_| {
-            let length =
-                if random.below(8) == 0 { 1 + random.below(3) } else { 8 + random.below(24) };
+            let length = if random.below(8) == 0 { 1 + random.below(3) } else { 8 + random.below(24) };
             (0..length).map(|_| Self::piece(random, kind)).collect()
         });
         Self { kind, families: families.collect(), slots }
@@ -288,20 +279,10 @@ pub fn quoted(text: &str) -> String {
 
 impl Value {
     /// It as SQL, for a column of that kind.
-    pub fn sql(
-        &self,
-        random: &mut Random,
-        kind: Kind,
-        threshold: f64,
-        options: &Options,
-    ) -> String {
+    pub fn sql(&self, random: &mut Random, kind: Kind, threshold: f64, options: &Options) -> String {
         match (self, kind) {
             (Self::Text(text), Kind::Document) => {
-                format!(
-                    "minlsh_document({}::text, {threshold}{})",
-                    quoted(text),
-                    options.of_document()
-                )
+                format!("minlsh_document({}::text, {threshold}{})", quoted(text), options.of_document())
             }
             (Self::Text(text), _) => quoted(text),
             (Self::Set(elements), Kind::Set(name)) => {

@@ -30,12 +30,8 @@ const QUESTIONS: usize = 12;
 /// Differences of one label that are shown.
 const SHOWN: usize = 3;
 
-const SETTINGS: [&str; 4] = [
-    "synchronous_commit = off",
-    "full_page_writes = off",
-    "jit = off",
-    "max_parallel_workers_per_gather = 0",
-];
+const SETTINGS: [&str; 4] =
+    ["synchronous_commit = off", "full_page_writes = off", "jit = off", "max_parallel_workers_per_gather = 0"];
 
 /// The rows of a statement, or its SQLSTATE and message.
 type Answer = Result<Vec<String>, (String, String)>;
@@ -114,11 +110,8 @@ impl Case<'_> {
     fn facts(&mut self, scene: &Scene) -> Result<Facts, String> {
         let told = |(state, message): (String, String)| format!("facts: {state} {message}");
         let mut facts = Facts::default();
-        let literals: Vec<_> = scene
-            .rows
-            .iter()
-            .map(|row| format!("(({})::{})::text", row.key, scene.key_type))
-            .collect();
+        let literals: Vec<_> =
+            scene.rows.iter().map(|row| format!("(({})::{})::text", row.key, scene.key_type)).collect();
         let row = ask(self.client, &format!("SELECT unnest(ARRAY[{}])", literals.join(", ")));
         facts.keys = row.map_err(told)?;
         let (key, table, keys) = (&scene.key, &scene.table, &facts.keys);
@@ -169,16 +162,13 @@ fn sorted(rows: &[String]) -> Vec<String> {
 fn difference(question: &Question, answer: &Answer) -> Option<String> {
     let rows = match answer {
         Err((state, message)) => {
-            let documented =
-                question.refusals.iter().any(|refusal| refusal.states().contains(&state.as_str()));
+            let documented = question.refusals.iter().any(|refusal| refusal.states().contains(&state.as_str()));
             return (!documented).then(|| format!("unexpected error {state}: {message}"));
         }
         Ok(rows) => sorted(rows),
     };
     match &question.expected {
-        Expected::Refused => {
-            Some(format!("should be refused ({:?}), gave {rows:?}", question.refusals))
-        }
+        Expected::Refused => Some(format!("should be refused ({:?}), gave {rows:?}", question.refusals)),
         Expected::OneOf(lists) => {
             let lists: Vec<_> = lists.iter().map(|list| sorted(list)).collect();
             if lists.contains(&rows) {
@@ -197,8 +187,7 @@ fn difference(question: &Question, answer: &Answer) -> Option<String> {
         Expected::Plan(truths) => {
             let documents: Vec<String> = rows.iter().map(|row| first(row)).collect();
             let fits = |truth: &&(Vec<String>, Vec<String>)| {
-                sorted(&truth.0) == sorted(&documents)
-                    && rows.iter().all(|row| truth.1.contains(row))
+                sorted(&truth.0) == sorted(&documents) && rows.iter().all(|row| truth.1.contains(row))
             };
             if truths.iter().any(|truth| fits(&truth)) {
                 return None;
@@ -208,8 +197,7 @@ fn difference(question: &Question, answer: &Answer) -> Option<String> {
         }
         Expected::Using(words) => {
             let plan = rows.join("\n");
-            let fits =
-                words.iter().any(|word| format!("{plan} \n").replace('\n', " ").contains(word));
+            let fits = words.iter().any(|word| format!("{plan} \n").replace('\n', " ").contains(word));
             (!fits).then(|| format!("the plan should use one of {words:?}:\n{plan}"))
         }
     }
@@ -276,17 +264,14 @@ fn run(client: &mut Client, seed: u64, has_citext: bool, differences: &Mutex<Dif
                 Err((state, _)) => format!("{}: error {state}", question.label),
                 Ok(_) => question.label.clone(),
             };
-            differences.add(&label, || {
-                format!("SEED={} {label}\n{}\n{sql};\n  {wrong}\n", case.seed, case.script)
-            });
+            differences.add(&label, || format!("SEED={} {label}\n{}\n{sql};\n  {wrong}\n", case.seed, case.script));
         }
     }
 }
 
 #[test]
 fn one_question_has_one_answer() {
-    let cases =
-        number("MINLSH_DIFFERENTIAL_CASES").unwrap_or(if is_thorough() { 300 } else { 150 });
+    let cases = number("MINLSH_DIFFERENTIAL_CASES").unwrap_or(if is_thorough() { 300 } else { 150 });
     let seed = seed("MINLSH_DIFFERENTIAL_SEED");
     println!("{cases} cases from SEED={seed} on");
     let server = Server::start_with(&SETTINGS);
@@ -316,10 +301,7 @@ fn one_question_has_one_answer() {
         }
     });
     let differences = differences.into_inner().expect("unharmed");
-    println!(
-        "{} questions; documented errors and others: {:?}",
-        differences.questions, differences.errors
-    );
+    println!("{} questions; documented errors and others: {:?}", differences.questions, differences.errors);
     let mut told = String::new();
     for (label, (count, shown)) in &differences.of {
         writeln!(told, "== {count} x {label}").expect("memory");

@@ -23,22 +23,13 @@ pub struct Documents {
 
 impl Documents {
     /// Rows; those without a value are not documents.
-    pub fn new(
-        values: &[Option<Value>],
-        scopes: Vec<Option<Vec<Option<usize>>>>,
-        config: &sketch::Config,
-    ) -> Self {
+    pub fn new(values: &[Option<Value>], scopes: Vec<Option<Vec<Option<usize>>>>, config: &sketch::Config) -> Self {
         let draw = |value: &Option<Value>| value.as_ref().and_then(|v| Drawn::of(v, config));
         Self { drawn: values.iter().map(draw).collect(), scopes }
     }
 
     /// The same, of which boilerplate does not count; `None` is no origin.
-    pub fn without_boilerplate(
-        self,
-        origins: &[Option<usize>],
-        config: &sketch::Config,
-        are_sets: bool,
-    ) -> Self {
+    pub fn without_boilerplate(self, origins: &[Option<usize>], config: &sketch::Config, are_sets: bool) -> Self {
         let Self { drawn, scopes } = &self;
         // A row without a scope is not read as a document.
         let judge = |row: usize| Some((origins[row]?, drawn[row].as_ref()?));
@@ -106,9 +97,7 @@ pub fn clusters(count: usize, pairs: &[Pair], rank: &[usize]) -> Vec<usize> {
 
 /// The first of the copies of each of `count` rows by `rank`; rows that are `listed` as apart have no copies.
 pub fn first_copies(count: usize, pairs: &[Pair], listed: &[usize], rank: &[usize]) -> Vec<usize> {
-    let is_copy = |pair: &&Pair| {
-        pair.similarity == 1.0 && !listed.contains(&pair.a) && !listed.contains(&pair.b)
-    };
+    let is_copy = |pair: &&Pair| pair.similarity == 1.0 && !listed.contains(&pair.a) && !listed.contains(&pair.b);
     let copies: Vec<Pair> = pairs.iter().filter(is_copy).copied().collect();
     clusters(count, &copies, rank)
 }
@@ -120,9 +109,8 @@ pub fn removed(count: usize, pairs: &[Pair], rank: &[usize]) -> BTreeSet<usize> 
     let mut kept = BTreeSet::new();
     let mut removed = BTreeSet::new();
     for row in order {
-        let meets = |pair: &Pair| {
-            (pair.a == row && kept.contains(&pair.b)) || (pair.b == row && kept.contains(&pair.a))
-        };
+        let meets =
+            |pair: &Pair| (pair.a == row && kept.contains(&pair.b)) || (pair.b == row && kept.contains(&pair.a));
         if pairs.iter().any(meets) {
             removed.insert(row);
         } else {
@@ -167,8 +155,7 @@ pub fn bridges(count: usize, pairs: &[Pair], rank: &[usize]) -> Vec<Bridge> {
             }
         }
     };
-    let size =
-        |side: &BTreeSet<usize>| (0..count).filter(|row| side.contains(&leader[*row])).count();
+    let size = |side: &BTreeSet<usize>| (0..count).filter(|row| side.contains(&leader[*row])).count();
     let mut bridges = Vec::new();
     for (at, link) in links.iter().enumerate() {
         let (a, b) = (side(at, link.a), side(at, link.b));

@@ -110,24 +110,18 @@ impl Asker<'_> {
             question.serializable = true;
         }
         if self.random.below(6) == 0 {
-            let modes =
-                ["plan_cache_mode = force_generic_plan", "plan_cache_mode = force_custom_plan"];
+            let modes = ["plan_cache_mode = force_generic_plan", "plan_cache_mode = force_custom_plan"];
             question.settings.push(self.random.pick(&modes).into());
         }
         if question.settings.iter().all(|s| !s.starts_with("enable")) && self.random.below(4) == 0 {
-            let scans =
-                ["enable_seqscan = off", "enable_indexscan = off", "enable_bitmapscan = off"];
+            let scans = ["enable_seqscan = off", "enable_indexscan = off", "enable_bitmapscan = off"];
             question.settings.push(self.random.pick(&scans).into());
         }
         Some(question)
     }
 
     fn threshold(&mut self) -> f64 {
-        let least = if self.scene.kind == crate::documents::Kind::Document {
-            self.scene.own.0
-        } else {
-            0.0
-        };
+        let least = if self.scene.kind == crate::documents::Kind::Document { self.scene.own.0 } else { 0.0 };
         loop {
             let threshold = THRESHOLDS[self.random.below(THRESHOLDS.len())];
             if threshold >= least {
@@ -159,9 +153,7 @@ impl Asker<'_> {
             let value = scene.rows[row].document.clone().filter(|_| wanted(row))?;
             Some(match (value, how) {
                 (Value::Text(text), As::Itself(Of::Longer)) => Value::Text(text + TAIL),
-                (Value::Signature(slots), As::Itself(_)) => {
-                    Value::Set(slots.iter().map(ToString::to_string).collect())
-                }
+                (Value::Signature(slots), As::Itself(_)) => Value::Set(slots.iter().map(ToString::to_string).collect()),
                 (value, _) => value,
             })
         };
@@ -171,8 +163,7 @@ impl Asker<'_> {
     /// The scopes of all rows by these columns. NULL equals nothing, but in PARTITION BY.
     fn scopes(&self, columns: &[usize], nulls_are_equal: bool) -> Vec<Option<Vec<Option<usize>>>> {
         let of = |row: &crate::scene::Row| {
-            let values: Vec<_> =
-                columns.iter().map(|at| row.scopes[*at].map(|value| value.0)).collect();
+            let values: Vec<_> = columns.iter().map(|at| row.scopes[*at].map(|value| value.0)).collect();
             (nulls_are_equal || values.iter().all(Option::is_some)).then_some(values)
         };
         self.scene.rows.iter().map(of).collect()
@@ -211,14 +202,7 @@ impl Asker<'_> {
     }
 
     /// The bands of an index that has all rows of the table, of this document cut so, in these scopes.
-    fn serves(
-        &self,
-        at: usize,
-        how: As,
-        options: &Options,
-        threshold: f64,
-        scopes: &[usize],
-    ) -> Option<Banding> {
+    fn serves(&self, at: usize, how: As, options: &Options, threshold: f64, scopes: &[usize]) -> Option<Banding> {
         let index = &self.scene.indexes[at];
         let same = index.valid
             && !index.partial
@@ -231,14 +215,7 @@ impl Asker<'_> {
     }
 
     /// Those of the pairs that share one of the bands that an index of these options, for `least`, is asked for.
-    fn sharing(
-        &self,
-        pairs: &[Pair],
-        how: As,
-        options: &Options,
-        least: f64,
-        threshold: f64,
-    ) -> Vec<Pair> {
+    fn sharing(&self, pairs: &[Pair], how: As, options: &Options, least: f64, threshold: f64) -> Vec<Pair> {
         let reading = self.reading(how, options, threshold, &[], &|_| true);
         reading.documents.sharing(pairs, options.banding(least).trimmed(threshold, options.recall))
     }

@@ -51,11 +51,7 @@ impl Scope {
 
     /// Its operator class, if that must be named.
     fn class(&self) -> &'static str {
-        if matches!(self.type_name, "text" | "varchar" | "citext" | "dtext") {
-            " minlsh_text_scope_ops"
-        } else {
-            ""
-        }
+        if matches!(self.type_name, "text" | "varchar" | "citext" | "dtext") { " minlsh_text_scope_ops" } else { "" }
     }
 }
 
@@ -189,16 +185,12 @@ impl Scene {
             let (type_name, values) = SCOPES[random.below(SCOPES.len())];
             scopes.push(Scope { name: name.into(), type_name, values });
         }
-        let own = (
-            [0.5, 0.7][random.below(2)],
-            Options { recall: 0.99, num_perm: 128, ..Options::random(random, true) },
-        );
+        let own =
+            ([0.5, 0.7][random.below(2)], Options { recall: 0.99, num_perm: 128, ..Options::random(random, true) });
         let mut scene = Self {
             table: random.pick(&["t", "t", "\"The Table\""]).into(),
             kind,
-            body: random
-                .pick(&["body", "body", "\"Body Text\"", "minlsh_body", "column2", "\"d\""])
-                .into(),
+            body: random.pick(&["body", "body", "\"Body Text\"", "minlsh_body", "column2", "\"d\""]).into(),
             key: random.pick(&["id", "id", "\"Key\"", "doc_id"]).into(),
             key_type,
             declared,
@@ -299,14 +291,15 @@ impl Scene {
         if self.partitioned {
             sql[0] += &format!(" PARTITION BY HASH ({})", self.key);
         }
-        sql.extend(dropped.iter().map(|column| {
-            format!("ALTER TABLE {table} DROP {}", column.split(' ').next().unwrap_or_default())
-        }));
+        sql.extend(
+            dropped
+                .iter()
+                .map(|column| format!("ALTER TABLE {table} DROP {}", column.split(' ').next().unwrap_or_default())),
+        );
         if self.partitioned {
             for part in 0..2 {
                 // Partitions with columns in another order, and with other columns that are gone.
-                let mut columns: Vec<_> =
-                    columns.iter().filter(|c| !c.1).map(|c| c.0.clone()).collect();
+                let mut columns: Vec<_> = columns.iter().filter(|c| !c.1).map(|c| c.0.clone()).collect();
                 let by = random.below(columns.len());
                 columns.rotate_left(by);
                 columns.insert(by, "gone text".into());
@@ -336,13 +329,7 @@ impl Scene {
     }
 
     /// A row as VALUES has it, with that document.
-    fn values(
-        &self,
-        random: &mut Random,
-        number: usize,
-        row: &Row,
-        document: &Option<Value>,
-    ) -> String {
+    fn values(&self, random: &mut Random, number: usize, row: &Row, document: &Option<Value>) -> String {
         let document = self.document(random, document);
         let mut values = vec![self.key_of(row), document, row.flag.to_string()];
         if self.title {
@@ -351,9 +338,12 @@ impl Scene {
         if self.declared == Declared::PrimaryAndAnother {
             values.push((1000 - number).to_string());
         }
-        values.extend(row.scopes.iter().zip(&self.scopes).map(|(value, scope)| {
-            value.map_or("NULL".into(), |(list, at)| scope.values[list][at].to_owned())
-        }));
+        values.extend(
+            row.scopes
+                .iter()
+                .zip(&self.scopes)
+                .map(|(value, scope)| value.map_or("NULL".into(), |(list, at)| scope.values[list][at].to_owned())),
+        );
         format!("({})", values.join(", "))
     }
 
@@ -419,9 +409,8 @@ impl Scene {
             let index = self.index(random, number, shared);
             shared = (random.below(2) == 0).then_some(index.options);
             if !index.valid {
-                self.last.push(format!(
-                    "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'i{number}'::regclass"
-                ));
+                self.last
+                    .push(format!("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'i{number}'::regclass"));
             }
             self.indexes.push(index);
         }
@@ -489,10 +478,8 @@ impl Scene {
             Of::Longer => format!("(({body})::text || '{TAIL}'){class}"),
             Of::Column => format!("{body}{class}"),
         };
-        let mut columns: Vec<_> = scopes
-            .iter()
-            .map(|&at| format!("{}{}", self.scopes[at].name, self.scopes[at].class()))
-            .collect();
+        let mut columns: Vec<_> =
+            scopes.iter().map(|&at| format!("{}{}", self.scopes[at].name, self.scopes[at].class())).collect();
         columns.insert(random.below(columns.len() + 1), document);
         (scopes, columns)
     }

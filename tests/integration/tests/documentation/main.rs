@@ -68,8 +68,7 @@ fn the_demo_runs_to_its_end() {
     let examples = variable("MINLSH_RUN_DIR") + "/examples";
     let licenses = format!("licenses={examples}/licenses/licenses.csv");
     let script = format!("{examples}/demo.sql");
-    let arguments =
-        ["-X", "-v", "ON_ERROR_STOP=1", "-v", &licenses, "-d", &database.name, "-f", &script];
+    let arguments = ["-X", "-v", "ON_ERROR_STOP=1", "-v", &licenses, "-d", &database.name, "-f", &script];
     let printed = database.server.run("psql", &arguments);
     assert!(printed.contains("MS-LPL") && printed.contains("BSL-1.0"), "{printed}");
 }

@@ -59,10 +59,8 @@ FROM pg_settings WHERE name LIKE 'minlsh.%'
 /// The entries of all pages, and the named lists of arguments.
 fn written(folder: &Path) -> (Vec<String>, Vec<(String, String)>) {
     let mut entries: Vec<String> = Vec::new();
-    let mut pages: Vec<_> = std::fs::read_dir(folder)
-        .expect("docs/reference")
-        .map(|page| page.expect("page"))
-        .collect();
+    let mut pages: Vec<_> =
+        std::fs::read_dir(folder).expect("docs/reference").map(|page| page.expect("page")).collect();
     pages.sort_by_key(std::fs::DirEntry::path);
     for page in pages {
         let text = std::fs::read_to_string(page.path()).expect("UTF-8");
@@ -97,16 +95,13 @@ fn expanded(entry: &str, lists: &[(String, String)]) -> Vec<String> {
         parts.collect::<Vec<_>>().join(", ")
     };
     let arguments = with_lists(arguments);
-    let columns =
-        result.split_once('(').and_then(|(before, rest)| Some((before, rest.strip_suffix(')')?)));
-    let result = columns
-        .map_or(result.to_owned(), |(before, list)| format!("{before}({})", with_lists(list)));
+    let columns = result.split_once('(').and_then(|(before, rest)| Some((before, rest.strip_suffix(')')?)));
+    let result = columns.map_or(result.to_owned(), |(before, list)| format!("{before}({})", with_lists(list)));
     // The one argument that has several types, if there is one.
     let Some(choice) = arguments.split(", ").find(|argument| argument.contains(" | ")) else {
         return vec![format!("{name}({arguments}){result}")];
     };
-    let (declared, default) =
-        choice.split_once(" = ").map_or((choice, None), |(left, right)| (left, Some(right)));
+    let (declared, default) = choice.split_once(" = ").map_or((choice, None), |(left, right)| (left, Some(right)));
     let (key, types) = declared.split_once(' ').expect("a name and types");
     let each = types.split(" | ").map(|of| {
         let default = default.map_or(String::new(), |default| format!(" = {default}"));
@@ -118,8 +113,7 @@ fn expanded(entry: &str, lists: &[(String, String)]) -> Vec<String> {
 
 /// Name, arguments and the rest of an entry that is a function.
 fn function(entry: &str) -> Option<(&str, &str, &str)> {
-    const OTHERS: [&str; 6] =
-        ["operator ", "type ", "view ", "table ", "access method ", "setting "];
+    const OTHERS: [&str; 6] = ["operator ", "type ", "view ", "table ", "access method ", "setting "];
     if OTHERS.iter().any(|other| entry.starts_with(other)) {
         return None;
     }
@@ -139,8 +133,7 @@ fn the_reference_lists_what_the_catalog_has() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
     let (entries, lists) = written(&folder);
     let all = entries.iter().flat_map(|entry| expanded(entry, &lists));
-    let written: BTreeSet<String> =
-        all.map(|entry| entry.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let written: BTreeSet<String> = all.map(|entry| entry.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let missing: Vec<&String> = has.difference(&written).collect();
     let unknown: Vec<&String> = written.difference(&has).collect();
     assert!(

@@ -82,8 +82,7 @@ fn statement(random: &mut Random, callee: &Callee) -> String {
     if callee.kind == 'f' && random.below(3) == 0 && given > 1 {
         given -= random.below(given);
     }
-    let arguments: Vec<_> =
-        callee.arguments[..given].iter().map(|name| argument(random, name)).collect();
+    let arguments: Vec<_> = callee.arguments[..given].iter().map(|name| argument(random, name)).collect();
     let name = &callee.name;
     match callee.kind {
         'o' => format!("SELECT {} OPERATOR({name}) {}", arguments[0], arguments[1]),
@@ -116,19 +115,13 @@ fn query<'a>(random: &mut Random, all: &'a [Values]) -> (String, &'a str) {
     let is_typed: Vec<bool> = (0..3).map(|_| random.below(2) == 0).collect();
     let rows: Vec<String> = (0..=random.below(4))
         .map(|row| {
-            let mut cell = |column: usize, other: String| match (is_typed[column], random.below(8))
-            {
+            let mut cell = |column: usize, other: String| match (is_typed[column], random.below(8)) {
                 (true, 0) => format!("NULL::{}", of[column].type_name),
-                (true, chance) => {
-                    if chance % 2 == 0 { &of[column].a } else { &of[column].b }.clone()
-                }
+                (true, chance) => if chance % 2 == 0 { &of[column].a } else { &of[column].b }.clone(),
                 (false, _) => other,
             };
             let (key, scope) = (cell(0, row.to_string()), cell(2, "1".to_owned()));
-            format!(
-                "({key}, {}, {scope})",
-                cell(1, "'a text of which there are copies'".to_owned())
-            )
+            format!("({key}, {}, {scope})", cell(1, "'a text of which there are copies'".to_owned()))
         })
         .collect();
     let key_type = if is_typed[0] { &of[0].type_name } else { "integer" };
@@ -178,20 +171,13 @@ fn typed_statement(random: &mut Random, callee: &Callee, all: &[Values]) -> (Str
 }
 
 /// Runs one session. Returns its counts, or the call after which something was wrong.
-fn session(
-    server: &Server,
-    database: &str,
-    seed: u64,
-    until: Instant,
-) -> Result<(u64, u64), String> {
+fn session(server: &Server, database: &str, seed: u64, until: Instant) -> Result<(u64, u64), String> {
     let mut random = Random::new(seed);
     let mut client = server.connect(database);
     let all = callees(&mut client);
     assert!(all.len() > 30, "only {} functions", all.len());
     let types = typed_values(&mut client);
-    client.run(
-        "SET statement_timeout = '2s'; SET work_mem = '4MB'; SET maintenance_work_mem = '8MB'",
-    );
+    client.run("SET statement_timeout = '2s'; SET work_mem = '4MB'; SET maintenance_work_mem = '8MB'");
     let pid = backend(&mut client);
     let (mut calls, mut answered) = (0, 0);
     while Instant::now() < until {

@@ -106,9 +106,5 @@ pub fn values(type_name: &str) -> Vec<&'static str> {
         }
         _ => "",
     };
-    all.split(['\n'])
-        .flat_map(|line| line.split("  "))
-        .map(str::trim)
-        .filter(|value| !value.is_empty())
-        .collect()
+    all.split(['\n']).flat_map(|line| line.split("  ")).map(str::trim).filter(|value| !value.is_empty()).collect()
 }

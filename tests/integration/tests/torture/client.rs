@@ -24,8 +24,7 @@ pub fn random_body(random: &mut Random) -> String {
 
 /// Works until the connection is lost; returns how many transactions were acknowledged.
 pub fn work(mut session: Client, journal: &mut Journal, seed: u64) -> u64 {
-    let mut random =
-        Random::new(seed.wrapping_add(u64::try_from(journal.number).unwrap_or_default()));
+    let mut random = Random::new(seed.wrapping_add(u64::try_from(journal.number).unwrap_or_default()));
     let mut acknowledged = 0;
     loop {
         if maintain(&mut session, journal.number, &mut random).is_err() && session.is_closed() {
@@ -119,10 +118,8 @@ fn copy(
     table: &str,
     random: &mut Random,
 ) -> (Vec<Change>, Result<(), postgres::Error>) {
-    let rows: Vec<_> =
-        (0..random.below(40)).map(|_| (journal.fresh_key(), random_body(random))).collect();
-    let lines: String =
-        rows.iter().map(|(key, body)| format!("{key}\t{}\t{body}\n", journal.number)).collect();
+    let rows: Vec<_> = (0..random.below(40)).map(|_| (journal.fresh_key(), random_body(random))).collect();
+    let lines: String = rows.iter().map(|(key, body)| format!("{key}\t{}\t{body}\n", journal.number)).collect();
     // In a transaction, since a COPY alone is said to be complete before it is committed (extended protocol).
     let result = session.transaction().and_then(|mut transaction| {
         let mut copy = transaction.copy_in(&format!("COPY {table} FROM STDIN"))?;

@@ -49,10 +49,8 @@ impl Journal {
             self.rows = found;
             return Ok(());
         }
-        let lost: Vec<_> =
-            self.rows.iter().filter(|(key, body)| found.get(*key) != Some(*body)).take(5).collect();
-        let extra: Vec<_> =
-            found.iter().filter(|(key, body)| self.rows.get(*key) != Some(*body)).take(5).collect();
+        let lost: Vec<_> = self.rows.iter().filter(|(key, body)| found.get(*key) != Some(*body)).take(5).collect();
+        let extra: Vec<_> = found.iter().filter(|(key, body)| self.rows.get(*key) != Some(*body)).take(5).collect();
         Err(format!(
             "client {}: acknowledged but not there: {lost:?}; there but not acknowledged: {extra:?}",
             self.number

@@ -11,9 +11,7 @@ mod verify;
 
 use std::time::Duration;
 
-use minlsh_integration::{
-    Client, Run, Server, backend, number, seed, superuser, texts, wait_until,
-};
+use minlsh_integration::{Client, Run, Server, backend, number, seed, superuser, texts, wait_until};
 
 use client::{CLIENTS, work};
 use journal::Journal;
@@ -71,8 +69,7 @@ fn standby_of(primary: &Server) -> Server {
     let standby = primary.standby(&[]);
     let mut client = primary.connect("postgres");
     wait_until("the standby follows", || {
-        texts(&mut client, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'")
-            == ["1"]
+        texts(&mut client, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == ["1"]
     });
     client.run("ALTER SYSTEM SET synchronous_standby_names = '*'");
     client.run("SELECT pg_reload_conf()");
@@ -111,10 +108,7 @@ fn strike(blow: Blow, server: Server, standby: Option<Server>, victim: i32) -> S
     }
     match (blow, standby) {
         (Blow::Promotion, Some(standby)) => {
-            standby.run_locally(
-                "pg_ctl",
-                &["-D", standby.data().to_str().expect("UTF-8"), "-w", "-s", "promote"],
-            );
+            standby.run_locally("pg_ctl", &["-D", standby.data().to_str().expect("UTF-8"), "-w", "-s", "promote"]);
             standby.wait_ready();
             let mut client = standby.connect("postgres");
             client.run("ALTER SYSTEM RESET synchronous_standby_names");
@@ -143,10 +137,8 @@ fn after_every_blow_tables_and_indexes_agree() {
         let blow = BLOWS[usize::try_from(cycle % 4).expect("less than 4")];
         let standby = matches!(blow, Blow::Promotion).then(|| standby_of(&server));
         let mut sessions: Vec<_> = (0..CLIENTS).map(|_| server.connect(&database)).collect();
-        let victim =
-            backend(&mut sessions[usize::try_from(seed.wrapping_add(cycle) % 8).expect("< 8")]);
-        let time =
-            Duration::from_millis(1000 + seed.wrapping_mul(31).wrapping_add(cycle * 97) % 700);
+        let victim = backend(&mut sessions[usize::try_from(seed.wrapping_add(cycle) % 8).expect("< 8")]);
+        let time = Duration::from_millis(1000 + seed.wrapping_mul(31).wrapping_add(cycle * 97) % 700);
         server = std::thread::scope(|scope| {
             let workers: Vec<_> = sessions
                 .into_iter()
@@ -163,12 +155,7 @@ fn after_every_blow_tables_and_indexes_agree() {
         });
         server.wait_ready();
         killed += 1;
-        verify::everything(
-            &server,
-            &database,
-            &mut journals,
-            &format!("cycle {cycle}, {blow:?}, SEED={seed}"),
-        );
+        verify::everything(&server, &database, &mut journals, &format!("cycle {cycle}, {blow:?}, SEED={seed}"));
     }
     println!("{killed} kills survived, {commits} transactions acknowledged");
     assert!(commits > cycles * 20, "the clients hardly worked: {commits} transactions");

@@ -12,10 +12,9 @@ pub fn everything(server: &Server, database: &str, journals: &mut [Journal], con
     let mut client = server.connect(database);
     acknowledged(&mut client, journals, context);
     // An index whose concurrent creation was cut short is invalid, which PostgreSQL leaves to us.
-    for index in texts(
-        &mut client,
-        "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid AND indrelid >= 16384",
-    ) {
+    for index in
+        texts(&mut client, "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid AND indrelid >= 16384")
+    {
         client.run(&format!("DROP INDEX {index}"));
     }
     let indexes = texts(
@@ -26,8 +25,7 @@ pub fn everything(server: &Server, database: &str, journals: &mut [Journal], con
     assert!(indexes.len() >= 16, "{context}: only {indexes:?}");
     let side_tables = ["docs", "parts", "own_7"].map(|table| format!("{table}_minlsh"));
     for index in indexes.iter().chain(&side_tables) {
-        let problems =
-            texts(&mut client, &format!("SELECT c::text FROM minlsh_check('{index}') c LIMIT 5"));
+        let problems = texts(&mut client, &format!("SELECT c::text FROM minlsh_check('{index}') c LIMIT 5"));
         assert_eq!(problems, Vec::<String>::new(), "{context}: minlsh_check('{index}')");
     }
     for table in ["docs", "parts"] {
@@ -58,8 +56,7 @@ fn acknowledged(client: &mut Client, journals: &mut [Journal], context: &str) {
     }
 }
 
-const BY_READING: &str =
-    "SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_seqscan = on";
+const BY_READING: &str = "SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_seqscan = on";
 
 const BY_INDEX: [&str; 2] = [
     "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_indexscan = on",
@@ -80,8 +77,7 @@ fn plans(client: &mut Client, table: &str, context: &str) {
         };
         let all = answer(BY_READING, &ask);
         let start = body.get(..body.len().min(90)).unwrap_or_default();
-        let quoting =
-            format!("SELECT id FROM {table} WHERE body ~> minlsh_passage('{start}', 0.7)");
+        let quoting = format!("SELECT id FROM {table} WHERE body ~> minlsh_passage('{start}', 0.7)");
         let all_quoting = answer(BY_READING, &quoting);
         let copies = format!("SELECT id FROM {table} WHERE body = '{body}' AND body <> ''");
         let copies = answer("", &copies);
@@ -89,24 +85,13 @@ fn plans(client: &mut Client, table: &str, context: &str) {
         for plan in BY_INDEX {
             assert_eq!(answer(plan, &quoting), all_quoting, "{context}: {table}: {plan}: passages");
             let found = answer(plan, &ask);
-            assert!(
-                found.is_subset(&all),
-                "{context}: {table}: {plan}: {:?} too many",
-                found.difference(&all)
-            );
-            assert!(
-                copies.is_subset(&found),
-                "{context}: {table}: {plan}: {:?} missing",
-                copies.difference(&found)
-            );
+            assert!(found.is_subset(&all), "{context}: {table}: {plan}: {:?} too many", found.difference(&all));
+            assert!(copies.is_subset(&found), "{context}: {table}: {plan}: {:?} missing", copies.difference(&found));
             by_index += found.len();
             by_reading += all.len();
         }
     }
     assert!(by_passage > 0, "{context}: {table}: nothing quotes anything");
-    assert!(
-        by_index * 100 >= by_reading * 97,
-        "{context}: {table}: {by_index} of {by_reading} found"
-    );
+    assert!(by_index * 100 >= by_reading * 97, "{context}: {table}: {by_index} of {by_reading} found");
     client.run("RESET enable_seqscan; RESET enable_bitmapscan; RESET enable_indexscan");
 }

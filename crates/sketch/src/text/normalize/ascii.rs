@@ -94,13 +94,7 @@ impl ByteSteps {
 /// Writes those of the first `len` bytes of a block that are not dropped to `out` from `end` on, where there is room
 /// for two blocks; returns where it ends. Copies are of fixed size, and overwrite each other's ends.
 #[inline(always)]
-pub(super) fn append_kept(
-    block: &AsciiBlock,
-    dropped: u64,
-    len: usize,
-    out: &mut [u8],
-    end: usize,
-) -> usize {
+pub(super) fn append_kept(block: &AsciiBlock, dropped: u64, len: usize, out: &mut [u8], end: usize) -> usize {
     if dropped == 0 {
         out[end..][..BLOCK].copy_from_slice(block);
         return end + len;

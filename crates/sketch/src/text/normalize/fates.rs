@@ -40,9 +40,7 @@ impl Fate {
     /// The bytes that replace the character, and their number, if there is room for them.
     pub(super) const fn in_place(self) -> Option<([u8; 4], usize)> {
         match self {
-            Self::Becomes(bytes, length) | Self::Expands(bytes, length) => {
-                Some((bytes, length as usize))
-            }
+            Self::Becomes(bytes, length) | Self::Expands(bytes, length) => Some((bytes, length as usize)),
             Self::Removed => Some(([0; 4], 0)),
             _ => None,
         }
@@ -95,8 +93,7 @@ pub(super) struct FateTable {
 impl FateTable {
     /// The table of some steps; there is one per process.
     pub(super) fn of(steps: CharacterSteps) -> Result<&'static Self> {
-        static TABLES: [OnceLock<FateTable>; COMBINATIONS] =
-            [const { OnceLock::new() }; COMBINATIONS];
+        static TABLES: [OnceLock<FateTable>; COMBINATIONS] = [const { OnceLock::new() }; COMBINATIONS];
         let place = &TABLES[number(steps)];
         if let Some(table) = place.get() {
             return Ok(table);
@@ -104,12 +101,7 @@ impl FateTable {
         let pages = memory::collect((0..PAGES).map(|_| OnceLock::new()))?.into_boxed_slice();
         let same = (0..THREE_BYTES / WORD).map(|_| AtomicU64::new(0));
         let same = memory::collect(same)?.into_boxed_slice();
-        Ok(place.get_or_init(|| Self {
-            steps,
-            pages,
-            same,
-            all_same: [const { AtomicU64::new(0) }; _],
-        }))
+        Ok(place.get_or_init(|| Self { steps, pages, same, all_same: [const { AtomicU64::new(0) }; _] }))
     }
 
     /// The characters that are known to stay by now, as far as a set of characters can say it.

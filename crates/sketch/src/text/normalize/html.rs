@@ -27,11 +27,7 @@ const PIECE: usize = 16 * 1024;
 const WITHOUT_TEXT: [&str; 2] = ["script", "style"];
 
 /// `text` without its markup; `None` if it has none. `record` sees what becomes of each character.
-pub(super) fn without_markup(
-    text: &str,
-    mut record: Option<&mut PlaceRecord>,
-    check: Check,
-) -> Result<Option<String>> {
+pub(super) fn without_markup(text: &str, mut record: Option<&mut PlaceRecord>, check: Check) -> Result<Option<String>> {
     let bytes = text.as_bytes();
     let mut tags = TagEnds::new(bytes);
     let mut kept = Kept { text, out: String::new(), copied: 0 };
@@ -44,8 +40,7 @@ pub(super) fn without_markup(
         let (end, written) = if bytes[next] == b'<' {
             (tags.end(next, check), Cow::Borrowed(" "))
         } else {
-            reference(&text[next..])
-                .map_or((None, "".into()), |(length, characters)| (Some(next + length), characters))
+            reference(&text[next..]).map_or((None, "".into()), |(length, characters)| (Some(next + length), characters))
         };
         at = next + 1;
         if let Some(end) = end {
@@ -84,11 +79,7 @@ impl Kept<'_> {
     }
 
     /// The text with its parts replaced; `None` if none was.
-    pub(super) fn end(
-        mut self,
-        record: Option<&mut PlaceRecord>,
-        check: Check,
-    ) -> Result<Option<String>> {
+    pub(super) fn end(mut self, record: Option<&mut PlaceRecord>, check: Check) -> Result<Option<String>> {
         if self.copied == 0 {
             return Ok(None);
         }
@@ -160,9 +151,7 @@ impl<'a> TagEnds<'a> {
                 self.comment_end(at + 2, check).or_else(|| self.first_end(at, check))
             }
             b'!' | b'?' => self.first_end(at, check),
-            b'/' if self.bytes.get(at + 2).is_some_and(u8::is_ascii_alphabetic) => {
-                self.tag_end(at + 2, check)
-            }
+            b'/' if self.bytes.get(at + 2).is_some_and(u8::is_ascii_alphabetic) => self.tag_end(at + 2, check),
             b'/' => self.first_end(at, check),
             letter if letter.is_ascii_alphabetic() => {
                 let end = self.tag_end(at + 1, check)?;
@@ -228,8 +217,7 @@ impl<'a> TagEnds<'a> {
                 self.any_end_tag[place] = false;
                 break;
             };
-            if self.bytes.get(tag + 1) == Some(&b'/') && self.is_name(tag + 2, WITHOUT_TEXT[place])
-            {
+            if self.bytes.get(tag + 1) == Some(&b'/') && self.is_name(tag + 2, WITHOUT_TEXT[place]) {
                 return find(self.bytes, tag, check, |byte| byte == b'>').map(|end| end + 1);
             }
             at = tag + 1;

@@ -31,8 +31,7 @@ pub(super) fn without_numbers(
         if starts_run(text, at) {
             let run = checked(bytes[at..].iter(), check);
             let end = at + run.take_while(|byte| byte.is_ascii_alphanumeric()).count();
-            let is_alone =
-                || !text[..at].ends_with(is_joined) && !text[end..].starts_with(is_joined);
+            let is_alone = || !text[..at].ends_with(is_joined) && !text[end..].starts_with(is_joined);
             if is_hexadecimal(&bytes[at..end], check) && is_alone() {
                 if end - at > 1 || bytes[at] != b'0' {
                     kept.replace(at..end, "0", record.as_deref_mut(), check)?;
@@ -60,8 +59,7 @@ fn starts_run(text: &str, at: usize) -> bool {
 
 /// True if some letters and digits are a hexadecimal number with a digit.
 fn is_hexadecimal(run: &[u8], check: Check) -> bool {
-    let digits =
-        run.strip_prefix(b"0x").or(run.strip_prefix(b"0X")).filter(|rest| !rest.is_empty());
+    let digits = run.strip_prefix(b"0x").or(run.strip_prefix(b"0X")).filter(|rest| !rest.is_empty());
     let has_digit = digits.is_some() || run.iter().any(u8::is_ascii_digit);
     has_digit && checked(digits.unwrap_or(run).iter(), check).all(u8::is_ascii_hexdigit)
 }
@@ -69,8 +67,7 @@ fn is_hexadecimal(run: &[u8], check: Check) -> bool {
 /// True of a decimal digit of any script.
 fn is_digit(c: char) -> bool {
     // The standard library's tables are quicker, and know all digits that the others know.
-    c.is_ascii_digit()
-        || !c.is_ascii() && c.is_numeric() && c.general_category() == GeneralCategory::DecimalNumber
+    c.is_ascii_digit() || !c.is_ascii() && c.is_numeric() && c.general_category() == GeneralCategory::DecimalNumber
 }
 
 /// True of what makes one word with a letter next to it.

@@ -80,9 +80,7 @@ impl PlaceRecord {
     pub(super) fn one_by_one(&mut self, count: usize) {
         let Self { original, normalized, .. } = *self;
         let shift = original.wrapping_sub(normalized);
-        let goes_on = |last: &Segment| {
-            last.together == 0 && last.original.wrapping_sub(last.normalized) == shift
-        };
+        let goes_on = |last: &Segment| last.together == 0 && last.original.wrapping_sub(last.normalized) == shift;
         if count > 0 && !self.segments.last().is_some_and(goes_on) {
             self.segments.push(Segment { normalized, original, together: 0 });
         }
@@ -99,8 +97,7 @@ impl PlaceRecord {
     pub(super) fn together(&mut self, original: usize, normalized: usize) -> Result<()> {
         if normalized > 0 {
             let together = original as u32;
-            let segment =
-                Segment { normalized: self.normalized, original: self.original, together };
+            let segment = Segment { normalized: self.normalized, original: self.original, together };
             memory::push(&mut self.segments, segment)?;
         }
         self.original += original as u32;

@@ -210,13 +210,7 @@ impl Pass<'_> {
 
     /// Writes what becomes of the first bytes of a block, but for those that are removed.
     #[inline(always)]
-    fn write(
-        &mut self,
-        block: &AsciiBlock,
-        mapped: &AsciiBlock,
-        removed: u64,
-        length: usize,
-    ) -> Result<()> {
+    fn write(&mut self, block: &AsciiBlock, mapped: &AsciiBlock, removed: u64, length: usize) -> Result<()> {
         let dropped = self.ascii.dropped(mapped, removed, self.spaced);
         if self.record.is_some() {
             self.record(block, mapped, dropped, length)?;
@@ -230,13 +224,7 @@ impl Pass<'_> {
     }
 
     /// Records what becomes of each character in the first bytes of a block.
-    fn record(
-        &mut self,
-        block: &AsciiBlock,
-        mapped: &AsciiBlock,
-        dropped: u64,
-        length: usize,
-    ) -> Result<()> {
+    fn record(&mut self, block: &AsciiBlock, mapped: &AsciiBlock, dropped: u64, length: usize) -> Result<()> {
         let Some(record) = &mut self.record else { return Ok(()) };
         record.reserve(length)?;
         let written = leads(self.ascii.level, mapped) & !dropped;

@@ -23,11 +23,7 @@ impl Normalization {
     }
 
     /// The same, and where its characters come from.
-    pub(crate) fn normalize_with_places<'a>(
-        &self,
-        text: &'a str,
-        check: Check,
-    ) -> Result<(Cow<'a, str>, Origins)> {
+    pub(crate) fn normalize_with_places<'a>(&self, text: &'a str, check: Check) -> Result<(Cow<'a, str>, Origins)> {
         let mut places = Origins::default();
         match self.apply(text, Some(&mut places), check)? {
             Cow::Borrowed(text) => Ok((Cow::Borrowed(text), Origins::default())),
@@ -35,12 +31,7 @@ impl Normalization {
         }
     }
 
-    fn apply<'a>(
-        &self,
-        text: &'a str,
-        places: Option<&mut Origins>,
-        check: Check,
-    ) -> Result<Cow<'a, str>> {
+    fn apply<'a>(&self, text: &'a str, places: Option<&mut Origins>, check: Check) -> Result<Cow<'a, str>> {
         let mut staged = Staged { text: Cow::Borrowed(text), places };
         let (mut rounds, mut is_first) = (ROUNDS, true);
         loop {

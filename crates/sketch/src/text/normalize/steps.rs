@@ -149,12 +149,8 @@ fn preset(name: &str) -> Option<&'static str> {
     match name {
         "none" => Some(""),
         "plain" => Some("nfkc casefold whitespace"),
-        "aggressive" => {
-            Some("nfkc letters casefold diacritics invisible punctuation_space digits whitespace")
-        }
-        "classic" => {
-            Some("casefold punctuation_basic split_whitespace min_length=3 stop_words=the")
-        }
+        "aggressive" => Some("nfkc letters casefold diacritics invisible punctuation_space digits whitespace"),
+        "classic" => Some("casefold punctuation_basic split_whitespace min_length=3 stop_words=the"),
         _ => None,
     }
 }

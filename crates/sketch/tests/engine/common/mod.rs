@@ -24,10 +24,7 @@ pub fn is_thorough() -> bool {
 pub fn cases(count: u32) -> ProptestConfig {
     let chosen = std::env::var("MINLSH_CASES").ok().and_then(|cases| cases.parse().ok());
     let usual = if is_thorough() { count } else { count.min((count / 4).max(256)) };
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(chosen.unwrap_or(usual))
-    }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(chosen.unwrap_or(usual)) }
 }
 
 pub fn config(scheme: &str, num_perm: i64, unit: &str, size: i64, seed: i64) -> Config {
@@ -88,8 +85,7 @@ pub fn expected_tokens(config: &Config, text: &str) -> Vec<String> {
         },
     );
     let shortest = step("min_length").map_or(0, |step| step[11..].parse().unwrap());
-    let kept =
-        |word: &&str| word.chars().count() >= shortest && !listed.contains(&word.to_string());
+    let kept = |word: &&str| word.chars().count() >= shortest && !listed.contains(&word.to_string());
     let by_space = || text.split_whitespace().filter(kept);
     match config.unit() {
         Unit::Char if shortest == 0 && step("stop_words").is_none() => {
@@ -106,8 +102,7 @@ pub fn expected_tokens(config: &Config, text: &str) -> Vec<String> {
 }
 
 fn listed(config: &Config, list: Vec<&str>) -> Vec<String> {
-    let normalized =
-        |word| config.normalization().normalize(word, &mut || ()).unwrap().trim().to_owned();
+    let normalized = |word| config.normalization().normalize(word, &mut || ()).unwrap().trim().to_owned();
     list.into_iter().map(normalized).collect()
 }
 
@@ -141,9 +136,11 @@ pub fn hashes(config: &Config, text: &str) -> Vec<u64> {
     let hash = |shingle: Vec<String>| match (config.unit(), &shingle[..]) {
         (Unit::Char, _) => xxh3_64(shingle.concat().as_bytes()),
         (_, [word]) => xxh3_64(word.as_bytes()),
-        (_, words) => mix64(words.iter().fold(0, |polynomial: u64, word| {
-            polynomial.wrapping_mul(G).wrapping_add(xxh3_64(word.as_bytes()))
-        })),
+        (_, words) => mix64(
+            words
+                .iter()
+                .fold(0, |polynomial: u64, word| polynomial.wrapping_mul(G).wrapping_add(xxh3_64(word.as_bytes()))),
+        ),
     };
     let mut seen = HashMap::new();
     let numbered = |hash: u64| {
@@ -185,7 +182,6 @@ pub fn signature(config: &Config, text: &str) -> Option<Vec<i32>> {
             break;
         }
     }
-    let filled =
-        |(i, slot): (usize, Option<u32>)| Some(slot.unwrap_or(7 << 28 | permuted(i)? >> 4) as i32);
+    let filled = |(i, slot): (usize, Option<u32>)| Some(slot.unwrap_or(7 << 28 | permuted(i)? >> 4) as i32);
     slots.into_iter().enumerate().map(filled).collect()
 }

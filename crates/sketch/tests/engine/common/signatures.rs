@@ -47,10 +47,7 @@ impl Hashes for Signatures {
 
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Error> {
         for (document, (signature, bands)) in (0..).zip(self.signatures.iter().zip(&self.bands)) {
-            visit(
-                document,
-                bands.get(column).copied().unwrap_or_else(|| signature_hash(signature)),
-            );
+            visit(document, bands.get(column).copied().unwrap_or_else(|| signature_hash(signature)));
         }
         Ok(())
     }

@@ -71,13 +71,9 @@ impl Asker<'_> {
         let (mut source, origins) = self.boilerplate_given(source);
         let wanted = |row: usize| !source.only_even || self.is_even(row);
         let Source { how, options, threshold, scopes, .. } = &source;
-        let reading =
-            self.reading_without(origins.as_deref(), *how, options, *threshold, scopes, &wanted);
-        let mut found: Vec<Vec<Pair>> = source
-            .bandings
-            .iter()
-            .map(|banding| reading.documents.sharing(&reading.pairs, *banding))
-            .collect();
+        let reading = self.reading_without(origins.as_deref(), *how, options, *threshold, scopes, &wanted);
+        let mut found: Vec<Vec<Pair>> =
+            source.bandings.iter().map(|banding| reading.documents.sharing(&reading.pairs, *banding)).collect();
         let asked = self.random.below(6);
         // Copies that are apart are no longer one document, which the oracle of bridges takes them for.
         let mut listed = Vec::new();
@@ -106,8 +102,7 @@ impl Asker<'_> {
         question.label = format!("{} by {}{without}{apart}{agree}", question.label, source.label);
         question.refusals = source.refusals.clone();
         // A column that is not used may be what `keep` is for.
-        let may_be_kept =
-            source.label == "query of more columns" && question.sql.contains("keep =>");
+        let may_be_kept = source.label == "query of more columns" && question.sql.contains("keep =>");
         if source.must_fail && !may_be_kept {
             question.expected = Expected::Refused;
         }
@@ -121,9 +116,7 @@ impl Asker<'_> {
         let mut apart: Vec<[usize; 2]> = some.filter(|_| self.random.below(3) == 0).collect();
         apart.extend((keys.len() > 1).then(|| [self.random.below(keys.len()), 0]));
         for pairs in found {
-            pairs.retain(|pair| {
-                !apart.contains(&[pair.a, pair.b]) && !apart.contains(&[pair.b, pair.a])
-            });
+            pairs.retain(|pair| !apart.contains(&[pair.a, pair.b]) && !apart.contains(&[pair.b, pair.a]));
         }
         let mut rows = vec!["(NULL, NULL)".to_owned()];
         for &[a, b] in &apart {
@@ -169,8 +162,7 @@ impl Asker<'_> {
             _ => {}
         }
         let given = options.arguments();
-        let given: Vec<_> =
-            given.split(", ").filter(|s| !s.is_empty()).map(str::to_owned).collect();
+        let given: Vec<_> = given.split(", ").filter(|s| !s.is_empty()).map(str::to_owned).collect();
         (options, given)
     }
 
@@ -341,8 +333,7 @@ impl Asker<'_> {
             Kind::Text(_) if self.random.below(6) == 0 => {
                 // Documents of their own options, which hold rather than the defaults.
                 arguments.retain(|one| one.starts_with("scope"));
-                options =
-                    Options { recall: 0.99, num_perm: 128, ..Options::random(self.random, true) };
+                options = Options { recall: 0.99, num_perm: 128, ..Options::random(self.random, true) };
                 body = format!("minlsh_document({body}::text, 0.1{})", options.of_document());
                 label = "query of documents";
             }
@@ -383,26 +374,11 @@ impl Asker<'_> {
         let condition = if only_even { " WHERE flag % 2 = 0" } else { "" };
         let sql = format!("SELECT {} FROM {}{condition}", columns.join(", "), scene.table);
         let source = Source::new(label, &sql, options, threshold);
-        Source {
-            arguments,
-            how,
-            by_default,
-            scopes,
-            only_even,
-            refusals,
-            must_fail,
-            has_flag,
-            ..source
-        }
+        Source { arguments, how, by_default, scopes, only_even, refusals, must_fail, has_flag, ..source }
     }
 
     /// Pairs of which each further copy is in one only: with the first of its copies.
-    fn once_question(
-        &mut self,
-        source: &mut Source,
-        found: &[Vec<Pair>],
-        listed: &[usize],
-    ) -> Question {
+    fn once_question(&mut self, source: &mut Source, found: &[Vec<Pair>], listed: &[usize]) -> Question {
         let Facts { rank, .. } = self.facts;
         let once = |pairs: &Vec<Pair>| {
             let firsts = first_copies(rank.len(), pairs, listed, rank);
@@ -434,11 +410,7 @@ impl Asker<'_> {
             let rows = bridges.iter().map(|bridge| {
                 let Pair { a, b, similarity } = bridge.pair;
                 let [x, y] = bridge.sizes;
-                format!(
-                    "{} | {} | {x} | {y}",
-                    keys.keys[bridge.cluster],
-                    line(keys, a, b, similarity)
-                )
+                format!("{} | {} | {x} | {y}", keys.keys[bridge.cluster], line(keys, a, b, similarity))
             });
             rows.collect()
         };
@@ -498,30 +470,20 @@ impl Asker<'_> {
             scopes.push(0);
             arguments.push(format!("scope => {}", quoted(&scene.scopes[0].name)));
         }
-        let mut scope: String =
-            scopes.iter().map(|at| format!(", {}", scene.scopes[*at].name)).collect();
+        let mut scope: String = scopes.iter().map(|at| format!(", {}", scene.scopes[*at].name)).collect();
         let agrees = self.random.below(3) == 0;
         if agrees {
             scope.push_str(", flag");
         }
         let part = |condition: &str| {
-            format!(
-                "SELECT {}, {}{scope} FROM {} WHERE {condition}",
-                scene.key, scene.body, scene.table
-            )
+            format!("SELECT {}, {}{scope} FROM {} WHERE {condition}", scene.key, scene.body, scene.table)
         };
         let origins = (self.random.below(3) == 0).then(|| vec![Some(0); scene.rows.len()]);
         arguments.extend(origins.as_ref().map(|_| "boilerplate => '*'".to_owned()));
         let a = if by_name { scene.table.clone() } else { part("flag % 2 = 0") };
         let b = part("flag % 2 = 1");
-        let reading: Reading = self.reading_without(
-            origins.as_deref(),
-            As::Itself(Of::Column),
-            &options,
-            threshold,
-            &scopes,
-            &|_| true,
-        );
+        let reading: Reading =
+            self.reading_without(origins.as_deref(), As::Itself(Of::Column), &options, threshold, &scopes, &|_| true);
         let mut shared = [reading.documents.sharing(&reading.pairs, options.banding(threshold))];
         let mut apart = Vec::new();
         if self.random.below(3) == 0 {
@@ -590,10 +552,8 @@ impl Asker<'_> {
         let pairs = documents.sharing(&pairs, options.banding(threshold));
         let names = clusters(scene.rows.len(), &pairs, &self.facts.rank);
         let number = |row: usize| {
-            let before = |other: &usize| {
-                in_scopes[*other] == in_scopes[row]
-                    && self.facts.rank[*other] <= self.facts.rank[row]
-            };
+            let before =
+                |other: &usize| in_scopes[*other] == in_scopes[row] && self.facts.rank[*other] <= self.facts.rank[row];
             (0..scene.rows.len()).filter(before).count()
         };
         let rows = (0..scene.rows.len())
@@ -604,11 +564,8 @@ impl Asker<'_> {
             })
             .collect();
         let columns: Vec<_> = scopes.iter().map(|at| scene.scopes[*at].name.clone()).collect();
-        let partition = if columns.is_empty() {
-            String::new()
-        } else {
-            format!("PARTITION BY {} ", columns.join(", "))
-        };
+        let partition =
+            if columns.is_empty() { String::new() } else { format!("PARTITION BY {} ", columns.join(", ")) };
         let arguments: String = arguments.iter().map(|one| format!(", {one}")).collect();
         let sql = format!(
             "SELECT {key}::text, near_duplicate_cluster({}, {threshold}{arguments}) \
@@ -623,16 +580,9 @@ impl Asker<'_> {
 
 /// Keeps the pairs of the first copies in each of two sources, and for each further copy its pair with the most similar
 /// first copy in the other source, the least by `rank`. `is_in` says which rows a source has.
-fn across_once(
-    across: Vec<Pair>,
-    firsts: &[usize],
-    rank: &[usize],
-    is_in: [&dyn Fn(usize) -> bool; 2],
-) -> Vec<Pair> {
+fn across_once(across: Vec<Pair>, firsts: &[usize], rank: &[usize], is_in: [&dyn Fn(usize) -> bool; 2]) -> Vec<Pair> {
     let is_first = |side: usize, row: usize| {
-        let before = |other: &usize| {
-            firsts[*other] == firsts[row] && is_in[side](*other) && rank[*other] < rank[row]
-        };
+        let before = |other: &usize| firsts[*other] == firsts[row] && is_in[side](*other) && rank[*other] < rank[row];
         !(0..rank.len()).any(|other| before(&other))
     };
     let ends = |pair: &Pair| [pair.a, pair.b];
@@ -676,15 +626,12 @@ fn cluster_rows(pairs: &[Pair], keys: &Facts) -> Vec<String> {
     let names = clusters(count, pairs, &keys.rank);
     let size = |name: usize| names.iter().filter(|other| **other == name).count();
     let members = (0..count).filter(|row| size(names[*row]) > 1);
-    members
-        .map(|row| format!("{} | {} | {}", keys.keys[row], keys.keys[names[row]], size(names[row])))
-        .collect()
+    members.map(|row| format!("{} | {} | {}", keys.keys[row], keys.keys[names[row]], size(names[row]))).collect()
 }
 
 /// A call of a whole-corpus function.
 fn call(function: &str, source: &Source, keep: &str, columns: &str) -> String {
-    let threshold =
-        if source.by_default { String::new() } else { format!(", {}", source.threshold) };
+    let threshold = if source.by_default { String::new() } else { format!(", {}", source.threshold) };
     let arguments: String = source.arguments.iter().map(|one| format!(", {one}")).collect();
     format!("SELECT {columns} FROM {function}({}{threshold}{keep}{arguments})", quoted(&source.sql))
 }

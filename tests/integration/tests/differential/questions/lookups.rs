@@ -73,9 +73,9 @@ impl<'a> Asker<'a> {
             None => {
                 let first = all.first().cloned();
                 let agrees = |one: &&Candidate| {
-                    first.as_ref().is_some_and(|first| {
-                        one.at.is_some() && Candidate { at: one.at, ..first.clone() } == **one
-                    })
+                    first
+                        .as_ref()
+                        .is_some_and(|first| one.at.is_some() && Candidate { at: one.at, ..first.clone() } == **one)
                 };
                 if all.is_empty() {
                     refusals.push(Refusal::NoIndex);
@@ -112,16 +112,9 @@ impl<'a> Asker<'a> {
             return None;
         }
         let k = 1 + self.random.below(3);
-        let (name, argument) = if nearest {
-            ("nearest_documents", k.to_string())
-        } else {
-            ("near_duplicates", threshold.to_string())
-        };
-        let key = if self.random.below(3) == 0 {
-            format!("d.{}::text", scene.key)
-        } else {
-            format!("d.{}", scene.key)
-        };
+        let (name, argument) =
+            if nearest { ("nearest_documents", k.to_string()) } else { ("near_duplicates", threshold.to_string()) };
+        let key = if self.random.below(3) == 0 { format!("d.{}::text", scene.key) } else { format!("d.{}", scene.key) };
         if nearest && asked.len() > 1 {
             // Which of them is asked decides which threshold holds.
             return None;
@@ -133,13 +126,10 @@ impl<'a> Asker<'a> {
             scene.key, scene.table
         );
         let expected = match asked.first() {
-            Some(first) if !must_fail => {
-                self.answers(first, at_least, partial, nearest.then_some(k))
-            }
+            Some(first) if !must_fail => self.answers(first, at_least, partial, nearest.then_some(k)),
             _ => Expected::Refused,
         };
-        let label =
-            if nearest { format!("nearest by {label}") } else { format!("lookup by {label}") };
+        let label = if nearest { format!("nearest by {label}") } else { format!("lookup by {label}") };
         let mut question = Question::new(label, sql, expected);
         question.refusals = refusals;
         self.forced(&mut question);
@@ -150,9 +140,7 @@ impl<'a> Asker<'a> {
     fn forced(&mut self, question: &mut Question) {
         match self.random.below(4) {
             0 => question.settings.push("enable_seqscan = off".into()),
-            1 => question
-                .settings
-                .extend(["enable_indexscan = off", "enable_bitmapscan = off"].map(str::to_owned)),
+            1 => question.settings.extend(["enable_indexscan = off", "enable_bitmapscan = off"].map(str::to_owned)),
             _ => {}
         }
     }
@@ -165,19 +153,11 @@ impl<'a> Asker<'a> {
             let same = one.how == asked.how && one.options.same_shingles(&asked.options);
             same && one.threshold <= threshold
         });
-        serving.fold(pairs.to_vec(), |pairs, one| {
-            self.sharing(&pairs, one.how, &one.options, one.threshold, threshold)
-        })
+        serving.fold(pairs.to_vec(), |pairs, one| self.sharing(&pairs, one.how, &one.options, one.threshold, threshold))
     }
 
     /// The answers of lookups of all rows; of `limit` each, the most similar.
-    fn answers(
-        &self,
-        asked: &Candidate,
-        threshold: f64,
-        partial: bool,
-        limit: Option<usize>,
-    ) -> Expected {
+    fn answers(&self, asked: &Candidate, threshold: f64, partial: bool, limit: Option<usize>) -> Expected {
         let wanted = |row: usize| !partial || self.is_even(row);
         let reading = self.reading(asked.how, &asked.options, threshold, &asked.scopes, &wanted);
         let most = reading.pairs.clone();
@@ -198,16 +178,14 @@ impl<'a> Asker<'a> {
         };
         match limit {
             None => {
-                let texts =
-                    |rows: Vec<(usize, f64, String)>| rows.into_iter().map(|r| r.2).collect();
+                let texts = |rows: Vec<(usize, f64, String)>| rows.into_iter().map(|r| r.2).collect();
                 Expected::Between(texts(directed(&least)), texts(directed(&most)))
             }
             Some(limit) => {
                 // Those that are more similar than the first that is left out must be there.
                 let (least, most) = (directed(&least), directed(&most));
                 let sure = |row: &&(usize, f64, String)| {
-                    most.iter().filter(|other| other.0 == row.0 && other.1 >= row.1).count()
-                        <= limit
+                    most.iter().filter(|other| other.0 == row.0 && other.1 >= row.1).count() <= limit
                 };
                 let sure = least.iter().filter(sure).map(|row| row.2.clone()).collect();
                 Expected::Between(sure, most.into_iter().map(|row| row.2).collect())
@@ -228,9 +206,7 @@ impl<'a> Asker<'a> {
         // A row without a document has no near-duplicates, wherever it is.
         let documents = self.values(self.read_by(partial), &|row| !self.is_even(row));
         let config = scene.indexes[partial].options.config();
-        let drawn = |value: &Option<Value>| {
-            value.as_ref().is_some_and(|value| Drawn::of(value, &config).is_some())
-        };
+        let drawn = |value: &Option<Value>| value.as_ref().is_some_and(|value| Drawn::of(value, &config).is_some());
         let row = documents.iter().position(drawn)?;
         let sql = format!(
             "SELECT doc_id::text FROM near_duplicates(({})::{}, 1.0, '{}')",
@@ -291,13 +267,11 @@ impl<'a> Asker<'a> {
         let wanted = |row: usize| !index.partial || self.is_even(row);
         let reading = self.reading(asked.how, &asked.options, threshold, &asked.scopes, &wanted);
         let least = self.surely(&asked, &reading.pairs, threshold);
-        let copies =
-            |pairs: &[Pair]| 2 * pairs.iter().filter(|pair| pair.similarity == 1.0).count();
+        let copies = |pairs: &[Pair]| 2 * pairs.iter().filter(|pair| pair.similarity == 1.0).count();
         let others = |pairs: &[Pair]| 2 * pairs.len() - copies(pairs);
         let most = &reading.pairs;
         let found = others(&least)..=others(most);
-        let rows = found
-            .map(|found| vec![format!("{} | {found} | {c} | {c}", others(most), c = copies(most))]);
+        let rows = found.map(|found| vec![format!("{} | {found} | {c} | {c}", others(most), c = copies(most))]);
         let sql = format!(
             "SELECT pairs, pairs_found, copies, copies_found FROM minlsh_recall('{}', {threshold}) LIMIT 1",
             index.name

@@ -80,13 +80,7 @@ impl Asker<'_> {
     }
 
     /// The pairs that a plan may find: all of them; by an index at least those that share its bands.
-    fn found(
-        &self,
-        condition: &Condition,
-        scopes: &[usize],
-        only_even: bool,
-        scanned: bool,
-    ) -> (Vec<Pair>, Vec<Pair>) {
+    fn found(&self, condition: &Condition, scopes: &[usize], only_even: bool, scanned: bool) -> (Vec<Pair>, Vec<Pair>) {
         let Condition { how, options, threshold, .. } = condition;
         let wanted = |_: usize| true;
         let reading = self.reading(*how, options, *threshold, scopes, &wanted);
@@ -94,8 +88,7 @@ impl Asker<'_> {
         let mut least = most.clone();
         for at in (0..self.scene.indexes.len()).filter(|_| !scanned) {
             let index = &self.scene.indexes[at];
-            let usable =
-                index.valid && (!index.partial || only_even) && index.threshold <= *threshold;
+            let usable = index.valid && (!index.partial || only_even) && index.threshold <= *threshold;
             let same = self.read_by(at) == *how && index.options.same_shingles(options);
             if usable && same && index.scopes.iter().all(|at| scopes.contains(at)) {
                 least = self.sharing(&least, *how, &index.options, index.threshold, *threshold);
@@ -162,10 +155,7 @@ impl Asker<'_> {
                 ("text", right, Vec::new())
             }
             _ => {
-                let right = format!(
-                    "ANY (ARRAY[minlsh_document($1, {threshold}{})])",
-                    options.of_document()
-                );
+                let right = format!("ANY (ARRAY[minlsh_document($1, {threshold}{})])", options.of_document());
                 ("text", right, Vec::new())
             }
         };
@@ -212,8 +202,7 @@ impl Asker<'_> {
     /// Of several indexes, a plan takes one that serves; what is not known yet belongs to the lowest threshold.
     pub(super) fn planned(&mut self) -> Option<Question> {
         let scene = self.scene;
-        if !matches!(scene.kind, Kind::Text("text")) || scene.indexes.len() < 2 || scene.partitioned
-        {
+        if !matches!(scene.kind, Kind::Text("text")) || scene.indexes.len() < 2 || scene.partitioned {
             return None;
         }
         let whole = |at: &usize| {
@@ -227,9 +216,7 @@ impl Asker<'_> {
         let threshold = if self.random.below(2) == 0 { chosen.threshold } else { self.threshold() };
         let serving = |scene: &Scene| -> Vec<String> {
             let serving = whole.iter().map(|at| &scene.indexes[*at]);
-            let serving = serving.filter(|index| {
-                index.options.same_shingles(&options) && index.threshold <= threshold
-            });
+            let serving = serving.filter(|index| index.options.same_shingles(&options) && index.threshold <= threshold);
             serving.map(|index| format!("{} ", index.name)).collect()
         };
         let serving = serving(scene);
@@ -243,11 +230,8 @@ impl Asker<'_> {
             _ => ("any of an array", format!("ANY (ARRAY[{document}, {document}])")),
         };
         let sql = "EXPLAIN (COSTS OFF) EXECUTE p ('some text that is not there')".to_owned();
-        let mut question = Question::new(
-            format!("plan of a prepared statement, {form}"),
-            sql,
-            Expected::Using(serving),
-        );
+        let mut question =
+            Question::new(format!("plan of a prepared statement, {form}"), sql, Expected::Using(serving));
         question.before.push(format!(
             "PREPARE p (text) AS SELECT {} FROM {} WHERE {} ~= {right}",
             scene.key, scene.table, scene.body
@@ -256,8 +240,7 @@ impl Asker<'_> {
             question.settings.push(format!("minlsh.threshold = {threshold}"));
         }
         question.settings.push("enable_seqscan = off".into());
-        let mode =
-            ["force_generic_plan", "force_generic_plan", "force_custom_plan"][self.random.below(3)];
+        let mode = ["force_generic_plan", "force_generic_plan", "force_custom_plan"][self.random.below(3)];
         question.settings.push(format!("plan_cache_mode = {mode}"));
         Some(question)
     }

@@ -204,8 +204,7 @@ impl Asker<'_> {
             _ => ("text", format!("ANY (ARRAY[{}])", sought.sql("$1")), quoted(&part)),
         };
         let sql = format!("EXECUTE p ({argument})");
-        let mut question =
-            Question::new("prepared search for a passage", sql, Expected::OneOf(vec![rows]));
+        let mut question = Question::new("prepared search for a passage", sql, Expected::OneOf(vec![rows]));
         question.before.push(format!(
             "PREPARE p ({parameter}) AS SELECT {}::text FROM {} AS b WHERE {} ~> {right}",
             scene.key,
@@ -255,11 +254,8 @@ impl Asker<'_> {
         let scene = self.scene;
         let cut = Cut { normalization: "none", ..Cut::random(self.random) };
         let mut columns = vec![scene.key.clone(), scene.body.clone()];
-        let mut arguments = format!(
-            ", min_match => {}, normalization => 'none', body => {}",
-            cut.min_match,
-            quoted(&scene.body)
-        );
+        let mut arguments =
+            format!(", min_match => {}, normalization => 'none', body => {}", cut.min_match, quoted(&scene.body));
         let mut scopes = Vec::new();
         if !scene.scopes.is_empty() && self.random.below(2) == 0 {
             let at = self.random.below(scene.scopes.len());
@@ -274,9 +270,7 @@ impl Asker<'_> {
         let mut order: Vec<usize> = (0..texts.len()).collect();
         order.sort_by_key(|row| self.facts.rank[*row]);
         let wanted = |row: &usize| !only_even || self.is_even(*row);
-        let rows = |condition: &str| {
-            format!("SELECT {} FROM {}{condition}", columns.join(", "), scene.table)
-        };
+        let rows = |condition: &str| format!("SELECT {} FROM {}{condition}", columns.join(", "), scene.table);
         let documents = order.into_iter().filter(wanted).filter_map(|row| {
             Some(Document {
                 key: self.facts.keys[row].clone(),
@@ -304,9 +298,8 @@ impl Asker<'_> {
             let letter = ["a", "b", "c", "Ä", "漢"][random.below(5)];
             letter.repeat(1 + random.below(8))
         };
-        let sentences: Vec<Vec<String>> = (0..1 + random.below(3))
-            .map(|_| (0..4 + random.below(6)).map(|_| word(random)).collect())
-            .collect();
+        let sentences: Vec<Vec<String>> =
+            (0..1 + random.below(3)).map(|_| (0..4 + random.below(6)).map(|_| word(random)).collect()).collect();
         let mut documents = Vec::new();
         for key in 1..=2 + random.below(11) {
             let mut text = String::new();
@@ -546,11 +539,7 @@ impl Asker<'_> {
             }
             rows.push(format!("{key} | {left} | {removed}"));
         }
-        let sql = format!(
-            "SELECT * FROM strip_passages({}, {least}{})",
-            quoted(&corpus.sql),
-            corpus.arguments
-        );
+        let sql = format!("SELECT * FROM strip_passages({}, {least}{})", quoted(&corpus.sql), corpus.arguments);
         Question::new("stripped texts", sql, Expected::OneOf(vec![rows]))
     }
 }
