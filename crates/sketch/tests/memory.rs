@@ -345,7 +345,8 @@ fn tables_keep_to_their_room() {
     // A table of 4096 places has room in half of it, and one of 8192, which all of them take, has not.
     for (memory, largest) in [(250_000, 125_000), (500_000, 250_000)] {
         LARGEST.set(0);
-        let shared = shared_by_many(200, 250_000, memory, &mut hashes, &mut || ()).unwrap();
+        let judged = Judged { documents: 200, shingles: 250_000, memory, hashes: &mut hashes };
+        let shared = judged.common(&mut || ()).unwrap();
         assert_eq!(shared.len(), 5000);
         assert!(LARGEST.get() <= largest, "{} of {memory}", LARGEST.get());
     }

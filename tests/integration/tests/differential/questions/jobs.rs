@@ -87,8 +87,8 @@ impl Asker<'_> {
         };
         let mut agree = "";
         if source.has_flag && !source.must_fail && self.random.below(3) == 0 {
-            // For bridges, too, copies must be one document, or no pair.
-            source.arguments.push(self.agree_given(asked == 1, &mut found));
+            // For bridges and for `copies => 'once'`, copies must be one document, or no pair.
+            source.arguments.push(self.agree_given(matches!(asked, 1 | 3), &mut found));
             agree = ", agree";
         }
         let mut question = match asked {
@@ -129,8 +129,8 @@ impl Asker<'_> {
     /// Arrays by the flags of rows as the argument `agree`. Takes the pairs that do not agree from what is found.
     fn agree_given(&mut self, by_equal: bool, found: &mut [Vec<Pair>]) -> String {
         let flag = |row: usize| self.scene.rows[row].flag;
-        // The sets of flags 1, 2 and 3 are {1}, {1, 2} and {2}; that of 0 is empty.
-        let differ = |a: usize, b: usize| a.abs_diff(b) == 2 && a % 2 == 1;
+        // The sets of flags 1, 2 and 3 are {1}, {1, 2} and {2}. Other flags have an empty set or none.
+        let differ = |a: usize, b: usize| matches!((a, b), (1, 3) | (3, 1));
         for pairs in found {
             pairs.retain(|pair| {
                 let (a, b) = (flag(pair.a), flag(pair.b));
@@ -471,7 +471,8 @@ impl Asker<'_> {
             arguments.push(format!("scope => {}", quoted(&scene.scopes[0].name)));
         }
         let mut scope: String = scopes.iter().map(|at| format!(", {}", scene.scopes[*at].name)).collect();
-        let agrees = self.random.below(3) == 0;
+        let once = self.random.below(3) == 0;
+        let agrees = !once && self.random.below(3) == 0;
         if agrees {
             scope.push_str(", flag");
         }
@@ -494,7 +495,6 @@ impl Asker<'_> {
         if agrees {
             arguments.push(self.agree_given(false, &mut shared));
         }
-        let once = self.random.below(3) == 0;
         let in_a = |row: usize| by_name || self.is_even(row);
         let in_b = |row: usize| !self.is_even(row);
         let mut across = Vec::new();
