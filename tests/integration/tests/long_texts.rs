@@ -111,6 +111,7 @@ const MEASURED: &str = "
     near_duplicate_pairs 40: SELECT count(*) FROM near_duplicate_pairs('docs')
     near_duplicate_clusters 40: SELECT count(*) FROM near_duplicate_clusters('docs')
     near_duplicate_bridges 40: SELECT count(*) FROM near_duplicate_bridges('docs')
+    near_duplicate_boilerplate 40: SELECT count(*) FROM near_duplicate_boilerplate('docs', '*')
     near_duplicate_plan 40: SELECT count(*) FROM near_duplicate_plan('docs')
     near_duplicates_between 40: SELECT count(*) FROM near_duplicates_between('docs', 'docs')
     near_duplicate_cluster 40: SELECT count(near_duplicate_cluster) FROM (SELECT near_duplicate_cluster(body) OVER () \
@@ -144,7 +145,11 @@ const WITHOUT_TEXTS: &str = "
     inside of minhash_agg: minlsh_set_add minlsh_set_add_signature minlsh_set_combine minlsh_set_serialize \
         minlsh_set_deserialize minlsh_set_signature
     inside of the planner: minlsh_similar_sel minlsh_similar_joinsel
-    as their kin of texts: minlsh_document_recv minlsh_passage_recv";
+    as their kin of texts: minlsh_document_recv minlsh_passage_recv
+    as PostgreSQL's of a bytea: minlsh_document_eq minlsh_document_ne minlsh_document_lt minlsh_document_le \
+        minlsh_document_gt minlsh_document_ge minlsh_document_cmp minlsh_document_hash minlsh_document_hash_extended \
+        minlsh_passage_eq minlsh_passage_ne minlsh_passage_lt minlsh_passage_le minlsh_passage_gt minlsh_passage_ge \
+        minlsh_passage_cmp minlsh_passage_hash minlsh_passage_hash_extended";
 
 /// The rows of a list, one a line.
 fn rows(list: &str) -> impl Iterator<Item = (&str, &str)> {
