@@ -17,7 +17,7 @@ SELECT near_duplicate_pairs(evil.source('''(1,2)''::point'), 0.5, boilerplate =>
 SELECT near_duplicate_pairs(evil.source('''{}''::json'), 0.5, boilerplate => 'other');
 -- refused: 42804
 SELECT near_duplicate_pairs(evil.source('textout(''x'')'), 0.5, boilerplate => 'other');
--- gives: 31 31 31 31 31
+-- gives: 29 29 29 29 29
 SELECT (SELECT count(*) FROM near_duplicate_pairs(evil.source(other), 0.5, boilerplate => 'other'))
 	FROM unnest(ARRAY['ARRAY[i % 2]', '''sad''::evil.mood', '''x''::evil.checked', 'ROW(1, ''x'')::evil.pair',
 	'(i % 2)::text::minlsh_key']) other;

@@ -61,7 +61,7 @@ CREATE TABLE changes AS
 	WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
 		AND o.type NOT IN ('cast', 'access method') AND (o.type <> 'operator' OR c.change LIKE 'SET%')
 		AND (c.change LIKE 'SET%' OR o.identity NOT LIKE '%[]');
--- gives: true
+-- gives: t
 SELECT count(*) > 400 FROM changes;
 -- gives:
 SELECT o FROM changes, unnest(outcomes(change)) AS o WHERE current_setting('attack.thorough')::boolean

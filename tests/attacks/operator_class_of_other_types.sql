@@ -89,7 +89,7 @@ SELECT function FROM outcomes WHERE outcome = 'served' AND type = 'date'::regtyp
 SELECT function FROM outcomes WHERE outcome = 'served' AND type = 'bytea'::regtype;
 -- gives: hashbpcharextended(character,bigint) hashtextextended(text,bigint) minlsh_key_hash_extended(minlsh_key,bigint)
 SELECT function FROM outcomes WHERE outcome = 'served' AND type = 'minlsh_key'::regtype ORDER BY function::text;
--- gives: true true
+-- gives: t t
 SELECT count(*) > 800 FROM outcomes UNION ALL SELECT count(*) > 25 FROM outcomes WHERE outcome = 'served';
 -- The other support functions, and operators.
 -- gives:

@@ -92,8 +92,8 @@ impl OriginSample {
             having[documents] += having[documents + 1];
         }
         let (mut each, mut origins) = (0, 0);
-        for documents in 1..=CHOSEN / ORIGINS {
-            let taking = having[documents].min(CHOSEN / documents);
+        for (documents, having) in (0..=CHOSEN / ORIGINS).zip(having).skip(1) {
+            let taking = having.min(CHOSEN / documents);
             if taking >= ORIGINS && taking * documents > origins * each {
                 (each, origins) = (documents, taking);
             }
