@@ -270,7 +270,7 @@ impl Search {
     fn sign(&mut self, bytes: &[u8]) -> Result<Option<(Vec<i32>, Vec<u64>)>> {
         let mut hashes = Vec::new();
         self.reader.hashes(&self.config, bytes, &mut hashes, &mut check_interrupts)?;
-        let slots = self.sketcher.sketch_hashes(&mut hashes, &mut check_interrupts)?;
+        let slots = self.sketcher.sketch_hashes(&hashes, &mut check_interrupts)?;
         let signature = slots.map(memory::copied).transpose()?;
         Ok(signature.map(|signature| (signature, hashes)))
     }

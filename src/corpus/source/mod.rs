@@ -501,7 +501,7 @@ impl Source {
                 "column \"{name}\" of {} is of type {type_label}, not text, an array or a document",
                 self.argument
             ))
-            .set_hint(&self.hint_on_body(arguments))
+            .set_hint(self.hint_on_body(arguments))
         })?;
         if kind == Kind::Set {
             element::check(catalog::base_element_type(*type_oid))?;

@@ -64,7 +64,8 @@ impl Neighbors {
         rows.each(|row| {
             compared += 1;
             progress.set(Counter::Compared, compared);
-            (bytes.clear(), hashes.clear());
+            bytes.clear();
+            hashes.clear();
             // SAFETY: a value of the source's column of documents, by whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut bytes)?;
             reader.hashes(config, &bytes, &mut hashes, &mut check_interrupts)?;
