@@ -40,7 +40,7 @@ fn presets_are_lists_of_steps() {
     for (preset, steps) in [
         ("none", "none"),
         ("plain", "nfkc casefold whitespace"),
-        ("aggressive", "nfkc casefold diacritics invisible punctuation_space digits whitespace"),
+        ("aggressive", "nfkc letters casefold diacritics invisible punctuation_space digits whitespace"),
         ("classic", "casefold punctuation_basic split_whitespace min_length=3 stop_words=the"),
     ] {
         let preset: Normalization = preset.parse().unwrap();
