@@ -5,9 +5,9 @@
 //!
 //! let mut found = Histogram::default();
 //! // Of a hundred documents forty have an edited copy, and the nearest of the others is hardly similar.
-//! (0..40).for_each(|i| found.add_nearest(0.45 + f64::from(i) * 0.01));
+//! (0..40).for_each(|i| found.add_nearest(0.45 + f64::from(i) * 0.002));
 //! (0..60).for_each(|i| found.add_nearest(0.05 + f64::from(i) * 0.002));
-//! (0..40).for_each(|i| found.add_pair(0.45 + f64::from(i) * 0.01));
+//! (0..40).for_each(|i| found.add_pair(0.45 + f64::from(i) * 0.002));
 //! (0..5000).for_each(|i| found.add_pair(f64::from(i) * 0.00003));
 //! // Nothing lies between 0.25 and 0.45, and of random pairs 19 of 20 are no more similar than 0.14.
 //! assert_eq!(found.threshold(0.14), (0.35, Suggested::Valley));
