@@ -125,7 +125,7 @@ impl Index {
         let of = [Some(Datum::from(self.oid))];
         // SAFETY: `pg_get_indexdef(oid)`, which takes any value, and gives a text in the current memory context.
         let whole = unsafe { direct_function_call_as_datum(pg_sys::pg_get_indexdef, &of) }?;
-        // SAFETY: as above.
+        // SAFETY: `pg_get_indexdef` returns a text, which lives until the memory context is reset.
         Some(String::from_utf8_lossy(unsafe { bytes::read(whole) }).into_owned())
     }
 
