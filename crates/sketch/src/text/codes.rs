@@ -54,7 +54,8 @@ struct Found<'a> {
 impl Found<'_> {
     /// Appends `word` to the token, or starts another one with it, as `between`, the text since the last word, decides.
     fn word(&mut self, between: &str, word: &str) -> Result<()> {
-        if between.is_empty() || between.contains(ends_token) {
+        // A mark behind a space makes one word of both.
+        if between.is_empty() || between.contains(ends_token) || word.contains(ends_token) {
             self.end_token()?;
         }
         let mut left = word;

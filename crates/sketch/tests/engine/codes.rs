@@ -26,7 +26,7 @@ fn defined(text: &str, min_length: usize) -> Vec<String> {
     let mut after_word = false;
     for part in text.split_word_bounds() {
         let is_word = part.contains(char::is_alphanumeric);
-        if is_word && after_word || !is_word && ends(part) {
+        if is_word && after_word || ends(part) {
             tokens.push(String::new());
         }
         if is_word {
@@ -69,6 +69,14 @@ proptest! {
     fn long_texts_have_the_codes_of_their_pieces(text in texts()) {
         let text = format!("{text} ").repeat(1 + 5000 / (text.len() + 1));
         prop_assert_eq!(codes(&text, 1), defined(&text, 1));
+    }
+}
+
+#[test]
+fn a_space_with_a_mark_ends_a_token_wherever_a_piece_ends() {
+    // The mark is a letter to Unicode, and one word with the space before it.
+    for count in [1, 5000] {
+        assert_eq!(codes(&"7, \u{93f} ".repeat(count), 1), ["7"]);
     }
 }
 
