@@ -41,6 +41,8 @@ const SCENE: &str = "
         minlsh_passage(c) AS periodic, a::minlsh_key AS key FROM two;
     ALTER TABLE forms ALTER document SET STORAGE external, ALTER passage SET STORAGE external,
         ALTER periodic SET STORAGE external;
+    CREATE TABLE labeled AS SELECT 1 AS id, a AS body FROM two UNION ALL SELECT i, b || i
+        FROM two, generate_series(2, 3) AS i UNION ALL SELECT i, repeat('x ', i) FROM generate_series(4, 15) AS i;
     CREATE TABLE arrays AS SELECT string_to_array(a, ' ') AS elements, array_fill(1::float8, ARRAY[WORDS]) AS weights,
         string_to_array(b, ' ') AS others FROM two";
 
@@ -118,7 +120,8 @@ const MEASURED: &str = "
         FROM docs) AS clusters
     minlsh_suggest 16: SELECT count(*) FROM minlsh_suggest('docs')
     minlsh_label_pairs 16: SELECT count(*) FROM minlsh_label_pairs('docs')
-    minlsh_suggest_from_labels 16: SELECT count(*) FROM minlsh_suggest_from_labels('docs', 'SELECT 1, 2, true')
+    minlsh_suggest_from_labels 16: SELECT count(*) FROM minlsh_suggest_from_labels('SELECT * FROM labeled', \
+        'SELECT 4, i, i < 7 FROM generate_series(5, 15) AS i')
     common_passages 53400: SELECT count(*) FROM common_passages('docs', 2)
     common_passages 16: SELECT count(*) FROM common_passages('SELECT 1, c FROM two UNION ALL SELECT 2, d FROM two', 2)
     strip_passages 12: SELECT count(*) FROM strip_passages('SELECT 1, c FROM two UNION ALL SELECT 2, d FROM two', 2)

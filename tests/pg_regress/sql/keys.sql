@@ -280,9 +280,10 @@ WHERE t.typtype IN ('b', 'e', 'd', 'r', 'm') AND t.typname !~ '^_|^pg_toast' AND
 -- ON, but has no type for the one column of USING.
 SELECT type, array_agg(DISTINCT way) FROM keys_with WHERE outcome LIKE 'XX%' GROUP BY type ORDER BY type;
 SELECT type, outcome, array_agg(DISTINCT way ORDER BY way) AS ways FROM keys_with
-WHERE type IN ('text', 'character varying', 'character', 'name', 'word', 'bigint', 'uuid', 'date', 'caseless',
-	'weekday')
+WHERE type IN ('text', 'character varying', 'character', 'name', 'word', 'bigint', 'uuid', 'date', 'caseless')
 GROUP BY type, outcome ORDER BY type COLLATE "C", outcome COLLATE "C";
+-- Which of two errors an enum raises depends on the version of PostgreSQL.
+SELECT DISTINCT outcome IN ('42804', '42883') AS refused FROM keys_with WHERE type = 'weekday';
 DROP TABLE keys_with;
 CREATE TABLE of_texts (k varchar(3) PRIMARY KEY, c char(3) UNIQUE NOT NULL, n name, t text);
 INSERT INTO of_texts VALUES ('a', 'a', 'a', 'a'), ('b', 'b', 'b', 'b');

@@ -301,8 +301,16 @@ fn a_power_failure_after_a_build_amid_a_checkpoint_loses_no_page() {
     // The backend alone writes what is ready before it goes on.
     client.run("SET max_parallel_maintenance_workers = 0");
     let mut amid = None;
+    let mut rows = 8000;
     wait_until("a checkpoint begins amid the writing of pages", || {
         client.run("DROP INDEX IF EXISTS near");
+        if rows > 8000 {
+            // Other work keeps the checkpoint waiting: pages are written for longer.
+            client.run(&format!(
+                "INSERT INTO docs (id, body) SELECT i, near(i, 1) FROM generate_series({rows} + 1, {rows} + 4000) AS i"
+            ));
+        }
+        rows += 4000;
         std::thread::scope(|scope| {
             let create = || client.batch_execute("CREATE INDEX near ON docs USING minlsh (body)");
             let builder = scope.spawn(create);
