@@ -1,5 +1,5 @@
-//! Errors a user can cause, in PostgreSQL's style: a lower-case primary message
-//! without a full stop, a SQLSTATE chosen by meaning, and a HINT that says what to do.
+//! Errors that a user can cause, in PostgreSQL's style: a lower-case primary message without a full stop, a SQLSTATE
+//! chosen by meaning, and a HINT that says what to do.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::panic::{ErrorReport, ErrorReportable};
 use pgrx::prelude::*;
 
-/// The result of everything that can fail because of what a user asked for; with `E` that of the engine.
+/// The result of an operation that a user's input can make fail; `E` may be the engine's error.
 pub type Result<T, E = SqlError> = std::result::Result<T, E>;
 
 /// A report for PostgreSQL to raise: as an ERROR by [`raise`], or at another level by [`SqlError::report`].
@@ -15,24 +15,24 @@ pub type Result<T, E = SqlError> = std::result::Result<T, E>;
 pub struct SqlError(Box<(PgSqlErrorCode, ErrorReport)>);
 
 impl SqlError {
-    /// The same with a DETAIL.
+    /// Sets the DETAIL.
     pub fn set_detail(self, detail: impl Into<String>) -> Self {
         let (code, report) = *self.0;
         Self(Box::new((code, report.set_detail(detail))))
     }
 
-    /// The same with a HINT.
+    /// Sets the HINT.
     pub fn set_hint(self, hint: impl Into<String>) -> Self {
         let (code, report) = *self.0;
         Self(Box::new((code, report.set_hint(hint))))
     }
 
-    /// The same with that HINT if it has none.
+    /// Sets the HINT unless there is one.
     pub fn or_hint(self, hint: &str) -> Self {
         if self.0.1.hint().is_some() { self } else { self.set_hint(hint) }
     }
 
-    /// The same in the words of the argument that it is about; `hint` says what that should be.
+    /// Rewrites the error so that it names an argument; `hint` says what the argument should be.
     #[track_caller]
     pub fn about(self, argument: &str, hint: &str) -> Self {
         let (code, report) = *self.0;
@@ -51,7 +51,7 @@ impl SqlError {
         }
     }
 
-    /// True if it has that SQLSTATE.
+    /// True if it has this SQLSTATE.
     pub fn is(&self, code: PgSqlErrorCode) -> bool {
         self.0.0 == code
     }
@@ -61,14 +61,14 @@ impl SqlError {
         self.0.1.message()
     }
 
-    /// Reports it; an ERROR does not return.
+    /// Reports it. Does not return for an ERROR.
     pub fn report(self, level: PgLogLevel) {
         self.0.1.report(level);
     }
 }
 
-/// An error of the engine is an invalid parameter (SQLSTATE 22023), except for refused memory (53200), damaged values
-/// (XX001) and texts of too many words to compare (54000).
+/// An engine error is an invalid parameter (SQLSTATE 22023), except for refused memory (53200), damaged values (XX001),
+/// and texts of too many words to compare (54000).
 impl From<sketch::Error> for SqlError {
     #[track_caller]
     fn from(cause: sketch::Error) -> Self {
@@ -78,7 +78,7 @@ impl From<sketch::Error> for SqlError {
             sketch::Error::DiffWords => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
         };
-        // The engine does not know what stands for "no signature" in SQL.
+        // The engine does not know how SQL represents a missing signature.
         let hint = match cause {
             sketch::Error::EmptySignature | sketch::Error::SignatureTooShort { slots: 0, .. } => {
                 "Use NULL for a text without shingles, which has no signature.".to_owned()
@@ -89,19 +89,19 @@ impl From<sketch::Error> for SqlError {
     }
 }
 
-/// The most bytes of a value in a message, and of a message: one more copy of 100 MB may not fit.
+/// Maximum bytes of a value in a message, and of a message: another copy of 100 MB may not fit into memory.
 pub const LONGEST_VALUE: usize = 256;
 pub const LONGEST_MESSAGE: usize = 1024;
 
-/// Two columns as one text, as HINTs show it: a NULL in one of them does not lose the other.
+/// Two columns as one text, for HINTs: if one is NULL, the other remains.
 pub const JOINED: &str = "coalesce(title, '') || ' ' || coalesce(body, '')";
 
-/// A value as messages show it: the beginning of one that is long.
+/// A value for messages, shortened if it is long.
 pub fn shortened(value: &str) -> Cow<'_, str> {
     beginning(value, LONGEST_VALUE)
 }
 
-/// The beginning of a text of more than `most` bytes.
+/// The beginning of a text that is longer than `most` bytes; a shorter text itself.
 pub fn beginning(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most {
         return text.into();
@@ -133,23 +133,23 @@ macro_rules! reports {
 reports! {
     /// SQLSTATE 22023: an argument outside its range.
     invalid_parameter: ERRCODE_INVALID_PARAMETER_VALUE;
-    /// SQLSTATE XX000: what must not happen.
+    /// SQLSTATE XX000: a condition that should never occur.
     internal: ERRCODE_INTERNAL_ERROR;
-    /// SQLSTATE 55000: the object is not in a state in which this can be done.
+    /// SQLSTATE 55000: the state of the object does not allow this.
     wrong_state: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
-    /// SQLSTATE 0A000: sensible to ask for, but not supported.
+    /// SQLSTATE 0A000: a reasonable request that is not supported.
     not_supported: ERRCODE_FEATURE_NOT_SUPPORTED;
-    /// SQLSTATE 42501: the caller lacks a right.
+    /// SQLSTATE 42501: the caller lacks a privilege.
     not_allowed: ERRCODE_INSUFFICIENT_PRIVILEGE;
     /// SQLSTATE 42809: an object of another kind.
     wrong_object: ERRCODE_WRONG_OBJECT_TYPE;
     /// SQLSTATE 42804: a value of another type.
     type_mismatch: ERRCODE_DATATYPE_MISMATCH;
-    /// SQLSTATE 42704: an object that there is not.
+    /// SQLSTATE 42704: an object that does not exist.
     undefined_object: ERRCODE_UNDEFINED_OBJECT;
-    /// SQLSTATE 22004: NULL where there must be a value.
+    /// SQLSTATE 22004: NULL where a value is required.
     null_not_allowed: ERRCODE_NULL_VALUE_NOT_ALLOWED;
-    /// SQLSTATE 54000: more than can be.
+    /// SQLSTATE 54000: a limit is exceeded.
     limit_exceeded: ERRCODE_PROGRAM_LIMIT_EXCEEDED;
     /// SQLSTATE 01000: not an error; to be reported as a WARNING.
     warning: ERRCODE_WARNING;
@@ -157,16 +157,16 @@ reports! {
     notice: ERRCODE_SUCCESSFUL_COMPLETION;
 }
 
-/// Raises it as an ERROR: control goes back to PostgreSQL.
+/// Raises the error: control goes back to PostgreSQL.
 pub fn raise(error: SqlError) -> ! {
-    // Its texts are copied into the memory that is current, and PostgreSQL has kept some for errors.
-    // SAFETY: the context is there all the time; whoever catches the error has one of their own.
+    // Its texts are copied into the current context, and `ErrorContext` has reserved memory.
+    // SAFETY: `ErrorContext` lives as long as the backend. A handler of the error sets its own context.
     unsafe { pg_sys::CurrentMemoryContext = pg_sys::ErrorContext };
     Err::<std::convert::Infallible, _>(error.0.1).unwrap_or_report();
     unreachable!("an ERROR does not return")
 }
 
-/// Raises an error if the memory that was asked for is refused.
+/// Raises an error if an allocation failed.
 pub fn granted<T>(asked: Result<T, sketch::Error>) -> T {
     asked.unwrap_or_else(|refused| raise(refused.into()))
 }
@@ -178,7 +178,7 @@ pub fn too_large(bytes: usize) -> SqlError {
         .set_hint("Pass a shorter text, or fewer or shorter elements.")
 }
 
-/// SQLSTATE 53200: memory that grows with the input was refused.
+/// SQLSTATE 53200: an allocation that grows with the input failed.
 #[track_caller]
 pub fn out_of_memory() -> SqlError {
     error(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, "out of memory")

@@ -1,5 +1,5 @@
-//! An index that is asked, by lookups, audits and whole-corpus jobs: its description, its key, and its operator as SQL
-//! over its table.
+//! An index that lookups, audits and whole-corpus jobs query: its description, its key, and its operator as SQL over
+//! its table.
 
 use std::ffi::CStr;
 use std::rc::Rc;
@@ -14,24 +14,25 @@ use crate::prelude::*;
 use crate::row_key::{Key, NoKey};
 use crate::side_table::SideTable;
 
-/// An index of the access method, ready to be asked.
+/// An index of the access method, ready for queries.
 pub struct Indexed {
     /// Its document, scopes and predicate.
     pub info: Info,
-    /// The options by which its documents are cut, signed and banded.
+    /// The options by which its documents are split, signed and banded.
     pub options: Rc<IndexOptions>,
     /// The column that names a row of the table.
     pub key: Result<Key, NoKey>,
     pub extension: Extension,
-    /// The types of its scopes, as the table has them.
+    /// The types of its scopes, read from the table.
     pub scopes: Vec<Oid>,
-    /// True if its table has others, among which the planner has to choose.
+    /// True if its table has other indexes that the planner may choose.
     pub has_rivals: bool,
-    /// The side table that has the signatures, where the index is of those and not of the table itself.
+    /// The side table that stores the signatures, if the index is on them and not on the table itself.
     pub side: Option<SideTable>,
 }
 
-/// An index of documents, and the side table whose signatures it is of, if it is; `None` for anything else.
+/// Describes an index of documents, with its side table if it is on a side table's signatures; `None` for other
+/// indexes.
 pub fn of_documents(index: Oid) -> Result<Option<(Info, Option<SideTable>)>> {
     let Some(info) = Info::open(index) else { return Ok(None) };
     if info.kind == Kind::Passage {
@@ -42,12 +43,12 @@ pub fn of_documents(index: Oid) -> Result<Option<(Info, Option<SideTable>)>> {
 }
 
 impl Indexed {
-    /// Opens the index of that OID, and locks its table.
+    /// Opens an index by its OID, and locks its table.
     pub fn open(oid: Oid, extension: Extension) -> Result<Self> {
         Self::of_index(Info::open(oid).ok_or_else(|| no_such_relation(oid))?, extension)
     }
 
-    /// The same of an index that was found.
+    /// Completes the description of an index that was found.
     pub fn of_index(info: Info, extension: Extension) -> Result<Self> {
         info.check_valid()?;
         let table = Relation::open(info.index.table, Lock::Read);
@@ -63,7 +64,7 @@ impl Indexed {
         })
     }
 
-    /// The texts that a side table has the signatures of.
+    /// Describes the texts whose signatures are in a side table.
     pub fn of_side_table(side: SideTable, extension: Extension) -> Self {
         let (name, table) = (relation_name(side.storage), side.table.oid);
         Self {
@@ -72,13 +73,13 @@ impl Indexed {
             key: Key::of_column(table, side.key.number).ok_or(NoKey::Missing),
             extension,
             scopes: Vec::new(),
-            // The keys that are looked up are known.
+            // A lookup restricts the keys, so the planner has no choice.
             has_rivals: false,
             side: Some(side),
         }
     }
 
-    /// The name that messages show.
+    /// The name, for messages.
     pub fn name(&self) -> &str {
         &self.info.index.name
     }
@@ -88,12 +89,12 @@ impl Indexed {
         self.info.index.table
     }
 
-    /// True if it is of the table's own rows alone, and not of those of tables that inherit from it: a side table is.
+    /// True if it covers only its table's own rows, and not the rows of inheriting tables. A side table does.
     pub fn is_of_own_rows(&self) -> bool {
         self.side.as_ref().is_some_and(|side| !side.table.is_partitioned())
     }
 
-    /// The key, or an error that shows what to do without one.
+    /// The key, or an error that shows an alternative without a key.
     pub fn key(&self) -> Result<Key> {
         self.key.map_err(|cause| match &self.side {
             Some(side) => side.no_key(),
@@ -111,8 +112,8 @@ impl Indexed {
         })
     }
 
-    /// A value like those that are indexed, made a document with the options of the index, and with the parameter
-    /// `least` as its threshold.
+    /// Converts a value of the indexed type to a document with the options of the index and the threshold in parameter
+    /// `least`.
     pub fn document(&self, value: Sql, least: &str) -> Sql {
         let value = self.operand(value);
         match self.info.kind {
@@ -150,13 +151,13 @@ impl Indexed {
         self.own(c"jaccard", &[value, Sql::new(document)])
     }
 
-    /// A call of a function of the extension.
+    /// Calls a function of the extension.
     fn own(&self, function: &CStr, arguments: &[Sql]) -> Sql {
         let called = Sql::default().qualified(self.extension.schema, function);
         called.text("(").list(arguments, ", ").text(")")
     }
 
-    /// A value as the type that functions and operators of the extension take; an array is taken as it is.
+    /// Casts a value to the type that functions and operators of the extension take; an array stays as it is.
     fn operand(&self, value: Sql) -> Sql {
         match self.info.kind {
             Kind::Text | Kind::Passage => value.cast(pg_sys::TEXTOID),
@@ -165,8 +166,8 @@ impl Indexed {
         }
     }
 
-    /// The owner of code in its queries, as messages show it, if some may be other people's: its expressions, or an
-    /// operator that somebody has made for arrays of one type.
+    /// Names, for messages, the object that foreign code in its queries may belong to: an expression, or an operator
+    /// that someone has created for arrays of one type. `None` if there can be no such code.
     pub fn code_of(&self) -> Option<String> {
         let is_own =
             self.info.has_only_columns() && matches!(self.info.kind, Kind::Text | Kind::Document | Kind::Passage);
@@ -176,7 +177,7 @@ impl Indexed {
 
 /// The columns of an index as SQL over its table.
 pub struct Columns {
-    /// The document, of the type that the operator takes.
+    /// The document, cast to the operator's type.
     pub document: Sql,
     pub scopes: Vec<Sql>,
     /// The predicate of a partial index.

@@ -1,6 +1,6 @@
-//! The options that users choose: how a document is cut, signed, banded and compared. Function arguments, storage
-//! parameters, block 1 of an index and documents all become these types, which validate them. Settings are options that
-//! a user may `SET`.
+//! The options that users choose: how a document is split, signed, banded and compared. Function arguments, storage
+//! parameters, block 1 of an index and documents become these types, which validate them. Settings are options that a
+//! user may `SET`.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -19,7 +19,7 @@ use sketch::{
 use crate::error::shortened;
 use crate::prelude::*;
 
-/// A Jaccard similarity that documents have to reach: greater than 0, and at most 1.
+/// A minimum Jaccard similarity, greater than 0 and at most 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Threshold(f64);
 
@@ -33,17 +33,17 @@ impl Threshold {
         if is_one { Ok(Self(threshold)) } else { Err(sketch::Error::Threshold(threshold)) }
     }
 
-    /// The nearest one to a number.
+    /// The valid threshold nearest to a number.
     pub fn clamped(number: f64) -> Self {
         Self(if number > f64::MIN_POSITIVE { number.min(1.0) } else { f64::MIN_POSITIVE })
     }
 
-    /// The number.
+    /// The threshold as a number.
     pub fn get(self) -> f64 {
         self.0
     }
 
-    /// The greater of two.
+    /// The greater of two thresholds.
     pub fn max(self, other: Self) -> Self {
         Self(self.0.max(other.0))
     }
@@ -61,17 +61,17 @@ impl fmt::Display for Threshold {
     }
 }
 
-/// The ways to tell near-duplicates from mere candidates.
+/// The ways to verify candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
-    /// By the similarity that the signatures estimate.
+    /// By the similarity estimated from signatures.
     Signature,
     /// By the exact Jaccard similarity.
     Exact,
 }
 
 impl Verify {
-    /// The way of that name.
+    /// Parses a name.
     pub fn named(name: &str) -> Result<Self> {
         match name {
             "signature" => Ok(Self::Signature),
@@ -82,36 +82,36 @@ impl Verify {
     }
 }
 
-/// The options by which an index cuts, signs and bands its documents.
+/// The options by which an index splits, signs and bands its documents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexOptions {
     /// Everything a signature depends on.
     pub config: Config,
-    /// The bands of each document that are in the index.
+    /// The bands of each document in the index.
     pub banding: Banding,
-    /// The least similarity the index can be asked for.
+    /// The lowest similarity that the index can search for.
     pub threshold: Threshold,
-    /// The share of pairs at a threshold that a query finds, at least.
+    /// Minimum share of the pairs at a threshold that a query finds.
     pub recall: f64,
-    /// Of an index of passages, how long they are at least: it is made of them instead of bands.
+    /// Minimum length of passages; `None` unless it is an index of passages, which replace bands.
     pub min_match: Option<usize>,
-    /// By what it was built, if this version of the library would make other entries.
+    /// The versions that built it, if this version of the library would make other entries.
     pub outdated: Option<Versions>,
 }
 
-/// The versions of what entries depend on.
+/// The versions that entries depend on.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Versions {
-    /// The form of keys, tuples and stored options.
+    /// The format of keys, tuples and stored options.
     pub format: u32,
-    /// The version of the algorithm that computes signatures.
+    /// The version of the algorithm for signatures.
     pub algorithm: i32,
-    /// The tables of Unicode by which texts are normalized and cut.
+    /// The versions of Unicode's tables for normalizing and splitting texts.
     pub unicode: Cow<'static, str>,
 }
 
 impl Versions {
-    /// Those of this library.
+    /// The versions of this library.
     pub const CURRENT: Self = Self { format: 1, algorithm: Config::VERSION, unicode: Cow::Borrowed(UNICODE_VERSIONS) };
 
     /// Describes what differs from this library.
@@ -141,16 +141,16 @@ impl IndexOptions {
     /// The options of a new index.
     ///
     /// # Errors
-    /// SQLSTATE 22023 for a recall that cannot be had.
+    /// SQLSTATE 22023 for a recall that no banding reaches.
     pub fn new(config: Config, threshold: Threshold, recall: f64) -> Result<Self> {
         let num_perm = config.num_perm() as i64;
-        // No query asks for less than the index's threshold, so none looks up more bands than that needs. The others
-        // would be a fifth of the build and of every write.
+        // No query uses a threshold below the index's, so none looks up more bands than that needs. The other bands
+        // would take a fifth of the build and of every write.
         let banding = Banding::for_recall(threshold.get(), num_perm, recall)?.trimmed(threshold.get(), recall);
         Ok(Self { config, banding, threshold, recall, min_match: None, outdated: None })
     }
 
-    /// The options of an index for which nothing was specified.
+    /// The options of an index with all defaults.
     pub fn by_default() -> Result<Self> {
         Self::new(Options::default().config()?, Threshold::default(), DEFAULT_RECALL)
     }
@@ -170,36 +170,36 @@ impl IndexOptions {
     }
 }
 
-/// Options as text, from which a configuration is read. Indexes store them in this order.
+/// Options as text, which are parsed to a configuration. Indexes store them in this order.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Options<'a> {
     /// The scheme that makes signatures of shingles.
     pub scheme: Cow<'a, str>,
     /// Slots of a signature.
     pub num_perm: i32,
-    /// 0: that of the scheme by itself.
+    /// 0 stands for the scheme's own seed.
     pub seed: i64,
     /// The unit of shingles: characters or words.
     pub unit: Cow<'a, str>,
     /// Its length in units.
     pub shingle_size: i32,
-    /// A preset, steps, or `auto`: the preset `plain`.
+    /// A preset, steps, or `auto`, which is the preset `plain`.
     pub normalization: Cow<'a, str>,
-    /// `english`, or words with white space between them.
+    /// `english`, or words separated by white space.
     pub stop_words: Cow<'a, str>,
-    /// True if a repeat of a shingle counts.
+    /// True if repeats of a shingle count.
     pub bag: bool,
 }
 
 thread_local! {
-    /// Reading a configuration costs more than signing a short text.
+    /// Parsing a configuration costs more than signing a short text.
     static READ: Recent<(Options<'static>, Config)> = const { Recent::new() };
     static SKETCHERS: Recent<Sketcher> = const { Recent::new() };
 }
 
 impl<'a> Options<'a> {
-    /// The options of shingling, in arguments `shingle_size`, `unit`, and from `text` on
-    /// normalization, stop_words and bag.
+    /// Reads the options of shingling: arguments `shingle_size` and `unit`, and from `text` on normalization,
+    /// stop_words and bag.
     pub fn shingling(call: &'a Call, shingle_size: usize, unit: usize, text: usize) -> Result<Self> {
         Ok(Self {
             shingle_size: call.int4(shingle_size).given()?,
@@ -211,7 +211,7 @@ impl<'a> Options<'a> {
         })
     }
 
-    /// The options that make `config`.
+    /// The options that parse to `config`.
     pub fn of(config: &Config) -> Self {
         Self {
             scheme: config.scheme().as_str().into(),
@@ -225,7 +225,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The configuration, kept for the next call.
+    /// The configuration, which is cached.
     pub fn config(&self) -> Result<Config> {
         let read = || -> Result<_> {
             let config = self.read()?;
@@ -234,7 +234,7 @@ impl<'a> Options<'a> {
         READ.with(|kept| kept.with(|(options, _)| options == self, read, |read| read.1.clone()))
     }
 
-    /// Reads the configuration.
+    /// Parses the configuration.
     pub fn read(&self) -> Result<Config, sketch::Error> {
         let (num_perm, size) = (self.num_perm.into(), self.shingle_size.into());
         let scheme: Scheme = self.scheme.parse()?;
@@ -275,12 +275,12 @@ impl Default for Options<'_> {
     }
 }
 
-/// The options by which a configuration cuts texts, as in the WITH clause of an index.
+/// The options by which a configuration splits texts, as in the WITH clause of an index.
 pub fn shingling(config: &Config) -> String {
     shown_shingling(config).map(|(name, value)| format!("{name} = {value}")).join(", ")
 }
 
-/// The names of these options, and their values as SQL.
+/// The names of these options, with their values as SQL.
 fn shown_shingling(config: &Config) -> [(&'static str, String); 5] {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     [
@@ -292,7 +292,7 @@ fn shown_shingling(config: &Config) -> [(&'static str, String); 5] {
     ]
 }
 
-/// The options by which a configuration cuts texts otherwise than by default, as arguments behind others.
+/// The options for splitting texts that are not defaults, as further arguments.
 pub fn further_arguments(config: &Config) -> String {
     let Ok(default) = Options::default().config() else { return String::new() };
     let (ours, others) = (shown_shingling(config), shown_shingling(&default));
@@ -300,7 +300,7 @@ pub fn further_arguments(config: &Config) -> String {
     differing.map(|((name, value), _)| format!(", {name} => {value}")).collect()
 }
 
-/// True if both cut texts into the same shingles.
+/// True if both split texts into the same shingles.
 pub fn same_shingling(a: &Config, b: &Config) -> bool {
     a.unit() == b.unit()
         && a.shingle_size() == b.shingle_size()
@@ -309,17 +309,18 @@ pub fn same_shingling(a: &Config, b: &Config) -> bool {
         && a.bag() == b.bag()
 }
 
-/// Runs `work` with a sketcher of that configuration, kept for the next call.
+/// Runs `work` with a sketcher for `config`, which is cached.
 pub fn with_sketcher<T>(config: &Config, work: impl FnOnce(&mut Sketcher) -> T) -> T {
     let made = || Ok::<_, Infallible>(Sketcher::new(config.clone()));
     let Ok(result) = SKETCHERS.with(|kept| kept.with(|sketcher| sketcher.config() == config, made, work));
     result
 }
 
-/// The number that is kept: a query or a trigger works with one, or two or three where a table has several indexes.
+/// Size of the cache. A query or a trigger uses one value, or two or three if a table has several indexes.
 const KEPT: usize = 4;
 
-/// The values used last, the most recent at the end. To look at each of so few is quicker than a hash.
+/// A cache of recently used values, the most recent at the end. A linear search of so small a list is faster than
+/// hashing.
 pub struct Recent<T>(RefCell<Vec<T>>);
 
 impl<T> Recent<T> {
@@ -327,8 +328,8 @@ impl<T> Recent<T> {
         Self(RefCell::new(Vec::new()))
     }
 
-    /// Calls `work` with the wanted value, or else with a new one, and keeps it in place of the one that was used least
-    /// recently. It is taken out meanwhile: a cancelled call drops it, and leaves nothing half-done.
+    /// Calls `work` with a cached value or a new one, which replaces the least recently used one. The value is out of
+    /// the cache meanwhile, so a cancelled call drops it, and leaves no partial result.
     pub fn with<R, E>(
         &self,
         wanted: impl Fn(&T) -> bool,
@@ -348,22 +349,22 @@ impl<T> Recent<T> {
     }
 }
 
-/// A bucket of documents that share a band but are not similar would cost the square of its
-/// size. With 1000, the 743,779 documents of one template cost minutes instead of days, and a
-/// corpus without such templates never gets there.
+/// Comparing a bucket of documents that share a band but are not similar would take time quadratic in its size. With
+/// 1000, the 743,779 documents of one template take minutes instead of days. A corpus without such templates never
+/// reaches the limit.
 const DEFAULT_BUCKET_LIMIT: i32 = 1000;
 
-/// Kilobytes of a queue of tracked clusters, about 10 million rows.
+/// Kilobytes in a queue of tracked clusters, about 10 million rows.
 const DEFAULT_QUEUE_WARNING: i32 = 512 << 10;
 
-/// The range of `minlsh.threshold`; below it `~=` would find what nobody calls near-duplicate.
+/// Minimum of `minlsh.threshold`; `~=` would find unrelated documents below it.
 const LEAST_THRESHOLD: f64 = 0.01;
 
 static THRESHOLD: GucSetting<f64> = GucSetting::<f64>::new(DEFAULT_THRESHOLD);
 static BUCKET_LIMIT: GucSetting<i32> = GucSetting::<i32>::new(DEFAULT_BUCKET_LIMIT);
 static QUEUE_WARNING: GucSetting<i32> = GucSetting::<i32>::new(DEFAULT_QUEUE_WARNING);
 
-/// Makes the settings known; called once, when the library is loaded.
+/// Defines the settings when the library is loaded.
 pub fn define_settings() {
     GucRegistry::define_int_guc(
         c"minlsh.bucket_limit",
@@ -386,7 +387,7 @@ pub fn define_settings() {
         GucContext::Userset,
         GucFlags::UNIT_KB,
     );
-    // SAFETY: the hook is guarded: a panic in it becomes an ERROR.
+    // SAFETY: the hook is guarded, so that a panic in it becomes an ERROR.
     unsafe {
         GucRegistry::define_float_guc_with_hooks(
             c"minlsh.threshold",
@@ -402,16 +403,16 @@ pub fn define_settings() {
             None,
         );
     }
-    // SAFETY: a NUL-terminated prefix, which is copied. Nobody else can make up a setting that begins with it.
+    // SAFETY: the prefix ends with a NUL, and is copied. It keeps others from defining settings with this prefix.
     unsafe { pg_sys::MarkGUCPrefixReserved(c"minlsh".as_ptr()) };
 }
 
-/// Has all plans made again when `minlsh.threshold` changes, because a plan depends on whether an index serves it.
-/// `session_replication_role` does the same.
+/// Invalidates all plans when `minlsh.threshold` changes, because a plan depends on whether an index serves it.
+/// PostgreSQL does the same for `session_replication_role`.
 #[pg_guard]
 unsafe extern "C-unwind" fn threshold_changes(threshold: f64, _extra: *mut c_void) {
     if threshold != THRESHOLD.get() {
-        // SAFETY: it marks plans as out of date, and reads no catalog.
+        // SAFETY: it marks plans as invalid, and reads no catalog.
         unsafe { pg_sys::ResetPlanCache() };
     }
 }
@@ -421,7 +422,7 @@ pub fn bucket_limit() -> usize {
     usize::try_from(BUCKET_LIMIT.get()).unwrap_or(1)
 }
 
-/// `minlsh.queue_warning` in bytes, if there is to be a warning.
+/// `minlsh.queue_warning` in bytes; `None` if it is off.
 pub fn queue_warning() -> Option<u64> {
     u64::try_from(QUEUE_WARNING.get()).ok().filter(|limit| *limit > 0).map(|limit| limit << 10)
 }

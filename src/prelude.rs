@@ -1,4 +1,4 @@
-//! Names that nearly every room uses. The faces of PostgreSQL (`pg/`) do without it.
+//! Names that most modules use. The wrappers of PostgreSQL (`pg/`) do not use it.
 
 pub(crate) use pgrx::pg_guard;
 pub(crate) use pgrx::pg_sys::{self, Datum, Oid};

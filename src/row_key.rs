@@ -1,4 +1,4 @@
-//! Keys: which column names a document, and from the `doc_id` that a user writes to its value.
+//! Keys: the column that names a document, and the conversion of a user's `doc_id` to its value.
 
 use crate::pg::catalog::AttributeRow;
 use crate::pg::catching::catching;
@@ -8,32 +8,32 @@ use crate::pg::names::type_label;
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 
-/// A column whose value names a row, by the unique index that sees to it.
+/// A column whose value names a row, as its unique index ensures.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// The table.
     pub table: Oid,
     /// The number of the column.
     pub column: i16,
-    /// Its type, or what that is a domain over.
+    /// Its type, or a domain's base type.
     pub base_type: Oid,
-    /// The input type of the index's operator class, and the equality of its family.
+    /// The input type of the index's operator class, and the equality of its operator family.
     input_type: Oid,
     equals: Oid,
     collation: Oid,
 }
 
-/// The reasons why no column names a row.
+/// The reasons why a table has no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoKey {
     /// The primary key has several columns.
     Composite,
-    /// There is no unique index of one column that must not be NULL.
+    /// It has no unique index on one NOT NULL column.
     Missing,
 }
 
 impl NoKey {
-    /// Says of the table of that name why it has no key.
+    /// Explains why the table named `table` has no key.
     pub fn message(self, table: &str) -> String {
         match self {
             Self::Composite => format!("the primary key of table \"{table}\" has several columns"),
@@ -43,8 +43,8 @@ impl NoKey {
 }
 
 impl Key {
-    /// The key of a table: its primary key if that is one column, else its first column, other than that of the
-    /// documents, that is unique and NOT NULL. A column of a materialized view cannot be NOT NULL: unique is enough.
+    /// The key of a table. It is the primary key if that is one column, else the first unique NOT NULL column other
+    /// than the documents'. A column of a materialized view cannot be NOT NULL, so unique is enough.
     pub fn of_table(table: Oid, kind: u8, document: i16) -> Result<Self, NoKey> {
         let mut indexes = Index::of_table(table);
         let column = |index: &Index| index.columns.first().map(|column| column.attribute);
@@ -59,14 +59,14 @@ impl Key {
         })
     }
 
-    /// The key that a column is by a unique index of its own.
+    /// The key that a column is by its own unique index.
     pub fn of_column(table: Oid, column: i16) -> Option<Self> {
         let keys = Index::of_table(table);
         let mut keys = keys.iter().filter_map(|index| Self::of_index(index, true));
         keys.find(|key| key.column == column)
     }
 
-    /// The key that a unique index of one column makes, which must be NOT NULL unless NULLs are allowed.
+    /// The key that a unique index on one column makes. The column must be NOT NULL unless `allows_nulls`.
     fn of_index(index: &Index, allows_nulls: bool) -> Option<Self> {
         let [column] = index.columns[..] else { return None };
         let is_btree = index.method == pg_sys::BTREE_AM_OID;
@@ -87,7 +87,7 @@ impl Key {
         })
     }
 
-    /// `key = parameter number`, whose type is the key's base type, where `column` is the column of the key.
+    /// `key = parameter number`, for the key in `column`. The parameter has the key's base type.
     pub fn equals(&self, column: Sql, number: usize) -> Sql {
         let (column, input) = self.operand(column);
         let given = Sql::new(format!("${number}"));
@@ -95,7 +95,7 @@ impl Key {
         column.operator(self.equals).text(given)
     }
 
-    /// The type of an array of keys. Keys that are arrays themselves have no array type: their texts are used.
+    /// The array type for keys. Keys that are arrays have no array type: their texts are used.
     pub fn array_type(&self) -> Oid {
         match catalog::array_of(self.base_type) {
             Oid::INVALID => pg_sys::TEXTARRAYOID,
@@ -103,26 +103,26 @@ impl Key {
         }
     }
 
-    /// An array of keys, of that type.
+    /// An array of keys, of [`Key::array_type`].
     pub fn array(&self, keys: &[KeyValue]) -> Parameter {
         let is_text = catalog::array_of(self.base_type) == Oid::INVALID;
         let element = if is_text { pg_sys::TEXTOID } else { self.base_type };
         let value = |key: &KeyValue| if is_text { key.to_text() } else { self.datum(*key) };
-        // SAFETY: texts, or else values of the key's base type, as `datum` checks.
+        // SAFETY: the elements are texts, or values of the key's base type, as `datum` checks.
         unsafe { Parameter::array(keys.iter().map(|key| Some(value(key))), element) }
     }
 
-    /// A value of this key, which must be of its type.
+    /// The value of `key`, which must have this key's type.
     pub fn datum(&self, key: KeyValue) -> Datum {
         assert_eq!(key.base_type, self.base_type, "a key is of the type of its column");
         key.datum
     }
 
-    /// `key = ANY (parameter number)`, an [array](Key::array) of keys, where `column` is the column of the key.
+    /// `key = ANY (parameter number)`, for the key in `column`. The parameter is an [array](Key::array) of keys.
     pub fn is_among(&self, column: Sql, number: usize) -> Sql {
         let given = Sql::new(format!("${number}"));
         if catalog::array_of(self.base_type) == Oid::INVALID {
-            // By the output function of the type, whatever casts there are.
+            // By the output function of the type, regardless of casts.
             let text = Sql::new("pg_catalog.format('%s', ").text(column).text(")");
             return text.text(" OPERATOR(pg_catalog.=) ANY (").text(given).text(")");
         }
@@ -132,11 +132,11 @@ impl Key {
         column.operator(self.equals).text("ANY (").text(given).text(")")
     }
 
-    /// The key as its equality takes it, and the type of that.
+    /// The key cast for its equality operator, and the type of the cast.
     fn operand(&self, column: Sql) -> (Sql, Oid) {
         let attribute = AttributeRow::of_column(self.table, self.column);
         let (is, collation) = attribute.map_or((Oid::INVALID, Oid::INVALID), |row| (row.atttypid, row.attcollation));
-        // An operator class for anyarray, anyenum, record and the like takes values as they are.
+        // An operator class for anyarray, anyenum, record and the like takes values without a cast.
         let polymorphic = catalog::type_kind(self.input_type) == b'p';
         let input = if polymorphic { self.base_type } else { self.input_type };
         let column = if is == input { column } else { column.cast(input) };
@@ -149,20 +149,20 @@ impl Key {
         Sql::default().column(self.table, self.column)
     }
 
-    /// The collation by which its index tells keys apart. The column may have another. Invalid if the type has none.
+    /// The collation of its index, which may differ from the column's. Invalid if the type has no collations.
     pub fn collation(&self) -> Oid {
         self.collation
     }
 
     /// A value of the key as a parameter of a query.
     pub fn parameter(&self, key: KeyValue) -> Parameter {
-        // SAFETY: a value of that type, as `datum` checks, which lives as long as what is made of it: see
-        // [`KeyValue::new`].
+        // SAFETY: `datum` checks the type, and the caller of [`KeyValue::new`] promises that the value lives as long as
+        // what is made of it.
         unsafe { Parameter::new(self.base_type, Some(self.datum(key))) }
     }
 }
 
-/// A value of a key, which is not NULL, with its type.
+/// A non-null value of a key, with its type.
 #[derive(Clone, Copy)]
 pub struct KeyValue {
     datum: Datum,
@@ -171,24 +171,24 @@ pub struct KeyValue {
 
 impl KeyValue {
     /// # Safety
-    /// `datum` must be a non-null value of that type, and live as long as what is made of this.
+    /// `datum` is a non-null value of type `base_type`, and lives as long as what is made of this.
     pub unsafe fn new(datum: Datum, base_type: Oid) -> Self {
         Self { datum, base_type }
     }
 
-    /// As a text, by the output function of its type; without the padding of a `char(n)`.
+    /// The value as a text, by the output function of its type; a `char(n)` without its padding.
     pub fn to_text(self) -> Datum {
-        // SAFETY: `new` was given a value of that type.
+        // SAFETY: the caller of `new` promises a value of this type.
         unsafe { Output::of(self.base_type).text(self.datum) }
     }
 
-    /// As messages show it.
+    /// The value, for messages.
     pub fn shown(self) -> String {
-        // SAFETY: `new` was given a value of that type.
+        // SAFETY: the caller of `new` promises a value of this type.
         unsafe { Output::of(self.base_type).shown(self.datum) }
     }
 
-    /// As a value of `type_oid`, the type of a result.
+    /// The value as a result of type `type_oid`.
     pub fn as_result(self, type_oid: Oid) -> Datum {
         if catalog::base_type(type_oid) == self.base_type {
             return self.datum;
@@ -200,26 +200,26 @@ impl KeyValue {
     }
 }
 
-/// `left = right` by the equality of the type of both; `None` if that has none.
+/// `left = right` by the equality of their type; `None` if it has none.
 pub fn equal(type_oid: Oid, left: Sql, right: Sql) -> Option<Sql> {
     let (mut input, mut other) = (Oid::INVALID, Oid::INVALID);
     let operator = catalog::equality_of(type_oid);
     if operator == Oid::INVALID {
         return None;
     }
-    // SAFETY: a lookup of the types of an operator.
+    // SAFETY: a look-up in the system caches, whose results go to local variables.
     unsafe { pg_sys::op_input_types(operator, &mut input, &mut other) };
     let as_is = input == type_oid || catalog::type_kind(input) == b'p';
     let typed = |value: Sql| if as_is { value } else { value.cast(input) };
     Some(typed(left).operator(operator).text(typed(right)))
 }
 
-/// An argument as a value of the key's base type; `None` if no document can have that key: it is NULL, or an integer
-/// beyond the key's range. `index` is the name of what is asked.
+/// Reads an argument as a value of the key's base type. `None` for NULL and for an integer beyond the key's range,
+/// which no document has as its key. `index` is named in errors.
 pub fn argument(call: &Call, argument: usize, base_type: Oid, index: &str) -> Result<Option<KeyValue>> {
     let Some(datum) = call.datum(argument) else { return Ok(None) };
     let given = catalog::base_type(call.argument_type(argument));
-    // SAFETY: each caller below has a value of that type, which lives as long as the call.
+    // SAFETY: each caller below passes a value of this type, which lives as long as the call.
     let key = |datum| unsafe { KeyValue::new(datum, base_type) };
     if given == base_type {
         return Ok(Some(key(datum)));
@@ -228,7 +228,7 @@ pub fn argument(call: &Call, argument: usize, base_type: Oid, index: &str) -> Re
         return Ok(from_integer(value, base_type).map(key));
     }
     if given == pg_sys::TEXTOID {
-        // SAFETY: an argument of a call is of the type that the call says, which was compared with text.
+        // SAFETY: the call has the type of the argument, which was just compared with text.
         return Ok(Some(key(unsafe { from_text(datum, base_type, STORED) }?)));
     }
     let mismatch = type_mismatch(format!(
@@ -267,29 +267,29 @@ fn from_integer(value: i64, key: Oid) -> Option<Datum> {
     }
 }
 
-/// A HINT on the keys of lookups.
+/// A HINT about the keys of lookups.
 pub const STORED: &str =
     "Pass the key of a stored document, or use near_duplicates_of() for a text that is not stored.";
 
-/// A string is read as the key's base type reads its literals; its error is the type's own, with `hint`.
+/// Reads a string as a literal of the key's base type. The error is the type's own, with `hint`.
 ///
 /// # Safety
-/// `given` must be a non-null `text`.
+/// `given` is a non-null `text`.
 pub unsafe fn from_text(given: Datum, base_type: Oid, hint: &str) -> Result<Datum> {
-    // SAFETY: a non-null text, as # Safety asks.
+    // SAFETY: the caller promises a non-null text.
     unsafe { value_from_text(given, base_type, "the key", hint) }
 }
 
-/// The same for the base type of `what`.
+/// Reads a string as a literal of `base_type`; errors name `what`.
 ///
 /// # Safety
-/// `given` must be a non-null `text`.
+/// `given` is a non-null `text`.
 pub unsafe fn value_from_text(given: Datum, base_type: Oid, what: &str, hint: &str) -> Result<Datum> {
     foreign_code::check_type(base_type, what)?;
     catching(|| {
         let (mut input, mut parameter) = (Oid::INVALID, Oid::INVALID);
-        // SAFETY: the input function of a type that exists, as `check_type` has found, with a C string that was made of
-        // the caller's text.
+        // SAFETY: `check_type` found the type, so it has its input function, which gets a C string made of the caller's
+        // text.
         unsafe {
             let string = pg_sys::text_to_cstring(given.cast_mut_ptr());
             pg_sys::getTypeInputInfo(base_type, &mut input, &mut parameter);

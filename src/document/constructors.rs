@@ -1,5 +1,5 @@
-//! Documents made of values by `minlsh_document()` and `minlsh_signature()`; and as text: a JSON object, from which the
-//! same document can be read back.
+//! The constructors `minlsh_document()` and `minlsh_signature()`, and the text form of a document: a JSON object from
+//! which the same document can be read.
 //!
 //! ```json
 //! {"threshold": 0.9, "shingle_size": 5, "unit": "char", "normalization": "none", "text": "..."}
@@ -7,11 +7,12 @@
 //! {"threshold": 0.8, "signature": [31696454, 98093281, 92105569]}
 //! ```
 //!
-//! Short members come first. Stop words and bag are written only if they are not the default; the other options always,
-//! because another version may have other defaults. All is in the database's encoding, in which ASCII bytes are ASCII.
+//! Short members come first. Stop words and bag are written only if they are not the default. The other options are
+//! always written, because another version may have other defaults. Everything is in the database's encoding, where
+//! ASCII bytes are ASCII.
 //!
 //! Any other text is a document with the default options. PostgreSQL takes `minlsh_document('some text')` and
-//! `minlsh_document($1)` for a cast, so the cast must mean what the function does.
+//! `minlsh_document($1)` for a cast, so the cast must mean the same as the function.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -44,7 +45,7 @@ fn of_text(call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_document(anyarray, threshold) → minlsh_document`
 fn of_set(call: &Call) -> Result<Option<Datum>> {
     let (elements, threshold) = (call.datum(0).given()?, Threshold::new(call.float8(1).given()?)?);
-    // SAFETY: declared anyarray.
+    // SAFETY: `sql/minlsh.sql` declares the argument as anyarray.
     let hashes = unsafe { element::hashes(elements, ElementHash::default()) }?;
     let content = Content::of_hashes(hashes)?;
     Ok(Some(Document { threshold, content }.write()))
@@ -57,17 +58,16 @@ fn of_signature(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(Document { threshold, content }.write()))
 }
 
-/// The parts of a document that are known before the call that makes it, from the constants among its arguments.
+/// The parts of a document that are known before its constructor runs, from constant arguments.
 pub struct Outline {
     /// The threshold, unless it is unknown.
     pub threshold: Option<Threshold>,
-    /// An empty content of that kind and with those options, unless one of them is unknown.
+    /// An empty content of the same kind with the same options, unless one of them is unknown.
     content: Option<Content<'static>>,
 }
 
 impl Outline {
-    /// The outline of what an expression makes, from the constants among its arguments; `None` if it does not call a
-    /// constructor of documents.
+    /// The outline of the document that an expression makes; `None` if it does not call a constructor of documents.
     pub fn of_call(expression: Node) -> Option<Self> {
         let (function, arguments) = expression.call()?;
         let arguments: Vec<_> = arguments.map(Node::constant).collect();
@@ -76,7 +76,7 @@ impl Outline {
             let is_known = !constant.constisnull && constant.consttype == type_oid;
             is_known.then_some(constant.constvalue)
         };
-        // SAFETY: `known` gives the value of a constant of an expression that is planned, if it is a text.
+        // SAFETY: `known` returns the non-null value of a constant with this type.
         let text = |number| unsafe { lossless::read(known(number, pg_sys::TEXTOID)?).ok() };
         let content = match c_function(function)?.as_slice() {
             b"minlsh_document_of_text" => (|| {
@@ -96,12 +96,13 @@ impl Outline {
             _ => return None,
         };
         let threshold = known(1, pg_sys::FLOAT8OID);
-        // One that is out of range is for the call to refuse.
+        // The call itself refuses a threshold out of range.
         let threshold = threshold.map(|value| Threshold::clamped(f64::from_bits(value.value() as u64)));
         Some(Self { threshold, content })
     }
 
-    /// An empty document like that, with the threshold `least` if it is unknown; `None` if its options are.
+    /// An empty document with this outline, with the threshold `least` if it is unknown; `None` if its options are
+    /// unknown.
     pub fn with_least(self, least: Threshold) -> Option<Document<'static>> {
         Some(Document { threshold: self.threshold.unwrap_or(least), content: self.content? })
     }
@@ -157,16 +158,16 @@ fn write_numbers(out: &mut Vec<u8>, numbers: impl Iterator<Item = i64>) -> Resul
         if i.is_multiple_of(4096) {
             check_interrupts();
         }
-        // A separator, 19 digits and a sign.
+        // A separator, a sign and 19 digits.
         memory::reserve(out, 22)?;
         let separator = if i == 0 { "" } else { ", " };
-        // A vector takes all that is written to it.
+        // Writing to a vector does not fail.
         let _ = write!(out, "{separator}{number}");
     }
     Ok(memory::extend(out, b"]")?)
 }
 
-/// Makes a document of its text form.
+/// Reads a document from its text form.
 fn read(literal: &[u8]) -> Read<Datum> {
     let (mut threshold, mut options, mut has_options) = (None, Options::default(), false);
     let (mut text, mut set, mut signature) = (None, None::<Vec<i64>>, None::<Vec<i32>>);
@@ -203,7 +204,7 @@ fn read(literal: &[u8]) -> Read<Datum> {
     Ok(Document { threshold, content }.write())
 }
 
-/// Reads one of the options of a text; false if there is none of that name.
+/// Reads an option of a text; false if there is no option of this name.
 fn read_option<'a>(options: &mut Options<'a>, name: &[u8], reader: &mut JsonReader<'a>) -> Read<bool> {
     match name {
         b"shingle_size" => options.shingle_size = reader.number()?,

@@ -1,25 +1,25 @@
-//! The forms that all types of the extension share. A value is bytes, which are checked when they are read. Its text
-//! form is a JSON object that begins with a member of its own; any other text means the default options. The binary
-//! form of the protocol is a version and the text form.
+//! The text and binary forms that all types of the extension share. A value is bytes, which are checked when they are
+//! read. Its text form is a JSON object that begins with a member that is specific to the type. Any other text stands
+//! for the default options. The binary form of the protocol is a version byte and the text form.
 //!
-//! JSON is read as bytes of the database's encoding. `serde_json` reads UTF-8 only, and would copy a text that is to be
-//! stored as it is.
+//! JSON is read as bytes in the database's encoding. `serde_json` reads UTF-8 only, and would copy a text that is
+//! stored unchanged.
 
 use std::borrow::Cow;
 
 use crate::prelude::*;
 
-/// The version of the binary form: this byte, and the text form.
+/// The version of the binary form, its first byte.
 const SENT: u8 = 1;
 
-/// A type of the extension, and its text form.
+/// A type of the extension, with its text form.
 pub struct TypeForm {
     pub name: &'static str,
-    /// The member with which its JSON object begins.
+    /// The first member of its JSON object.
     pub start: &'static str,
-    /// A description of a value, for a HINT.
+    /// Describes a value, for a HINT.
     pub meaning: &'static str,
-    /// Makes a value of its text form.
+    /// Reads a value from its text form.
     pub read: fn(&[u8]) -> Read<Datum>,
     /// Writes the text form of a value.
     pub write: fn(&[u8]) -> Result<Vec<u8>>,
@@ -40,8 +40,8 @@ impl TypeForm {
     /// `..._recv(internal) → type`
     pub fn receive(&self, call: &Call) -> Result<Option<Datum>> {
         let Some(message) = call.datum(0) else { return Ok(None) };
-        // SAFETY: PostgreSQL calls receive functions with the message; it checks how long it is, and
-        // the encoding of the text, which it makes the database's.
+        // SAFETY: PostgreSQL calls receive functions with a message. It checks the length, and converts the text to the
+        // database's encoding.
         let (version, literal) = unsafe {
             let message = message.cast_mut_ptr::<pg_sys::StringInfoData>();
             let version = pg_sys::pq_getmsgbyte(message);
@@ -64,7 +64,7 @@ impl TypeForm {
         Ok(Some(bytes::concatenate(&[&[SENT], text::to_client(&literal)])))
     }
 
-    /// True if a literal is an object of the type, not a mere text.
+    /// True if a literal is a JSON object of the type, and not another text.
     pub fn is_object(&self, literal: &[u8]) -> bool {
         literal.starts_with(self.start.as_bytes())
     }
@@ -86,15 +86,15 @@ impl TypeForm {
     }
 }
 
-/// The error of bytes that are not a value of the type of that name.
+/// The error for bytes that are not a value of the type `name`.
 pub fn damaged(name: &str) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_INVALID_BINARY_REPRESENTATION, format!("invalid value of type {name}"))
         .set_hint("Create the value again. Its page is damaged, or another version wrote it.")
 }
 
-/// The reason why a text is not a value of a type.
+/// The reasons why a text is not a value of a type.
 pub enum Refusal {
-    /// It does not have the form of one; with what was expected.
+    /// It has the wrong form; with what was expected.
     Syntax(String),
     /// It has the form, but a member has an invalid value.
     Meaning(SqlError),
@@ -106,7 +106,7 @@ impl<E: Into<SqlError>> From<E> for Refusal {
     }
 }
 
-/// Refuses what does not have the form of a value.
+/// Refuses a text with the wrong form.
 pub fn syntax<T>(detail: impl Into<String>) -> Read<T> {
     Err(Refusal::Syntax(detail.into()))
 }
@@ -114,13 +114,13 @@ pub fn syntax<T>(detail: impl Into<String>) -> Read<T> {
 /// The result of reading a part.
 pub type Read<T> = Result<T, Refusal>;
 
-/// A reader, with the part of the text that it has not read yet.
+/// A reader of the unread part of a text.
 pub struct JsonReader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> JsonReader<'a> {
-    /// Reads all of `rest`.
+    /// Reads `rest`, to its end.
     pub fn new(rest: &'a [u8]) -> Self {
         Self { rest }
     }
@@ -129,7 +129,7 @@ impl<'a> JsonReader<'a> {
         self.rest = self.rest.trim_ascii_start();
     }
 
-    /// Reads `token`, if it is next.
+    /// Reads `token` if it is next.
     fn next_is(&mut self, token: u8) -> bool {
         self.skip_space();
         let Some(rest) = self.rest.strip_prefix(&[token]) else { return false };
@@ -142,8 +142,8 @@ impl<'a> JsonReader<'a> {
         if self.next_is(token) { Ok(()) } else { syntax(format!("\"{}\" is missing.", char::from(token))) }
     }
 
-    /// Reads an object, which must be all that is left. `read` takes the value of each member, by its name; false if
-    /// that is unknown.
+    /// Reads an object, after which the text must end. `read` takes the name of each member and reads its value; it
+    /// returns false for an unknown name.
     pub fn object(&mut self, mut read: impl FnMut(&[u8], &mut Self) -> Read<bool>) -> Read<()> {
         self.token(b'{')?;
         let mut names = Vec::new();
@@ -154,7 +154,7 @@ impl<'a> JsonReader<'a> {
             if names.contains(&name) || !read(&name, self)? {
                 return syntax("A member is unknown or repeated.");
             }
-            // As many as are known, at most.
+            // At most as many as there are known names.
             names.push(name);
             is_done = self.next_is(b'}');
             if !is_done {
@@ -164,13 +164,13 @@ impl<'a> JsonReader<'a> {
         self.end()
     }
 
-    /// Sees that nothing is left.
+    /// Checks that the text ends here.
     fn end(&mut self) -> Read<()> {
         self.skip_space();
         if self.rest.is_empty() { Ok(()) } else { syntax("There is text after the closing brace.") }
     }
 
-    /// A number, or what stands in its place.
+    /// Reads a number, or what stands in its place.
     fn word(&mut self) -> &'a str {
         self.skip_space();
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
@@ -180,17 +180,17 @@ impl<'a> JsonReader<'a> {
         std::str::from_utf8(word).unwrap_or_default()
     }
 
-    /// A number.
+    /// Reads a number.
     pub fn number<T: std::str::FromStr>(&mut self) -> Read<T> {
         self.word().parse().or_else(|_| syntax("A number is missing or out of range."))
     }
 
-    /// `true` or `false`: `bag` is the only such member.
+    /// Reads `true` or `false`, for `bag`.
     pub fn boolean(&mut self) -> Read<bool> {
         self.word().parse().or_else(|_| syntax("\"bag\" must be true or false."))
     }
 
-    /// An array of numbers.
+    /// Reads an array of numbers.
     pub fn numbers<T: std::str::FromStr>(&mut self) -> Read<Vec<T>> {
         self.token(b'[')?;
         let mut numbers = Vec::new();
@@ -210,7 +210,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// An option, as UTF-8.
+    /// Reads an option, as UTF-8.
     pub fn utf8(&mut self) -> Read<Cow<'a, str>> {
         Ok(match self.string()? {
             Cow::Borrowed(bytes) => lossless::decode(bytes)?,
@@ -218,7 +218,7 @@ impl<'a> JsonReader<'a> {
         })
     }
 
-    /// A string, in the database's encoding: where it lies, unless something in it is escaped.
+    /// Reads a string in the database's encoding. Copies it only if it has escapes.
     pub fn string(&mut self) -> Read<Cow<'a, [u8]>> {
         self.token(b'"')?;
         let mut string = Cow::Borrowed(&self.rest[..0]);
@@ -240,7 +240,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// Reads what follows a backslash.
+    /// Reads the rest of an escape, after the backslash.
     fn escaped(&mut self, string: &mut Vec<u8>) -> Read<()> {
         let Some((&kind, rest)) = self.rest.split_first() else {
             return syntax("A string is not terminated.");
@@ -263,7 +263,7 @@ impl<'a> JsonReader<'a> {
         Ok(memory::extend(string, &[byte])?)
     }
 
-    /// The character of `\u` and four digits, twice for those beyond U+FFFF.
+    /// Reads the character of `\u` and four digits, or of two such escapes beyond U+FFFF.
     fn unicode(&mut self) -> Read<char> {
         let first = self.code_unit()?;
         let units = if matches!(first, 0xD800..0xDC00) {
@@ -291,7 +291,7 @@ impl<'a> JsonReader<'a> {
     }
 }
 
-/// Appends a member of an object, which is not the first: a string in the database's encoding.
+/// Appends a member with a string in the database's encoding. It is not the first member.
 pub fn write_member(out: &mut Vec<u8>, name: &str, string: &[u8]) -> Result<()> {
     memory::extend(out, format!(", \"{name}\": \"").as_bytes())?;
     let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);

@@ -1,4 +1,4 @@
-//! A document as bytes.
+//! Documents as bytes.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -9,10 +9,10 @@
 //! | 1 | bag: 0 or 1 |
 //! | up to a zero byte each | unit, normalization and stop_words in canonical form, UTF-8 |
 //! | the rest | the text, in the database's encoding |
-//! | set: 8 each | the hashes of the elements as unsigned numbers, ascending, each once |
+//! | set: 8 each | the hashes of the elements as unsigned numbers, ascending and distinct |
 //! | signature: 4 each | the slots |
 //!
-//! Numbers have their least significant byte first. A damaged page may hold anything, so what is read is checked.
+//! Numbers are little-endian. A damaged page may hold anything, so everything is checked when it is read.
 
 use std::borrow::Cow;
 
@@ -28,16 +28,16 @@ const TEXT: u8 = 0;
 const SET: u8 = 1;
 const SIGNATURE: u8 = 2;
 
-/// A document, read where it lies.
+/// A document, read in place.
 pub struct Document<'a> {
-    /// The least similarity of a near-duplicate.
+    /// Minimum similarity of a near-duplicate.
     pub threshold: Threshold,
     pub content: Content<'a>,
 }
 
-/// The content, which is what is compared, as it is stored.
+/// The compared part of a document, as it is stored.
 pub enum Content<'a> {
-    /// A text, in the database's encoding, and how it is cut: by options in canonical form.
+    /// A text in the database's encoding, with the options for splitting it, in canonical form.
     Text(Options<'a>, &'a [u8]),
     /// The hashes of the elements of a set, ascending.
     Set(Cow<'a, [[u8; 8]]>),
@@ -46,13 +46,13 @@ pub enum Content<'a> {
 }
 
 impl Content<'static> {
-    /// A set, given by the hashes of its elements.
+    /// A set, from the hashes of its elements.
     pub fn of_hashes(hashes: Vec<u64>) -> Result<Self> {
         let set = ShingleSet::from_hashes(hashes, &mut check_interrupts);
         Ok(Self::Set(memory::collect(set.iter().map(u64::to_le_bytes))?.into()))
     }
 
-    /// A signature, given by its slots.
+    /// A signature, from its slots.
     pub fn of_slots(slots: &[i32]) -> Result<Self> {
         if !is_signature_length(slots.len()) {
             return Err(invalid_parameter(format!(
@@ -69,13 +69,13 @@ impl<'a> Document<'a> {
     /// Reads a document.
     ///
     /// # Safety
-    /// `datum` must be a non-null varlena, valid for `'a`; of whatever content.
+    /// `datum` is a non-null varlena with any content, valid for `'a`.
     pub unsafe fn read(datum: Datum) -> Result<Self> {
-        // SAFETY: `datum` is a varlena that is valid for `'a`, as # Safety asks.
+        // SAFETY: the caller promises a varlena that is valid for `'a`.
         Self::from_bytes(unsafe { bytes::read(datum) })
     }
 
-    /// Reads a document out of its bytes.
+    /// Reads a document from its bytes.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self> {
         Self::parse(bytes).ok_or_else(|| damaged("minlsh_document"))
     }
@@ -131,13 +131,13 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The options by which its text is cut; `None` if it has no text.
+    /// The options by which its text is split; `None` if it is not a text.
     pub fn config(&self) -> Result<Option<Config>> {
         let Content::Text(options, _) = &self.content else { return Ok(None) };
         options.config().map(Some)
     }
 
-    /// Replaces `elements` by the hashes of its own, in any order and with repeats; false if it is a signature.
+    /// Replaces `elements` by the hashes of its own, in any order and with repeats; false for a signature.
     pub fn elements(&self, elements: &mut Vec<u64>) -> Result<bool> {
         elements.clear();
         match &self.content {
@@ -171,19 +171,19 @@ fn parse_text(bytes: &[u8]) -> Option<Content<'_>> {
     Some(Content::Text(options, text))
 }
 
-/// UTF-8 up to a zero byte, and what follows it.
+/// Returns the UTF-8 before the first zero byte, and the bytes after it.
 pub fn until_zero(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let end = bytes.iter().position(|byte| *byte == 0)?;
     Some((std::str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 1..]))
 }
 
-/// All bytes as items of `N`, unless some are left over.
+/// All bytes as items of `N`; `None` if some are left over.
 fn whole<const N: usize>(bytes: &[u8]) -> Option<&[[u8; N]]> {
     let (items, rest) = bytes.as_chunks();
     rest.is_empty().then_some(items)
 }
 
-/// The hash of an element that is stored.
+/// The hash of a stored element.
 pub fn hash(stored: &[u8; 8]) -> u64 {
     u64::from_le_bytes(*stored)
 }

@@ -1,28 +1,28 @@
-//! The kinds of documents, decided once from the type of a value or from an operator class.
+//! The kinds of documents, which follow from the type of a value or from an operator class.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::prelude::*;
 
-/// The kind of the values of a column or of an argument.
+/// The kind of values in a column or an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `text`, and what is stored as text is: the shingles of the text are the set.
+    /// `text`, or a type that is stored like it: its shingles are the set.
     Text,
     /// An array of any type: its elements are the set.
     Set,
     /// `minlsh_document`: a text, a set or a signature, with its options.
     Document,
-    /// `integer[]` under `minlsh_signature_ops`: a signature, made with the options of the index.
+    /// `integer[]` under `minlsh_signature_ops`: a signature made with the options of the index.
     Signature,
     /// `text` under `minlsh_passage_ops`: its passages are searched for.
     Passage,
 }
 
 impl Kind {
-    /// The kind of a value of that type, if it can be a document; `document` is the type `minlsh_document`. An
-    /// `integer[]` is a set, too: only an operator class or `minlsh_signature()` makes it a signature.
+    /// The kind of a value of type `type_oid`; `None` if it cannot be a document. `document` is the type
+    /// `minlsh_document`. An `integer[]` is a set: only an operator class or `minlsh_signature()` makes it a signature.
     pub fn of_type(type_oid: Oid, document: Oid) -> Option<Self> {
         let base = catalog::base_type(type_oid);
         let is_text = catalog::is_stored_as(base, pg_sys::TEXTOID);
@@ -38,20 +38,20 @@ impl Kind {
     }
 }
 
-/// True if values of a type are stored as `minlsh_document` is.
+/// True if values of a type are stored like `minlsh_document`.
 pub fn is_document(type_oid: Oid) -> bool {
     static KNOWN: AtomicU32 = AtomicU32::new(0);
     is_written_by(type_oid, b"minlsh_document_out", &KNOWN)
 }
 
-/// True if values of a type are stored as `minlsh_passage` is.
+/// True if values of a type are stored like `minlsh_passage`.
 pub fn is_passage(type_oid: Oid) -> bool {
     static KNOWN: AtomicU32 = AtomicU32::new(0);
     is_written_by(type_oid, b"minlsh_passage_out", &KNOWN)
 }
 
-/// True if a type, or what it is a domain over, has that function of ours as its output function. `known` is the type
-/// of which that was found last.
+/// True if `output` is the C function that writes values of a type or of a domain's base type. `known` caches the last
+/// type for which it was true.
 fn is_written_by(type_oid: Oid, output: &[u8], known: &AtomicU32) -> bool {
     if type_oid == Oid::INVALID || known.load(Ordering::Relaxed) == type_oid.to_u32() {
         return type_oid != Oid::INVALID;

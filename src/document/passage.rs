@@ -1,5 +1,5 @@
-//! Passages that are sought: the type `minlsh_passage` as bytes and as text, the operators `~>` and `<~`, and the way
-//! from a text to the entries of an index of passages, from a passage to a search.
+//! Passages to search for: the type `minlsh_passage` as bytes and as text, the operators `~>` and `<~`, the entries of
+//! a text in an index of passages, and the search for a passage.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -9,11 +9,11 @@
 //! | up to a zero byte | normalization in canonical form, UTF-8 |
 //! | the rest | the passage, in the database's encoding |
 //!
-//! Numbers have their least significant byte first. A damaged page may hold anything, so what is read is checked. The
-//! text form is a JSON object, such as `{"coverage": 0.8, "min_match": 50, "normalization": "nfkc casefold whitespace",
-//! "passage": "..."}`; any other text is a passage with the default options.
+//! Numbers are little-endian. A damaged page may hold anything, so everything is checked when it is read. The text form
+//! is a JSON object, such as `{"coverage": 0.8, "min_match": 50, "normalization": "nfkc casefold whitespace",
+//! "passage": "..."}`. Any other text is a passage with the default options.
 //!
-//! The operators fail for no value. `sql/minlsh.sql` says why they are not LEAKPROOF all the same.
+//! The operators do not fail for any value. `sql/minlsh.sql` explains why they are not LEAKPROOF.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -42,21 +42,21 @@ sql_function!(minlsh_passage_hashes, passage_hashes);
 
 const VERSION: u8 = 1;
 
-/// A passage that is sought, read where it lies.
+/// A passage to search for, read in place.
 #[derive(Clone, Copy)]
 pub struct Passage<'a> {
-    /// The share of it that a text must have.
+    /// The share of it that a text must contain.
     pub coverage: f64,
-    /// The minimum length of what they have in common.
+    /// The minimum length of a common part.
     pub min_match: usize,
-    /// Steps in canonical form.
+    /// The steps, in canonical form.
     pub normalization: &'a str,
     /// The passage in the database's encoding.
     pub text: &'a [u8],
 }
 
 impl<'a> Passage<'a> {
-    /// Reads a passage out of its bytes, of whatever content.
+    /// Reads a passage from bytes with any content.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self> {
         Self::parse(bytes).ok_or_else(|| damaged("minlsh_passage"))
     }
@@ -89,7 +89,7 @@ fn of_text(call: &Call) -> Result<Option<Datum>> {
     write(text, coverage, min_match.into(), steps).map(Some)
 }
 
-/// A passage in the database's encoding with these options, as a datum in the current memory context.
+/// Makes a datum of a passage in the database's encoding with these options, in the current memory context.
 fn write(text: &[u8], coverage: f64, min_match: i64, steps: &str) -> Result<Datum> {
     Ok(bytes::concatenate(&[
         &[VERSION],
@@ -140,11 +140,11 @@ fn read_literal(literal: &[u8]) -> Read<Datum> {
     Ok(write(text, coverage, min_match, &steps)?)
 }
 
-/// A passage made ready, which most calls of a query share.
+/// A passage prepared for comparison, which most calls of a query share.
 struct PreparedPassage {
     normalization: Normalization,
     sought: Sought,
-    /// The number of its characters that a text must have.
+    /// Number of its characters that a text must contain.
     needed: usize,
 }
 
@@ -152,10 +152,10 @@ fn contains(call: &Call, body: usize, passage: usize) -> Result<Option<Datum>> {
     let (Some(body), Some(image)) = (call.datum(body), call.bytes(passage)) else {
         return Ok(None);
     };
-    // SAFETY: the only thing that these functions keep.
+    // SAFETY: these functions always ask for this type, once in a call.
     let kept: &mut KeptValue<PreparedPassage> = unsafe { call.kept() };
     let prepared = kept.get(image, || prepare(image))?;
-    // SAFETY: declared text, and lives as long as the call.
+    // SAFETY: `sql/minlsh.sql` declares the argument as text, which lives as long as the call.
     let body = lossless::decode(unsafe { bytes::read(body) })?;
     let body = Characters::of(&prepared.normalization, &body, &mut check_interrupts)?;
     let body = body.without_text();
@@ -178,9 +178,9 @@ thread_local! {
     static SCRATCH: RefCell<Option<(Fingerprints, Vec<u64>)>> = const { RefCell::new(None) };
 }
 
-/// The fingerprints of a row's text: none if it is shorter than a passage.
+/// The fingerprints of a row's text; none if it is shorter than a passage.
 pub fn entries(text: &str, config: &Config, min_match: usize) -> Result<Vec<i64>> {
-    // It is put back when the work is done: a cancelled call leaves none.
+    // They are put back at the end, so that a cancelled call leaves no partial result.
     let (mut fingerprints, mut found) = match SCRATCH.take() {
         Some(kept) => kept,
         None => (Fingerprints::new()?, Vec::new()),
@@ -195,7 +195,7 @@ pub fn entries(text: &str, config: &Config, min_match: usize) -> Result<Vec<i64>
     Ok(entries)
 }
 
-/// `passage_hashes(text, min_match, normalization) → bigint[]`: the distinct ones, in ascending order.
+/// `passage_hashes(text, min_match, normalization) → bigint[]`: the distinct hashes, ascending.
 fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
     let min_match = valid_min_match(call.int4(1).given()?.into())?;
     let steps = valid_normalization(call.text(2).given()?)?;
@@ -206,7 +206,7 @@ fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(array::write(&hashes)))
 }
 
-/// The search for a passage in an index with these options. The operator decides about a value of a foreign type.
+/// The search for a passage in an index with these options. A value of a foreign type is left to the operator.
 pub fn search(sought: TypedValue, options: &IndexOptions) -> Result<BandSearch> {
     let (Some(image), Some(min_match)) = (sought.passage(), options.min_match) else {
         return Ok(BandSearch::Everything);

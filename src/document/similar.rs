@@ -1,8 +1,8 @@
-//! The operators `~=`, and `jaccard()` with a document: the same comparison, once with a threshold
-//! and once without. One side is made ready once, and kept for the next row.
+//! The operators `~=`, and `jaccard()` with a document: the same comparison, with and without a threshold. One argument
+//! is prepared, and kept for the next row.
 //!
-//! `~=` is LEAKPROOF: it fails for nothing but two documents of different options, and for the type of an array. A
-//! value of another kind (a set beside a text) is just not similar to it. `jaccard()` reports what is wrong.
+//! `~=` is LEAKPROOF. It fails only for two documents with different options, and for an unsupported type of arrays.
+//! Values of different kinds, such as a set and a text, are not similar. `jaccard()` reports an error for them.
 
 use std::cell::RefCell;
 
@@ -18,7 +18,7 @@ use crate::pg::catalog::base_type;
 use crate::pg::temp_file::Spool;
 use crate::prelude::*;
 
-// `~=` of a document and a text or an array, which keeps the document; of two values of one type.
+// `~=` with a document and a text or array, which keeps the document, and with two values of one type.
 sql_function!(minlsh_text_similar_document, |call| similar(call, 1, [Kind::Document, Kind::Text]));
 sql_function!(minlsh_document_similar_text, |call| similar(call, 0, [Kind::Document, Kind::Text]));
 sql_function!(minlsh_array_similar_document, |call| similar(call, 1, [Kind::Document, Kind::Set]));
@@ -31,27 +31,27 @@ sql_function!(minlsh_jaccard_text_document, |call| jaccard(call, Kind::Text));
 sql_function!(minlsh_jaccard_array_document, |call| jaccard(call, Kind::Set));
 sql_function!(minlsh_jaccard_document_document, |call| jaccard(call, Kind::Document));
 
-/// `~=` of two values of the same type: keeps the one that stays the same.
+/// `~=` with two values of the same type: keeps the constant one.
 fn similar_alike(call: &Call, kind: Kind) -> Result<Option<Datum>> {
     let kept = usize::from(!call.is_constant(0) || call.is_constant(1));
     similar(call, kept, [kind, kind])
 }
 
-/// `~=`: keeps argument `kept`, which is of the first kind, and compares the other one with it.
+/// `~=`: keeps argument `kept`, which has the first of `kinds`, and compares the other argument with it.
 fn similar(call: &Call, kept: usize, kinds: [Kind; 2]) -> Result<Option<Datum>> {
     let found = compare(call, kept, kinds, true)?;
     Ok(found.map(|similarity| Datum::from(similarity.is_some())))
 }
 
-/// `jaccard()`: compares the first argument with the second, a document.
+/// `jaccard()`: compares the first argument with the second, which is a document.
 fn jaccard(call: &Call, other: Kind) -> Result<Option<Datum>> {
     let found = compare(call, 1, [Kind::Document, other], false)?;
     Ok(found.flatten().map(float8_datum))
 }
 
-/// Makes the kept argument ready, unless it is that of the last call, and compares the other one with it; `None` if one
-/// of them is NULL. By threshold, the similarity is there if it reaches the thresholds of both, and not if they cannot
-/// be compared; otherwise that is an error, and the similarity is missing only if both are empty.
+/// Compares the other argument with argument `kept`, which is prepared unless the last call had the same value. `None`
+/// if one of them is NULL. With `by_threshold` the inner result is `None` below the thresholds of both, and for values
+/// that cannot be compared. Without it the latter are an error, and the inner result is `None` only if both are empty.
 fn compare(
     call: &Call,
     kept: usize,
@@ -59,12 +59,12 @@ fn compare(
     by_threshold: bool,
 ) -> Result<Option<Option<f64>>> {
     let (Some(value), Some(_)) = (call.datum(kept), call.datum(1 - kept)) else { return Ok(None) };
-    // SAFETY: declared as values of that kind, and live as long as the call; an array is aligned when all of it is
-    // detoasted.
+    // SAFETY: `sql/minlsh.sql` declares the argument with this kind, and it lives as long as the call. Detoasting an
+    // array aligns it.
     let image = unsafe { bytes::read(if kept_kind == Kind::Set { array::detoast(value).0 } else { value }) };
     let work = |place: &mut KeptSide| {
         let (own, prepared) = place.get(image, || prepare(value, kept_kind))?;
-        // The setting may be changed between two rows.
+        // The setting may change between two rows.
         let least = by_threshold.then(|| own.unwrap_or_else(threshold_setting).get());
         match prepared.measure(image, prepared.other(call, 1 - kept, other_kind)?, least)? {
             None if !by_threshold => Err(incomparable(prepared)),
@@ -72,18 +72,18 @@ fn compare(
         }
     };
     if call.has_no_place() {
-        // An exclusion constraint looks the function up for each pair of rows, and frees what it keeps at the end of
-        // the statement. The new row is the same for many pairs.
+        // An exclusion constraint looks up the function for each pair of rows, and frees kept state at the end of the
+        // statement. Many pairs have the same new row.
         with_lent(kept_kind, work)
     } else {
-        // SAFETY: the only thing that these functions keep.
+        // SAFETY: these functions always ask for this type, once in a call.
         work(unsafe { call.kept() })
     }
 }
 
-/// Makes an argument of that kind ready; with its own threshold, if it is a document.
+/// Prepares an argument of this kind, with its own threshold if it is a document.
 fn prepare(value: Datum, kind: Kind) -> Result<(Option<Threshold>, Prepared)> {
-    // SAFETY: declared as a value of that kind, and lives as long as the call.
+    // SAFETY: `sql/minlsh.sql` declares the argument with this kind, and it lives as long as the call.
     let (value, document) = unsafe { kind.read(value, ElementHash::default()) }?;
     let own = document.as_ref().map_or(Ok(None), Document::config)?;
     let config = own.map_or_else(|| Options::default().config(), Ok)?;
@@ -113,7 +113,7 @@ enum Prepared {
 }
 
 impl Prepared {
-    /// The form in which a value is compared; of a text, by these options.
+    /// Prepares a value for comparisons; a text is split by `config`.
     pub fn of(value: Value, config: Config) -> Result<Self> {
         let (kind, length, elements) = match value {
             Value::Text(text) => (Kind::Text, text.len(), None),
@@ -126,9 +126,9 @@ impl Prepared {
         Ok(Self::Set(PreparedElements { kind, config, length, has_shingles: None, count: None, elements }))
     }
 
-    /// The similarity with another value, if it is at least `least`, and what a document on the other side asks for;
-    /// `None` if they cannot be compared: signatures of different lengths, or no other value. `image` is the value that
-    /// this was read from.
+    /// The similarity with another value, if it reaches `least` and the threshold of a document on the other side.
+    /// `None` if they cannot be compared, like signatures of different lengths, or if there is no other value. `image`
+    /// is the value from which this was prepared.
     fn measure(&mut self, image: &[u8], other: Option<ReadValue>, least: Option<f64>) -> Result<Option<Option<f64>>> {
         let Some((other, document)) = other else { return Ok(None) };
         let own = document.as_ref().map_or(0.0, |document| document.threshold.get());
@@ -151,14 +151,14 @@ impl Prepared {
         Ok(Some(similarity))
     }
 
-    /// Reads the argument to compare with, which is of that kind; `None` if it is of another kind than this.
+    /// Reads the argument to compare with, of kind `kind`; `None` if that is not comparable with this.
     fn other<'a>(&self, call: &'a Call, argument: usize, kind: Kind) -> Result<Option<ReadValue<'a>>> {
         let (Some(value), wanted) = (call.datum(argument), self.kind()) else { return Ok(None) };
-        // SAFETY: an argument, which lives as long as the call: the function is declared for values of that kind.
+        // SAFETY: `sql/minlsh.sql` declares the argument with this kind, and it lives as long as the call.
         let (value, document) = unsafe {
             match kind {
-                // An array of integers without NULLs is a signature. The type of the elements is checked whatever is
-                // prepared: the error must not depend on that value.
+                // An array of integers without NULLs is a signature. The type of its elements is checked in any case,
+                // because the error must not depend on the prepared value.
                 Kind::Set if wanted != Kind::Set => {
                     let (array, element) = array::detoast(value);
                     element::check(element)?;
@@ -181,7 +181,7 @@ impl Prepared {
         Ok(is_wanted.then_some((value, document)))
     }
 
-    /// The kind of values that it can be compared with.
+    /// The kind of values that can be compared with it.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Set(own) => own.kind,
@@ -190,23 +190,23 @@ impl Prepared {
     }
 }
 
-/// A text or a set with which others are compared. The shingles of a text are made ready when the first other text
-/// comes: a search for the near-duplicates of a stored text finds that text, and often nothing else.
+/// A text or a set with which others are compared. The shingles of a text are prepared for the first other text: a
+/// search for the near-duplicates of a stored text finds the text itself, and often nothing else.
 struct PreparedElements {
     kind: Kind,
-    /// The options by which a text is cut, and by which others must be.
+    /// The options by which this text is split, and others must be.
     config: Config,
-    /// The bytes of a text, the last ones of the value that it was read from.
+    /// Length of a text, the last bytes of the value that it was read from.
     length: usize,
     has_shingles: Option<bool>,
-    /// The number of shingles of a long text, known since the first comparison.
+    /// Number of shingles of a long text, known after the first comparison.
     count: Option<usize>,
     elements: Option<ReadySet>,
 }
 
 impl PreparedElements {
-    /// The similarity with another value of its kind, if it is at least `least`; none if both are without shingles.
-    /// `image` is the value that it was read from.
+    /// The similarity with another value of its kind, if it is at least `least`; `None` if both are without shingles.
+    /// `image` is the value from which this was prepared.
     pub fn with(&mut self, image: &[u8], other: Value, least: Option<f64>) -> Result<Option<f64>> {
         let own = &image[image.len() - self.length..];
         if let Value::Text(other) = other {
@@ -220,10 +220,10 @@ impl PreparedElements {
         Self::ready(&mut self.elements, &self.config, own)?.with(&self.config, other, least)
     }
 
-    /// True if the shingles of both texts are to be counted in a file.
+    /// True if the shingles of both texts must be counted in a file.
     ///
-    /// The shingles of a text that is long by itself are kept from the second comparison on, if they fit: by then they
-    /// were counted. With a threshold, more of them need not be kept, since only long texts can reach it.
+    /// The shingles of a long text are kept from the second comparison on, if they fit: the first one has counted them.
+    /// With a threshold no other shingles need to be kept, since only long texts can reach it.
     fn is_apart(&mut self, own: &[u8], other: &[u8], least: Option<f64>) -> Result<bool> {
         let (limit, hash) = (of_comparison(), size_of::<u64>());
         if self.elements.is_none() && own.len() * hash > limit {
@@ -236,7 +236,7 @@ impl PreparedElements {
         Ok(other.len() * hash > limit && !ready.misses_fit(least))
     }
 
-    /// The elements, made ready once.
+    /// The elements, prepared once.
     fn ready<'a>(elements: &'a mut Option<ReadySet>, config: &Config, own: &[u8]) -> Result<&'a mut ReadySet> {
         Ok(match elements {
             Some(elements) => elements,
@@ -245,7 +245,7 @@ impl PreparedElements {
         })
     }
 
-    /// The similarity of two texts whose shingles are counted in a file, unless the other one has too few.
+    /// The similarity of two texts whose shingles are counted in a file, unless the other text has too few.
     fn by_file(&mut self, own: &[u8], other: &[u8], least: Option<f64>) -> Result<Option<f64>> {
         let other = lossless::decode(other)?;
         if let (Some(least), Some(count)) = (least, self.count)
@@ -267,9 +267,9 @@ impl PreparedElements {
     }
 }
 
-/// True if `text` has fewer shingles than `wanted`, by its length: no normalised text has more of them than bytes.
+/// True if `text` certainly has fewer than `wanted` shingles: it has at most one for each byte of the normalised text.
 fn has_fewer(config: &Config, text: &str, wanted: f64) -> Result<bool> {
-    // More than what the rounding of a product can be.
+    // More than the rounding error of a product.
     let wanted = wanted * (1.0 - 1e-12);
     if text.len() as f64 >= wanted {
         return Ok(false);
@@ -277,21 +277,21 @@ fn has_fewer(config: &Config, text: &str, wanted: f64) -> Result<bool> {
     Ok((normalize_text(config, text, &mut check_interrupts)?.len() as f64) < wanted)
 }
 
-/// A set to which others are compared.
+/// A set with which others are compared.
 enum ReadySet {
-    /// In a hash table, in which the elements of another set are looked up without being sorted.
+    /// In a hash table, where elements of another set are looked up unsorted.
     Table(PreparedSet),
-    /// In order, which takes an eighth of the memory, for a large set.
+    /// Sorted, for a large set, in an eighth of the memory.
     Sorted(ShingleSet),
 }
 
-/// The most elements that go into a table: of 64 MB, for a text of about a million characters.
+/// Maximum number of elements in a table, which takes 64 MB, for a text of about a million characters.
 const MAX_TABLE: usize = 1 << 20;
 
-/// Bytes of a table for each element that it has room for.
+/// Bytes of a table for each element of its capacity.
 const TABLE_ENTRY: f64 = 64.0;
 
-/// The most times the memory of one comparison that the shingles of a text may take which is compared with many.
+/// Maximum memory for the shingles of a kept text, as a multiple of a comparison's.
 const MAX_KEPT: usize = 16;
 
 impl ReadySet {
@@ -302,13 +302,13 @@ impl ReadySet {
         PreparedSet::new(&set).map(Self::Table).map_err(Into::into)
     }
 
-    /// The shingles of a text that is too long for a list of all of them.
+    /// The shingles of a text that are too many to list them all.
     fn of_long_text(config: &Config, text: &[u8]) -> Result<Self> {
         let (text, mut aside) = (lossless::decode(text)?, Spool::new(0));
         Self::of(set_of_long_text(config, &text, of_comparison(), &mut aside, &mut check_interrupts)?)
     }
 
-    /// True if what another text of any length has beside this set is known to fit into memory, or not to be needed.
+    /// True if the elements that only the other text has certainly fit into memory, however long it is.
     fn misses_fit(&self, least: Option<f64>) -> bool {
         match (self, least) {
             (Self::Table(set), Some(least)) => set.tolerated(least) * TABLE_ENTRY <= of_comparison() as f64,
@@ -316,7 +316,7 @@ impl ReadySet {
         }
     }
 
-    /// The similarity with the set of a value, if it is at least `least`; none if both sets are empty.
+    /// The similarity with another value, if it is at least `least`; `None` if both sets are empty.
     fn with(&mut self, config: &Config, other: Value, least: Option<f64>) -> Result<Option<f64>> {
         let minimum = least.unwrap_or(0.0);
         let table = match self {
@@ -342,13 +342,13 @@ impl ReadySet {
         if found.is_some() || least.is_some() {
             return Ok(found);
         }
-        // A table also finds nothing if one of the sets is empty.
+        // A table also finds nothing if one set is empty.
         let both_empty = table.is_empty() && other.into_set(config)?.is_empty();
         Ok((!both_empty).then_some(0.0))
     }
 }
 
-/// The memory of one place of a query: the value that it saw last, and what was made of it.
+/// The state of a place in a query: its last value, and what was made of it.
 pub struct KeptValue<T> {
     image: Vec<u8>,
     made: Option<T>,
@@ -361,7 +361,7 @@ impl<T> Default for KeptValue<T> {
 }
 
 impl<T> KeptValue<T> {
-    /// The product of `make` for a value with that `image`, made again if the image before had other bytes.
+    /// Returns what `make` makes of the value with bytes `image`, from the last call if that had the same bytes.
     pub fn get(&mut self, image: &[u8], make: impl FnOnce() -> Result<T>) -> Result<&mut T> {
         if self.made.is_none() || self.image != image {
             self.made = None;
@@ -375,18 +375,18 @@ impl<T> KeptValue<T> {
     }
 }
 
-/// The threshold of a document that is kept, and what a value is compared as.
+/// A kept argument: the threshold of a document, and the prepared value.
 type KeptSide = KeptValue<(Option<Threshold>, Prepared)>;
 
-/// The most bytes of a value that is kept beyond the statement for which it was prepared.
+/// Maximum bytes of a value that is kept beyond its statement.
 const MAX_LENT: usize = 1 << 18;
 
 thread_local! {
-    /// The last prepared value and its kind, for callers without a place of a query that could keep it.
+    /// The last prepared value with its kind, for calls without a place in a query.
     static LENT: RefCell<Option<(Kind, KeptSide)>> = const { RefCell::new(None) };
 }
 
-/// Does some work with what the session keeps of values of that kind; an ERROR amid it leaves nothing.
+/// Runs `work` with the value that the session keeps for `kind`. An ERROR in it leaves no value.
 fn with_lent<T>(kind: Kind, work: impl FnOnce(&mut KeptSide) -> T) -> T {
     let lent = LENT.take().filter(|(kept_kind, _)| *kept_kind == kind);
     let mut kept = lent.map(|(_, kept)| kept).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! From a value, stored or searched for, to the band hashes under which an index has it.
+//! Computes the band hashes of a stored value, and of a value to search for.
 
 use sketch::{Banding, Config};
 
@@ -11,12 +11,11 @@ use crate::options::{
 };
 use crate::prelude::*;
 
-/// The way in which an index serves a search for a document: from what similarity on it finds rows by bands; or
-/// otherwise, with or without an answer.
+/// The answer of an index to a search: by bands, from the given similarity on, or by another kind of search.
 type Service = Result<Threshold, BandSearch>;
 
 impl<'a> Value<'a> {
-    /// A row's value that was read, which must be one that each search finds.
+    /// Checks that each search can find a row's value.
     pub fn of_row((value, document): ReadValue<'a>, index: &IndexOptions) -> Result<Self> {
         if let Some(document) = document {
             if document.threshold < index.threshold {
@@ -33,13 +32,13 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The first `count` band hashes, or all entries in an index of passages: none if it has no shingles.
+    /// The first `count` band hashes, or all entries for an index of passages; none if the value has no shingles.
     pub fn first_bands(&self, index: &IndexOptions, count: usize) -> Result<Vec<i64>> {
         let Self::Text(text) = self else { return self.hashes(index, count) };
         if let Some(min_match) = index.min_match {
             return passage::entries(&lossless::decode(text)?, &index.config, min_match);
         }
-        // A text that is signed has all its bands, of which the first `count` are wanted, or no shingles and no bands.
+        // A signed text has all its bands, or none if it has no shingles.
         let first = |hashes: &[i64]| memory::copied(&hashes[..count.min(hashes.len())]);
         Ok(with_signed(text, index, first)??)
     }
@@ -56,7 +55,7 @@ impl<'a> Value<'a> {
 }
 
 impl Kind {
-    /// The entries to look up for `sought`, the right side of an operator of the index.
+    /// The entries to look up for `sought`, the right operand of an operator of the index.
     pub fn search(self, sought: TypedValue, index: &IndexOptions) -> Result<BandSearch> {
         if self == Self::Passage {
             return passage::search(sought, index);
@@ -74,16 +73,16 @@ impl Kind {
         Ok(if bands.is_empty() { BandSearch::Nothing } else { BandSearch::Bands(bands) })
     }
 
-    /// True if an index with these options serves a search for `sought`: [`Kind::search`], as plans ask it.
+    /// True if an index with these options serves a search for `sought`; [`Kind::search`] for planning.
     pub fn serves(self, sought: TypedValue, index: &IndexOptions) -> bool {
-        // What cannot be read is for the search to refuse.
+        // The search itself refuses a value that cannot be read.
         if self == Self::Passage {
             return !matches!(passage::search(sought, index), Ok(BandSearch::Everything));
         }
         !matches!(self.service(sought, index), Ok(Err(BandSearch::Everything)))
     }
 
-    /// True if an index with these options serves a search for that document: for plans.
+    /// True if an index with these options serves a search for a document; used for planning.
     pub fn serves_document(self, document: &Document, index: &IndexOptions) -> bool {
         let service = self.service_of(document.kind(), Some(document), index);
         !matches!(service, Ok(Err(BandSearch::Everything)))
@@ -93,8 +92,8 @@ impl Kind {
         if let Some(document) = sought.document()? {
             return self.service_of(document.kind(), Some(&document), index);
         }
-        // Only the operator knows what a value of a foreign type is. Integers beside documents are a set or a
-        // signature, as each row is. Elements that cannot be hashed are refused beside any row.
+        // A value of a foreign type is left to the operator. Integers compared with documents are a set or a signature,
+        // depending on the row. Elements that cannot be hashed are refused for every row.
         let is_for_the_operator = |element| {
             let element = catalog::base_type(element);
             element == pg_sys::INT4OID || element::check(element).is_err()
@@ -108,12 +107,12 @@ impl Kind {
         }
     }
 
-    /// Decides about a search for something of that kind, a text, a set or a signature: with the threshold and the
-    /// options of a document, if it is one.
+    /// Decides how to search for a value of kind `kind`: a text, a set or a signature. The threshold and options of
+    /// `document` apply, if there is one.
     fn service_of(self, kind: Self, document: Option<&Document>, index: &IndexOptions) -> Result<Service> {
         match (self, kind) {
             (Self::Document, _) => {}
-            // An integer[] is a signature beside a signature, and a set beside a set.
+            // An integer[] is a signature if it is compared with one, and a set otherwise.
             (Self::Set, Self::Signature) | (Self::Signature, Self::Set) => {
                 return Ok(Err(BandSearch::Everything));
             }
@@ -121,14 +120,14 @@ impl Kind {
             _ => return Ok(Err(BandSearch::Nothing)),
         }
         let threshold = match (self, document) {
-            // The greater threshold counts, and no row has a lesser one than the index.
+            // The greater threshold applies, and no row has a lower threshold than the index.
             (Self::Document, _) => document.map_or(index.threshold, |own| own.threshold.max(index.threshold)),
             (_, Some(own)) => own.threshold,
             (_, None) => threshold_setting(),
         };
         let config = match document {
             Some(own) => own.config()?,
-            // The options of the rows, which are those of the index, are what counts.
+            // The rows' options apply, which are the index's.
             None if self == Self::Document || kind != Self::Text => None,
             None => Some(Options::default().config()?),
         };
@@ -139,37 +138,37 @@ impl Kind {
         Ok(Ok(threshold))
     }
 
-    /// True if a search for that value is one by `minlsh.threshold`.
+    /// True if a search for a value uses `minlsh.threshold`.
     pub fn takes_setting(self, sought: TypedValue) -> bool {
         matches!(self, Self::Text | Self::Set) && sought.kind() == Some(self)
     }
 }
 
-/// The slots of a signature that is not as long as those of the index.
+/// Number of slots in a signature, unless it is the index's.
 fn wrong_length(value: &Value, index: &IndexOptions) -> Option<usize> {
     let Value::Signature(slots) = value else { return None };
     (slots.len() != index.config.num_perm()).then_some(slots.len())
 }
 
-/// The most bytes of a text that is kept with its band hashes.
+/// Maximum bytes of a text that is cached with its band hashes.
 const MAX_KEPT: usize = 1 << 18;
 
 thread_local! {
-    /// The texts that were signed last. An insertion under an exclusion constraint has the same text signed for the
-    /// entries and for one or two searches, and a query by a constant for its estimate and for its search.
+    /// Recently signed texts. An insertion under an exclusion constraint signs the same text for its entries and for
+    /// one or two searches, and a query with a constant signs it for the estimate and for the search.
     static SIGNED: Recent<Signed> = const { Recent::new() };
 }
 
-/// A text and its band hashes, as an index has them.
+/// A text with its band hashes for an index.
 struct Signed {
     config: Config,
     banding: Banding,
-    /// In the database's encoding.
+    /// The text, in the database's encoding.
     text: Vec<u8>,
     hashes: Vec<i64>,
 }
 
-/// Calls `look` with the band hashes of a text, and keeps them for the next time, unless the text is too long.
+/// Calls `look` with the band hashes of a text, which are cached unless the text is too long.
 fn with_signed<T>(text: &[u8], index: &IndexOptions, look: impl FnOnce(&[i64]) -> T) -> Result<T> {
     let (config, banding) = (&index.config, index.banding);
     let sign = || Value::Text(text).hashes(index, banding.bands());
@@ -205,29 +204,29 @@ fn other_length(slots: usize, num_perm: usize) -> SqlError {
     ))
 }
 
-/// The texts of a build of which unrelated ones would be taken for similar.
+/// The texts of a build for which the shingles are too short: unrelated texts would look similar.
 #[derive(Default)]
 pub struct Saturated {
     texts: u64,
-    /// The `shingle_size` that would do for all of them.
+    /// A `shingle_size` that suffices for all of them.
     shingle_size: usize,
 }
 
 impl Saturated {
-    /// Looks at a text of the build.
+    /// Checks a text of the build.
     pub fn look(&mut self, config: &Config, text: &str) -> Result<()> {
         let better = sketch::saturated(config, text, &mut check_interrupts)?;
         better.into_iter().for_each(|shingle_size| self.add(shingle_size));
         Ok(())
     }
 
-    /// Adds a text that needs shingles of that size.
+    /// Adds a text that needs shingles of size `shingle_size`.
     pub fn add(&mut self, shingle_size: usize) {
         self.texts += 1;
         self.shingle_size = self.shingle_size.max(shingle_size);
     }
 
-    /// Warns, once for all texts; one alone has no other to be confused with.
+    /// Warns once about all texts. A single one cannot be confused with another.
     pub fn warn(&self, config: &Config, name: &str) {
         let Self { texts, shingle_size } = self;
         if *texts < 2 {

@@ -1,4 +1,4 @@
-//! Values that were read, to be compared, signed or searched for.
+//! Values as they are compared, signed or searched for.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ use super::image::{Content, Document, hash};
 use super::kind::{Kind, is_document, is_passage};
 use crate::prelude::*;
 
-/// A value that was read, to be compared or signed.
+/// A value to be compared or signed.
 pub enum Value<'a> {
     /// A text, in the database's encoding.
     Text(&'a [u8]),
@@ -22,10 +22,10 @@ pub enum Value<'a> {
     Signature(Cow<'a, [i32]>),
 }
 
-/// A value that was read, with the document that it is of, if it is of one.
+/// A value, with the document that contains it, if there is one.
 pub type ReadValue<'a> = (Value<'a>, Option<Document<'a>>);
 
-/// A value that is not NULL, with its type: the right side of an operator, which may be of any type.
+/// A non-null value with its type: the right operand of an operator, of any type.
 #[derive(Clone, Copy)]
 pub struct TypedValue<'a> {
     datum: Datum,
@@ -35,12 +35,12 @@ pub struct TypedValue<'a> {
 
 impl<'a> TypedValue<'a> {
     /// # Safety
-    /// `datum` must be a non-null value of that type, or of one that is stored as that, valid for `'a`.
+    /// `datum` is a non-null value of type `type_oid`, or of a type stored like it, and valid for `'a`.
     pub unsafe fn new(datum: Datum, type_oid: Oid) -> Self {
         Self { datum, type_oid, life: PhantomData }
     }
 
-    /// Its kind, by its type; `None` if it is neither a document nor what one is made of.
+    /// Its kind, by its type; `None` if it cannot be a document.
     pub fn kind(self) -> Option<Kind> {
         let kind = Kind::of_type(self.type_oid, Oid::INVALID);
         kind.or_else(|| is_document(self.type_oid).then_some(Kind::Document))
@@ -48,7 +48,7 @@ impl<'a> TypedValue<'a> {
 
     /// Reads it; `None` if it has no kind.
     pub fn read(self) -> Result<Option<ReadValue<'a>>> {
-        // SAFETY: `new` was given a value of the type by which the kind is decided.
+        // SAFETY: the caller of `new` promises a value of the type, which determines the kind.
         let read = |kind: Kind| unsafe { kind.read(self.datum, ElementHash::default()) };
         self.kind().map(read).transpose()
     }
@@ -56,7 +56,7 @@ impl<'a> TypedValue<'a> {
     /// Reads a signature; `None` if it is not an `integer[]`.
     pub fn signature(self) -> Result<Option<ReadValue<'a>>> {
         let is_signature = catalog::base_type(self.type_oid) == pg_sys::INT4ARRAYOID;
-        // SAFETY: `new` was given a value of that type.
+        // SAFETY: the type was just compared, and the caller of `new` promises a value of the type.
         let read = || unsafe { Kind::Signature.read(self.datum, ElementHash::default()) };
         is_signature.then(read).transpose()
     }
@@ -64,31 +64,33 @@ impl<'a> TypedValue<'a> {
     /// Reads a document; `None` if it is not one.
     pub fn document(self) -> Result<Option<Document<'a>>> {
         let is_document = self.kind() == Some(Kind::Document);
-        // SAFETY: `new` was given a value of that type, which is stored as `minlsh_document` is.
+        // SAFETY: the type was just found to be stored like `minlsh_document`, and the caller of `new` promises such a
+        // value.
         is_document.then(|| unsafe { Document::read(self.datum) }).transpose()
     }
 
     /// The bytes of a `minlsh_passage`; `None` if it is not one.
     pub fn passage(self) -> Option<&'a [u8]> {
-        // SAFETY: `new` was given a value of that type, which is stored as `minlsh_passage` is: a varlena.
+        // SAFETY: the type was just found to be stored like `minlsh_passage`, a varlena, and the caller of `new`
+        // promises such a value.
         is_passage(self.type_oid).then(|| unsafe { bytes::read(self.datum) })
     }
 
     /// The type of the elements of an array; `None` if it is not one.
     pub fn element_type(self) -> Option<Oid> {
-        // SAFETY: `new` was given a value of a type of which sets are: an array.
+        // SAFETY: the caller of `new` promises a value of the type, and only arrays are sets.
         (self.kind() == Some(Kind::Set)).then(|| unsafe { array::detoast(self.datum).1 })
     }
 }
 
 impl Kind {
-    /// Reads a value; with the document that it is of, if it is of one, whose threshold and options count. Elements of
-    /// a set are hashed by `hash`.
+    /// Reads a value, with the document that contains it, if there is one, with its threshold and options. `hash`
+    /// hashes the elements of a set.
     ///
     /// # Safety
-    /// `value` must be a non-null value of this kind, valid for `'a`.
+    /// `value` is a non-null value of this kind, valid for `'a`.
     pub unsafe fn read<'a>(self, value: Datum, hash: ElementHash) -> Result<ReadValue<'a>> {
-        // SAFETY: a value of that kind, as the Safety section asks: a varlena, an array, or an integer[].
+        // SAFETY: the caller promises a value of this kind: a varlena, an array, or an integer[].
         let value = unsafe {
             match self {
                 Self::Text | Self::Passage => Value::Text(bytes::read(value)),
@@ -105,7 +107,7 @@ impl Kind {
 }
 
 impl<'a> Document<'a> {
-    /// Its content, read.
+    /// Reads its content.
     pub fn value(&self) -> Result<Value<'a>> {
         Ok(match &self.content {
             Content::Text(_, text) => Value::Text(text),
@@ -118,7 +120,7 @@ impl<'a> Document<'a> {
 }
 
 impl Value<'_> {
-    /// The set of its shingles or elements, which a signature does not have.
+    /// The set of its shingles or elements. A signature has none.
     pub fn into_set(self, config: &Config) -> Result<ShingleSet> {
         Ok(match self {
             Self::Text(text) => ShingleSet::from_text(config, &lossless::decode(text)?, &mut check_interrupts)?,
@@ -136,7 +138,7 @@ impl Value<'_> {
         })
     }
 
-    /// Copies it into a batch, to be signed there; returns how many bytes it has.
+    /// Copies it into a batch to be signed. Returns its size in bytes.
     pub fn copy(&self, batch: &mut SignerBatch) -> Result<usize> {
         Ok(match self {
             Self::Text(text) => {
@@ -156,15 +158,15 @@ impl Value<'_> {
     }
 }
 
-/// The entries to look up for a value that is searched for.
+/// The entries to look up for a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BandSearch {
-    /// These band hashes; fewer than the index has, where the threshold asked for allows it.
+    /// These band hashes; fewer than the index has if the threshold allows it.
     Bands(Vec<i64>),
-    /// Rows that can have enough of a passage.
+    /// Rows that can contain enough of a passage.
     Passage(Bound),
-    /// The index was not made for this threshold or these options: all rows must be looked at.
+    /// All rows, because the index was not made for this threshold or these options.
     Everything,
-    /// No row can be similar: the value has no shingles.
+    /// No row, because the value has no shingles.
     Nothing,
 }

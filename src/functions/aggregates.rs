@@ -1,8 +1,8 @@
 //! The aggregates `minhash_agg()` and `minhash_union_agg()`, whose sets arrive row by row.
 //!
-//! The state is a signature and the hashes that are to go into it. It is in PostgreSQL's memory, so that a hash
-//! aggregate over many groups knows what it takes, and spills. A signature is the union of those of any parts of its
-//! set, so the order of rows does not matter, nor which worker sees them.
+//! The state is a signature and the hashes that are still to be added. It lies in PostgreSQL's memory, so that a hash
+//! aggregate over many groups knows its size and spills. The signature of a set is the union of the signatures of its
+//! parts, so neither the order of rows nor their distribution over workers matters.
 
 use sketch::{Config, Scheme, Sketcher, unite};
 
@@ -19,17 +19,17 @@ sql_function!(minlsh_set_serialize, serialize);
 sql_function!(minlsh_set_deserialize, deserialize);
 sql_function!(minlsh_set_signature, signature);
 
-/// The options that two signatures must share to be comparable.
+/// The options that comparable signatures share.
 #[derive(Clone, Copy, PartialEq)]
 struct SetOptions {
     scheme: Scheme,
     num_perm: usize,
-    /// As a user gives it: 0 is the scheme's own.
+    /// As a user passes it: 0 stands for the scheme's own.
     seed: i64,
 }
 
 impl SetOptions {
-    /// Refuses other options: they must be the same for all rows of a group.
+    /// Refuses different options: all rows of a group must have the same.
     fn require_same(self, other: Self) -> Result<()> {
         let (option, was, is) = if self.scheme != other.scheme {
             ("scheme", format!("\"{}\"", self.scheme), format!("\"{}\"", other.scheme))
@@ -50,26 +50,26 @@ impl SetOptions {
     }
 }
 
-/// The state: a set so far.
+/// The state of an aggregate: a partial set.
 #[repr(C)]
 struct SetState {
     /// Distinguishes it from the states of other aggregates.
     tag: u64,
     options: SetOptions,
-    /// The signature of the elements that are not pending; empty if there are none.
+    /// The signature of the elements that are not pending; empty without any.
     signature: Buffer<i32>,
-    /// Hashes of elements. A batch costs far less than as many elements alone.
+    /// Hashes of pending elements. A batch costs far less than single elements.
     pending: Buffer<u64>,
 }
 
 impl SetState {
     const TAG: u64 = 0x6d69_6e6c_7368_2053;
 
-    /// The state behind an argument.
+    /// The state that an argument points to.
     fn of<'a>(datum: Datum) -> Result<&'a mut Self> {
-        // SAFETY: declared internal: the state of an aggregate, which superusers alone declare. It may be that of
-        // another one, but a chunk of memory, of which none has less than 8 bytes; only what begins with the tag is
-        // taken for a set. Nobody else has a reference, and it is used in this call only.
+        // SAFETY: `sql/minlsh.sql` declares the argument as internal, so it is the state of an aggregate, which only
+        // superusers declare. The state of another aggregate is a chunk of memory too, of at least 8 bytes, and is
+        // refused unless it begins with the tag. There is no other reference, and this one ends with the call.
         unsafe {
             if datum.cast_mut_ptr::<u64>().read() == Self::TAG {
                 return Ok(state(datum));
@@ -89,7 +89,7 @@ impl SetState {
         if self.pending.as_slice().len() >= batch { self.flush(aggregate) } else { Ok(()) }
     }
 
-    /// Adds the elements of a set by its signature; none of an empty one.
+    /// Adds the elements of a set by its signature; an empty set has none.
     fn unite(&mut self, other: &[i32], aggregate: Aggregate) -> Result<(), sketch::Error> {
         if self.signature.as_slice().is_empty() || other.is_empty() {
             self.signature.extend(other, aggregate);
@@ -117,7 +117,7 @@ impl SetState {
     }
 }
 
-/// The result of a transition function: the group's state, a new one at its first row.
+/// The result of a transition function: the group's state, or a new one for its first row.
 fn state_datum(call: &Call, aggregate: Aggregate, options: SetOptions) -> Datum {
     call.datum(0).unwrap_or_else(|| aggregate.put(SetState::new(options)))
 }
@@ -131,7 +131,7 @@ fn add(call: &Call) -> Result<Option<Datum>> {
     set.options.require_same(options)?;
     if let Some(element) = call.datum(1) {
         let (of, hash) = (call.argument_type(1), options.scheme.element_hash());
-        // SAFETY: an argument of the type that the call says it has.
+        // SAFETY: the call has the type of its argument.
         set.add(unsafe { element::hash(element, of, hash) }?, aggregate)?;
     }
     Ok(Some(datum))
@@ -165,8 +165,8 @@ fn missing(option: &str, hint: &str) -> SqlError {
     null_not_allowed(format!("{option} must not be null")).set_hint(hint)
 }
 
-/// `minlsh_set_add_signature(internal, integer[], [scheme]) → internal`: the elements of a set of
-/// which only the signature is known.
+/// `minlsh_set_add_signature(internal, integer[], [scheme]) → internal`: adds the elements of a set that is known only
+/// by its signature.
 fn add_signature(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
     let scheme = if call.count() > 2 { read_scheme(call, 2)? } else { Scheme::default() };
@@ -189,26 +189,27 @@ fn combine(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
     let Some(other) = call.datum(1) else { return Ok(call.datum(0)) };
     let other = SetState::of(other)?;
-    // The other state lives no longer than this call.
+    // The other state lives only as long as this call.
     let datum = state_datum(call, aggregate, other.options);
     let set = SetState::of(datum)?;
     set.merge(other, aggregate)?;
     Ok(Some(datum))
 }
 
-/// `minlsh_set_signature(internal) → integer[]`: NULL of an empty set.
+/// `minlsh_set_signature(internal) → integer[]`: NULL for an empty set.
 fn signature(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
     let Some(datum) = call.datum(0) else { return Ok(None) };
     let set = SetState::of(datum)?;
-    // The set remains what it is: a window aggregate may go on.
+    // The state stays valid: a window aggregate may continue.
     set.flush(aggregate)?;
     let signature = set.signature.as_slice();
     Ok((!signature.is_empty()).then(|| array::write(signature)))
 }
 
-/// `minlsh_set_serialize(internal) → bytea`: from one process of a query to another, as numbers of eight bytes. They
-/// are the scheme's place in `Scheme::ALL`, num_perm, the seed and the number of slots; then slots and pending hashes.
+/// `minlsh_set_serialize(internal) → bytea`: passes a state between processes of a query, as numbers of eight bytes.
+/// They are the scheme's position in `Scheme::ALL`, num_perm, the seed and the number of slots, then slots and pending
+/// hashes.
 fn serialize(call: &Call) -> Result<Option<Datum>> {
     Aggregate::of(call)?;
     let Some(datum) = call.datum(0) else { return Ok(None) };

@@ -1,5 +1,4 @@
-//! Exact measures between sets: Jaccard similarity and containment; and weighted sets, whose elements count more or
-//! less.
+//! Exact measures between sets: Jaccard similarity, containment, and the similarity of weighted sets.
 
 use sketch::{Blocks, Config, Element, ElementHash, Overlap, WeightedSet};
 
@@ -10,8 +9,8 @@ use crate::pg::temp_file::Spool;
 use crate::pg::value_type::Order;
 use crate::prelude::*;
 
-// `jaccard(text, text, shingle_size, unit, normalization, stop_words, bag) → double precision`, and so `containment()`:
-// the share of the first in the second
+// `jaccard(text, text, shingle_size, unit, normalization, stop_words, bag) → double precision`; `containment()` takes
+// the same arguments, and returns the share of the first text's shingles that the second has
 sql_function!(minlsh_jaccard_text, |call| share(overlap_of_texts(call), Overlap::jaccard));
 sql_function!(minlsh_containment_text, |call| share(overlap_of_texts(call), Overlap::containment));
 // `jaccard(anyarray, anyarray) → double precision`
@@ -24,19 +23,19 @@ fn share(overlap: Result<Overlap>, measure: fn(Overlap) -> Option<f64>) -> Resul
     Ok(measure(overlap?).map(float8_datum))
 }
 
-/// The overlap of two texts, cut by the arguments behind them.
+/// The overlap of two texts, split by the arguments after them.
 fn overlap_of_texts(call: &Call) -> Result<Overlap> {
     let config = Options::shingling(call, 2, 3, 4)?.config()?;
     overlap(&config, call.text(0).given()?, call.text(1).given()?)
 }
 
-/// The numbers of shingles of two texts, and of those they share: in a temporary file where they are many.
+/// Counts the shingles of two texts and the shared ones, in a temporary file if there are many.
 pub(crate) fn overlap(config: &Config, a: &str, b: &str) -> Result<Overlap> {
     let (limit, mut aside) = (of_comparison(), Spool::new(0));
     sketch::overlap_of_texts(config, [a, b], limit, &mut aside, &mut check_interrupts)
 }
 
-/// Blocks of one size, all of them in a file.
+/// Blocks of one size, all in a file.
 impl Blocks<SqlError> for Spool<u64> {
     fn append(&mut self, block: &[u64]) -> Result<()> {
         Self::append(self, block).map(|_| ())
@@ -52,19 +51,19 @@ fn overlap_of_arrays(call: &Call) -> Result<Overlap> {
     let (a, b) = (call.datum(0).given()?, call.datum(1).given()?);
     let element = base_element_type(call.argument_type(0));
     let order = Order::of(element, call.collation())?;
-    // SAFETY: both arguments are arrays, as they are declared anyarray, and live as long as the call.
+    // SAFETY: `sql/minlsh.sql` declares both arguments as anyarray, and they live as long as the call.
     let [a, b] = [a, b].map(|set| memory::collect(unsafe { array::each_element(set) }.flatten()));
     let (a, b) = (a?, b?);
     let is_deterministic = |collation| collation != Oid::INVALID && catalog::is_deterministic(collation);
     if element == pg_sys::TEXTOID && is_deterministic(call.collation()) {
-        // Which elements are equal is all that matters: texts that are equal only if their bytes are need not be
-        // compared by a call each.
-        // SAFETY: the elements are texts, which live as long as the call.
+        // Only equality matters. Texts under a deterministic collation are equal only if their bytes are, and need no
+        // call.
+        // SAFETY: the elements are texts, as just checked, and live as long as the call.
         let bytes = |datum| unsafe { bytes::read(datum) };
         let all = |set: Vec<Datum>| memory::collect(set.into_iter().map(bytes));
         return Ok(Overlap::count::<&[u8]>(all(a)?, all(b)?, Ord::cmp, &mut check_interrupts));
     }
-    // SAFETY: elements of the type of which this is the order.
+    // SAFETY: the elements have the type for which `order` was made.
     let compare = |a: &Datum, b: &Datum| unsafe { order.compare(*a, *b) };
     Ok(Overlap::count(a, b, compare, &mut check_interrupts))
 }
@@ -81,10 +80,10 @@ fn weighted_jaccard(call: &Call) -> Result<Option<Datum>> {
     Ok(weighted_set(call, 0)?.jaccard(&weighted_set(call, 2)?).map(float8_datum))
 }
 
-/// The set in arguments `index` and the next: elements and their weights, place by place.
+/// Reads a set from arguments `index` and `index + 1`: elements and their weights.
 fn weighted_set(call: &Call, index: usize) -> Result<WeightedSet> {
     let (elements, weights) = (call.datum(index).given()?, call.array(index + 1).given()?);
-    // SAFETY: declared text[].
+    // SAFETY: `sql/minlsh.sql` declares the argument as text[].
     let elements = unsafe { array::each_element(elements) };
     if elements.len() != weights.len() {
         return Err(invalid_parameter(format!(
@@ -96,9 +95,9 @@ fn weighted_set(call: &Call, index: usize) -> Result<WeightedSet> {
     }
     let mut weighted = memory::with_capacity(elements.len())?;
     for (element, &weight) in elements.zip(weights) {
-        // As in minhash(text[]): nulls do not count.
+        // As in minhash(text[]), NULLs do not count.
         let Some(element) = element else { continue };
-        // SAFETY: an element of a text[].
+        // SAFETY: an element of a text[] is a text.
         let element = unsafe { text::read(element) }?;
         weighted.push((Element::Text(element).hash(ElementHash::Xxh3), weight));
     }

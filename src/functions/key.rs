@@ -1,5 +1,5 @@
-//! The order of the type `minlsh_key`: numbers by value, then the rest as text. Keys are equal only if their bytes are:
-//! 1 and 1.0 are neighbours, but two keys.
+//! The order of the type `minlsh_key`: numbers by value, then other keys as text. Keys are equal only if their bytes
+//! are: 1 and 1.0 are adjacent, but different.
 
 use std::cmp::Ordering;
 
@@ -13,17 +13,17 @@ sql_function!(minlsh_key_cmp, |call| Ok(Some(Datum::from(order(call) as i32))));
 sql_function!(minlsh_key_smaller, |call| one_of(call, Ordering::is_le));
 sql_function!(minlsh_key_larger, |call| one_of(call, Ordering::is_gt));
 
-/// True if two keys are in such an order.
+/// True if `wanted` accepts the order of two keys.
 fn is(call: &Call, wanted: fn(Ordering) -> bool) -> Result<Option<Datum>> {
     Ok(Some(Datum::from(wanted(order(call)))))
 }
 
-/// The first of two keys if they are in such an order, else the second.
+/// The first of two keys if `wanted` accepts their order, else the second.
 fn one_of(call: &Call, wanted: fn(Ordering) -> bool) -> Result<Option<Datum>> {
     Ok(call.datum(usize::from(!wanted(order(call)))))
 }
 
-/// The order of the two arguments, which are not NULL: the functions are STRICT.
+/// Compares the two arguments, which are not NULL: the functions are STRICT.
 fn order(call: &Call) -> Ordering {
     let (a, b) = (call.bytes(0).unwrap_or_default(), call.bytes(1).unwrap_or_default());
     let by_value = match (number(a), number(b)) {
@@ -35,17 +35,18 @@ fn order(call: &Call) -> Ordering {
         (None, None) => {
             let ([a, b], lengths) = ([a, b].map(|key| key.as_ptr().cast()), [a, b].map(<[u8]>::len));
             let [length_a, length_b] = lengths.map(|length| length as i32);
-            // SAFETY: both are as long as they are said to be, and only read.
+            // SAFETY: both pointers have their lengths, and are only read.
             unsafe { pg_sys::varstr_cmp(a, length_a, b, length_b, call.collation()) }.cmp(&0)
         }
     };
     by_value.then_with(|| a.cmp(b))
 }
 
-/// The number of digits before a point, these without leading zeros, and those behind it without trailing ones.
+/// The number of digits before the point, these digits without leading zeros, and the digits after it without trailing
+/// zeros.
 type Digits<'a> = (usize, &'a [u8], &'a [u8]);
 
-/// A number as PostgreSQL writes integers and numeric, of any length: true if it is negative, and its digits.
+/// Parses a number of any length as PostgreSQL writes integers and numeric: true if it is negative, and its digits.
 fn number(text: &[u8]) -> Option<(bool, Digits<'_>)> {
     let (is_negative, rest) = text.strip_prefix(b"-").map_or((false, text), |rest| (true, rest));
     let mut parts = rest.splitn(2, |&byte| byte == b'.');

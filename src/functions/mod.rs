@@ -1,8 +1,8 @@
-//! The pure functions: text to shingles, sets to signatures, signatures to bands, and the measures between them. Each
-//! is a shim over the engine. Beside them, the installed versions, and functions that refuse a mistaken call, for which
-//! PostgreSQL would find no function, and show the right one.
+//! The pure functions: texts to shingles, sets to signatures, signatures to bands, and the measures between them. Each
+//! is a thin wrapper of the engine. Also the installed versions, and functions that refuse mistaken calls: PostgreSQL
+//! would not find a function for them, and these show the right one.
 //!
-//! No right call may match one of the latter better than the function it means, also where a client leaves the types of
+//! No correct call may match one of the latter better than the intended function, even if a client leaves the types of
 //! parameters to the server: `tests/pg_regress/sql/wrong_calls.sql` compares the types that PostgreSQL infers.
 
 mod aggregates;
@@ -29,7 +29,7 @@ sql_function!(minlsh_threshold_first, threshold_first);
 sql_function!(minlsh_threshold_between, threshold_between);
 sql_function!(minlsh_share_of_passages, share_of_passages);
 
-/// `minlsh_version() → text`: of the library that is loaded.
+/// `minlsh_version() → text`: the version of the loaded library.
 fn version(_call: &Call) -> Result<Option<Datum>> {
     Ok(Some(text::write(env!("CARGO_PKG_VERSION"))))
 }
@@ -63,10 +63,10 @@ fn self_test(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// An argument as it is written in a call.
+/// An argument as a call writes it.
 fn shown(call: &Call, argument: usize) -> String {
     let type_oid = call.argument_type(argument);
-    // SAFETY: the call says of what type its argument is.
+    // SAFETY: the call has the type of its argument.
     let value = call.datum(argument).map(|value| unsafe { Output::of(type_oid).shown(value) });
     match value {
         Some(value) if [pg_sys::TEXTOID, pg_sys::REGCLASSOID].contains(&type_oid) => literal(&value),

@@ -1,5 +1,5 @@
-//! Signatures: `minhash()` of a text or a set, also under hash functions that the caller chooses, and from and to the
-//! bytes of datasketch's `LeanMinHash` in Python; measures of signatures alone; bands, the S-curve, and the choice of
+//! Signatures: `minhash()` of a text or a set, also with hash functions that the caller chooses; conversion from and to
+//! the bytes of `LeanMinHash` in Python's datasketch; measures of signatures; bands, the S-curve, and the choice of
 //! parameters.
 
 use sketch::{Banding, Config, LinearFunctions, Scheme, SlotBits};
@@ -40,26 +40,25 @@ fn minhash(call: &Call) -> Result<Option<Datum>> {
     })
 }
 
-/// A configuration for ready-made sets: how texts are cut does not matter.
+/// A configuration for sets of elements, for which the options for splitting texts do not matter.
 pub(crate) fn config_of_sets(scheme: &str, num_perm: i32, seed: i64) -> Result<Config> {
     Options { num_perm, scheme: scheme.into(), seed, ..Options::default() }.config()
 }
 
-/// The same, by the arguments behind the set: num_perm, scheme, seed.
+/// A configuration from the arguments after a set: num_perm, scheme, seed.
 fn config_of_set(call: &Call) -> Result<Config> {
     config_of_sets(call.text(2).given()?, call.int4(1).given()?, call.int8(3).given()?)
 }
 
-/// `minhash(anyarray, num_perm, scheme, seed) → integer[]`: ready-made elements; nulls do not count.
+/// `minhash(anyarray, num_perm, scheme, seed) → integer[]`: NULL elements do not count.
 fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
     let (elements, config) = (call.datum(0).given()?, config_of_set(call)?);
-    // SAFETY: declared anyarray.
+    // SAFETY: `sql/minlsh.sql` declares the argument as anyarray.
     let hashes = unsafe { element::hashes(elements, config.scheme().element_hash()) }?;
     sign_hashes(&config, &hashes)
 }
 
-/// `minhash_hashes(bigint[], num_perm, scheme, seed) → integer[]`: of elements given by their
-/// 64-bit hashes.
+/// `minhash_hashes(bigint[], num_perm, scheme, seed) → integer[]`: elements are passed as 64-bit hashes.
 fn minhash_hashes(call: &Call) -> Result<Option<Datum>> {
     let hashes = call.bigints(0).given()?.into_iter().map(|hash| hash as u64);
     sign_hashes(&config_of_set(call)?, &memory::collect(hashes)?)
@@ -72,7 +71,7 @@ fn sign_hashes(config: &Config, hashes: &[u64]) -> Result<Option<Datum>> {
     })
 }
 
-/// `minhash_pack(integer[], slot_bits) → integer[]`: what an index with that option stores.
+/// `minhash_pack(integer[], slot_bits) → integer[]`: the form that an index with this option stores.
 fn minhash_pack(call: &Call) -> Result<Option<Datum>> {
     let (signature, slot_bits) = (call.array(0).given()?, call.int4(1).given()?);
     Ok(Some(array::write(&SlotBits::new(slot_bits.into())?.pack(signature)?)))
@@ -90,7 +89,7 @@ fn minhash_with(call: &Call) -> Result<Option<Datum>> {
 fn minhash_from_lean(call: &Call) -> Result<Option<Datum>> {
     let lean = sketch::from_lean(call.bytes(0).given()?)?;
     if lean.seed == 0 {
-        // minhash(..., seed => 0) makes signatures of seed 1: those would be compared with these.
+        // minhash(..., seed => 0) makes signatures of seed 1, which would be compared with these.
         return Err(not_supported("LeanMinHash has seed 0, which is not supported")
             .set_hint("Use another seed in Python. In SQL, seed 0 stands for the scheme's own seed, which is 1."));
     }
@@ -108,8 +107,8 @@ fn minhash_to_lean(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(bytes::write(&lean)))
 }
 
-/// Refuses a signature that is plainly not one of `scheme`: a slot of fss is never negative, while about every other
-/// slot of the other schemes is, except of large sets.
+/// Refuses a signature that is plainly not of `scheme`. A slot of fss is never negative, while about half of the slots
+/// of the other schemes are, except for large sets.
 pub(super) fn signature_of(scheme: Scheme, signature: &[i32]) -> Result<&[i32]> {
     if signature.is_empty() {
         return Err(sketch::Error::EmptySignature.into());
@@ -124,7 +123,7 @@ pub(super) fn signature_of(scheme: Scheme, signature: &[i32]) -> Result<&[i32]> 
 
 /// `minhash_union(integer[], integer[], scheme) → integer[]`
 fn minhash_union(call: &Call) -> Result<Option<Datum>> {
-    // A set without a signature is empty: the other one is the union.
+    // A set without a signature is empty, so the other one is the union.
     if (0..3).any(|argument| call.datum(argument).is_none()) {
         return Ok(call.text(2)?.and_then(|_| call.datum(0).or(call.datum(1))));
     }
@@ -157,7 +156,7 @@ fn two_signatures(call: &Call) -> Result<(&[i32], &[i32], Scheme)> {
     Ok((signature(0)?, signature(1)?, scheme))
 }
 
-/// `minhash_jaccard(integer[], integer[] [, slot_bits]) → double precision`: also of packed signatures.
+/// `minhash_jaccard(integer[], integer[] [, slot_bits]) → double precision`: also for packed signatures.
 fn minhash_jaccard(call: &Call) -> Result<Option<Datum>> {
     let (a, b) = (call.array(0).given()?, call.array(1).given()?);
     let slot_bits = if call.count() == 2 { 32 } else { call.int4(2).given()?.into() };

@@ -1,6 +1,6 @@
 //! Functions of texts: their parts (`normalize_text()`, `tokens()`, `codes()`, `shingles()`, `shingle_hashes()`), the
-//! signature of their frequent words after Apache Nutch, what differs between two word by word, and the passages that
-//! they share.
+//! signature of their frequent words after Apache Nutch, the word-by-word difference of two texts, and the passages
+//! that they share.
 
 use std::ops::Range;
 
@@ -57,22 +57,22 @@ fn codes(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(found.write()))
 }
 
-/// `shingles(text, shingle_size, unit, normalization, stop_words, bag) → text[]`: the distinct
-/// shingles, in order of first occurrence; of a bag all of them.
+/// `shingles(text, shingle_size, unit, normalization, stop_words, bag) → text[]`: the distinct shingles in order of
+/// first occurrence, or all of them for a bag.
 fn shingles(call: &Call) -> Result<Option<Datum>> {
     let (text, config) = cut_text(call)?;
     let mut seen = AHashSet::new();
     let mut found = array::TextArray::default();
     sketch::for_each_shingle(&config, text, &mut check_interrupts, &mut |shingle| {
-        // As everywhere, equal hashes are equal shingles.
+        // As everywhere, shingles with equal hashes are equal.
         let hash = Element::Text(shingle).hash(ElementHash::Xxh3);
         if config.bag() || memory::insert(&mut seen, hash)? { found.push(shingle) } else { Ok(()) }
     })?;
     Ok(Some(found.write()))
 }
 
-/// `shingle_hashes(text, shingle_size, unit, normalization, stop_words, bag) → bigint[]`: their hashes,
-/// in the same order; of a bag those of its elements, in another.
+/// `shingle_hashes(text, shingle_size, unit, normalization, stop_words, bag) → bigint[]`: their hashes in the same
+/// order. For a bag the hashes of its elements, in another order.
 fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
     let (text, config) = cut_text(call)?;
     let mut hashes = Vec::new();
@@ -89,7 +89,7 @@ fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(array::write(&distinct)))
 }
 
-/// The text that is the first argument, and how it is cut.
+/// The first argument, a text, and how it is split.
 fn cut_text(call: &Call) -> Result<(&str, Config)> {
     Ok((call.text(0).given()?, Options::shingling(call, 1, 2, 3)?.config()?))
 }
@@ -99,14 +99,14 @@ fn text_profile(call: &Call) -> Result<Option<Datum>> {
     let rows = ResultRows::start(call);
     let (body, min_token_len, quant_rate) = profiled(call)?;
     sketch::text_profile(body, min_token_len, quant_rate, &mut check_interrupts, &mut |token, count| {
-        // No text of 1 GB has a token 2^31 times.
+        // A text of less than 1 GB has fewer than 2^31 equal tokens.
         text::lent(token, |token| rows.push(&[Some(token), Some(Datum::from(count as i32))]));
         Ok(())
     })
     .map(|()| None)
 }
 
-/// `text_profile_signature(text, min_token_len, quant_rate) → text`: as `md5()` writes it.
+/// `text_profile_signature(text, min_token_len, quant_rate) → text`: in the form of `md5()`.
 fn text_profile_signature(call: &Call) -> Result<Option<Datum>> {
     let (body, min_token_len, quant_rate) = profiled(call)?;
     let signature = sketch::text_profile_signature(body, min_token_len, quant_rate, &mut check_interrupts);
@@ -114,7 +114,7 @@ fn text_profile_signature(call: &Call) -> Result<Option<Datum>> {
     Ok(signature?.map(|digest| text::write(&hexadecimal(digest))))
 }
 
-/// The arguments of both.
+/// The arguments of both functions.
 fn profiled(call: &Call) -> Result<(&str, i64, f64)> {
     Ok((call.text(0).given()?, call.int4(1).given()?.into(), call.float8(2).given()?))
 }
@@ -132,20 +132,20 @@ fn diff(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// `minlsh_marked_diff(a, b, normalization) → text`: as wdiff marks it.
+/// `minlsh_marked_diff(a, b, normalization) → text`: with marks like wdiff's.
 fn marked_diff(call: &Call) -> Result<Option<Datum>> {
     let (a, b, config) = two_to_diff(call)?;
     Ok(Some(text::write(&marked(config.normalization(), a, b)?)))
 }
 
-/// The two texts that a call compares word by word, and how they are normalized.
+/// The two texts that a call compares word by word, and their normalization.
 fn two_to_diff(call: &Call) -> Result<(&str, &str, Config)> {
     let normalization = call.text(2).given()?.into();
     let config = Options { normalization, ..Options::default() }.config()?;
     Ok((call.text(0).given()?, call.text(1).given()?, config))
 }
 
-/// The words of two texts, with marks around those that only one of them has.
+/// The words of two texts, with marks around the words that only one of them has.
 pub fn marked(normalization: &Normalization, a: &str, b: &str) -> Result<String, sketch::Error> {
     let mut marked = String::new();
     word_diff(normalization, a, b, &mut check_interrupts, &mut |found_in, passage| {
@@ -154,7 +154,7 @@ pub fn marked(normalization: &Normalization, a: &str, b: &str) -> Result<String,
             FoundIn::A => ("[-", "-]"),
             FoundIn::B => ("{+", "+}"),
         };
-        // White space behind the last word is no part of what is marked.
+        // Trailing white space is not marked.
         let words = passage.trim_end();
         for part in [before, words, after, &passage[words.len()..]] {
             memory::push_str(&mut marked, part)?;
@@ -165,7 +165,7 @@ pub fn marked(normalization: &Normalization, a: &str, b: &str) -> Result<String,
 }
 
 /// `shared_passages(a text, b text, min_match, normalization)
-/// → (a_from, a_length, b_from, b_length integer, passage text)`: by place in the first text.
+/// → (a_from, a_length, b_from, b_length integer, passage text)`: by position in the first text.
 fn shared_passages(call: &Call) -> Result<Option<Datum>> {
     let (a, b, min_match, normalization) = two_texts(call)?;
     let rows = ResultRows::start(call);
@@ -211,14 +211,14 @@ fn passage_coverage(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(float8_datum(covered as f64 / length as f64)))
 }
 
-/// Two texts, and what counts as a passage: how long it is at least, and how texts are normalized.
+/// Two texts, the minimum length of a passage, and the normalization of the texts.
 fn two_texts(call: &Call) -> Result<(&str, &str, usize, Normalization)> {
     let min_match = valid_min_match(call.int4(2).given()?.into())?;
     let normalization = valid_normalization(call.text(3).given()?)?;
     Ok((call.text(0).given()?, call.text(1).given()?, min_match, normalization))
 }
 
-/// `substr()` counts bytes in SQL_ASCII, whatever they are.
+/// In SQL_ASCII, `substr()` counts bytes.
 fn characters_are_bytes() -> bool {
     // SAFETY: the encoding is fixed for the life of the backend.
     unsafe { pg_sys::GetDatabaseEncoding() == pg_sys::pg_enc::PG_SQL_ASCII as i32 }

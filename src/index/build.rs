@@ -1,7 +1,7 @@
 //! `ambuild`: CREATE INDEX and REINDEX.
 //!
-//! The table is scanned once by PostgreSQL (with its snapshots, its rights, its progress report); each
-//! row's keys go to the sorter; what comes out in order is written page by page.
+//! PostgreSQL scans the table once, with its snapshots, its rights and its progress report. Each row's keys go to the
+//! sorter, and the sorted entries are written page by page.
 
 use std::ffi::c_char;
 
@@ -29,10 +29,10 @@ pub unsafe extern "C-unwind" fn ambuild(
     info: *mut pg_sys::IndexInfo,
 ) -> *mut pg_sys::IndexBuildResult {
     answer(|| {
-        // Rows that the index had before may not be where they were.
+        // Rows that the index had before may have moved.
         own_rows::forget();
-        // SAFETY: PostgreSQL passes an open table and its open index, whose file is empty, and which `info` describes.
-        // The result is a plain struct, in the current memory context.
+        // SAFETY: PostgreSQL passes an open table and its open index, whose file is empty and which `info` describes.
+        // The result is a plain struct in the current memory context.
         unsafe {
             let (heap, index) = (Open::lent(&heap), MinlshIndex::of(Open::lent(&index))?);
             let operators = (*info).ii_ExclusionOps;
@@ -69,8 +69,7 @@ pub unsafe extern "C-unwind" fn ambuildphasename(phase: i64) -> *mut c_char {
     progress::phase_name(phase).map_or(std::ptr::null_mut(), |name| name.as_ptr().cast_mut())
 }
 
-/// Builds an index of these rows; of an exclusion constraint by that operator. Returns the number of rows, and of
-/// entries.
+/// Builds an index of `rows`; `operator` is an exclusion constraint's. Returns the numbers of rows and entries.
 fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows, operator: Option<Oid>) -> Result<(f64, u64)> {
     let (open, document) = (index.open(), index.layout.document);
     let options = index.wanted()?;
@@ -79,7 +78,7 @@ fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows, operator: Option<
     let info = Info::open(open.oid()).ok_or_else(|| no_such_relation(open.oid()))?;
     refuse_settings(&info, operator)?;
     if index.kind == Kind::Set {
-        // Before there is a row that has some.
+        // Before the first row with elements arrives.
         element::check(base_element_type(info.index.types()[document])).map_err(|report| {
             report.set_hint(
                 "Index an array of text, varchar, bytea, uuid or integers, or an expression that casts to \
@@ -99,10 +98,10 @@ fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows, operator: Option<
     Ok((rows, tree.finish()?))
 }
 
-/// Refuses an exclusion constraint by an operator that looks at a setting: a constraint depends on the row alone.
+/// Refuses an exclusion constraint whose operator reads a setting: a constraint must depend on the row alone.
 fn refuse_settings(info: &Info, operator: Option<Oid>) -> Result<()> {
     let immutable = pg_sys::PROVOLATILE_IMMUTABLE as c_char;
-    // SAFETY: a lookup in the system caches.
+    // SAFETY: a look-up in the system caches, which takes any value.
     let depends = |operator| unsafe { pg_sys::op_volatile(operator) } != immutable;
     if !operator.is_some_and(depends) {
         return Ok(());

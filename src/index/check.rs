@@ -1,11 +1,10 @@
-//! The check of an index by `minlsh_check`: that it has the entries of each row, and no others, and that a search
-//! finds each of them. That its pages are a tree as PostgreSQL's own are, the tests have amcheck say.
+//! The check of an index by `minlsh_check`: it must have the entries of each row, and no others, and a search must find
+//! each of them. The tests use amcheck to check that its pages form a tree like PostgreSQL's own.
 //!
-//! Writers are held off meanwhile, as amcheck's `bt_index_parent_check` holds them off. They are not where a share of
-//! the rows is checked, and on a standby they cannot be: then nothing is searched for, and on a
-//! standby entries of rows that are gone are passed over, for VACUUM goes on there. The table is scanned as a
-//! concurrent build would scan it, by a snapshot that is older than what is read of the index, by the rights that
-//! the caller has made its own.
+//! The check of all rows blocks writers, as amcheck's `bt_index_parent_check` does. The check of a share of rows does
+//! not, and a standby cannot: then no entry is searched for, and on a standby entries of deleted rows are ignored,
+//! because VACUUM on the primary continues. The table is scanned as a concurrent build scans it, by a snapshot older
+//! than the pages that are read, with the rights of the current role.
 
 use crate::index::descent;
 use crate::index::layout::{Entry, LockedPage, Pivot, u64_to_tid};
@@ -23,18 +22,18 @@ use crate::pg::table::RowsAt;
 use crate::pg::worker_threads::for_build;
 use crate::prelude::*;
 
-/// Takes the row that has a problem, as `(block,offset)`, and the problem.
+/// Receives a problem, with the row as `(block,offset)` if it is about one.
 pub type CheckReport<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;
 
-/// Checks an index that the caller has locked, its table first ([`lock`]), by a share of its rows if one was asked for;
-/// calls `report` with each problem.
+/// Checks an index, with a share of its rows if `share` is given, and calls `report` with each problem. The caller has
+/// locked its table and then the index ([`lock`]).
 pub fn check(index: Oid, share: Option<Share>, report: &mut CheckReport) -> Result<()> {
     let open = &Open::relation(index, Lock::Read).ok_or_else(|| no_such_relation(index))?;
     let Some(form) = open.index_form() else { return Ok(()) };
     if !form.indisvalid {
         report(None, "it is not valid because a concurrent build failed; it needs REINDEX")?;
     }
-    // No rows are inserted into it. It may have no pages, and columns that no index has.
+    // Such an index gets no new rows. It may have no pages, and columns of types that none may have.
     if !form.indisready {
         return Ok(());
     }
@@ -51,14 +50,14 @@ pub fn check(index: Oid, share: Option<Share>, report: &mut CheckReport) -> Resu
     match index.wanted() {
         Ok(wanted) if wanted == *options => {}
         Ok(_) => report(None, "its options were changed after it was built; they take effect at REINDEX")?,
-        // ALTER INDEX accepts options that an index of this kind cannot have.
+        // ALTER INDEX accepts options of the other kind of index.
         Err(cause) => report(None, &format!("REINDEX would fail: {}", cause.message()))?,
     }
     if differs_from_parent(open, &options) {
         report(None, "its options differ from those of the partitioned index that it belongs to")?;
     }
-    // Older than what is read of the tree: where others write, on a standby, the tree has the entries of all
-    // rows that it sees, and what it does not see is no row that lacks one.
+    // Older than the pages that are read. Where others write, on a standby, the tree has the entries of all rows that
+    // the snapshot sees. A later row is not checked.
     let snapshot = Snapshot::of_transaction();
     let has_writers = is_standby() || share.is_some();
     let share = share.unwrap_or(Share::ALL);
@@ -77,8 +76,8 @@ pub fn check(index: Oid, share: Option<Share>, report: &mut CheckReport) -> Resu
     compare(heap, &snapshot, sorter, report)
 }
 
-/// The lock that a table needs while its index is checked: it holds off writers, or for a share of the rows
-/// VACUUM alone, which would remove what the check has read.
+/// The lock on the table while its index is checked. It blocks writers, or, for a share of the rows, only VACUUM, which
+/// would remove entries that the check has read.
 pub fn lock(share: Option<Share>) -> pg_sys::LOCKMODE {
     let mode = match (is_standby(), share) {
         (true, _) => pg_sys::AccessShareLock,
@@ -88,10 +87,10 @@ pub fn lock(share: Option<Share>) -> pg_sys::LOCKMODE {
     mode as pg_sys::LOCKMODE
 }
 
-/// Calls `visit` with the entries of an index. `at_rest` if nobody writes meanwhile.
+/// Calls `visit` with the entries of an index. `at_rest` is true if no one can write meanwhile.
 ///
 /// # Errors
-/// SQLSTATE XX002 if what is read is damaged, or if at rest a search does not find each entry.
+/// SQLSTATE XX002 if a page is damaged, or if a search does not find each entry although the index is at rest.
 fn each_entry(
     index: &MinlshIndex,
     at_rest: bool,
@@ -116,7 +115,7 @@ fn each_entry(
         (block, low) = (leaf.block, leaf.high);
         leaf.entries.iter().try_for_each(|entry| visit(*entry))?;
         if at_rest {
-            // A key that goes on from the page to the left was looked up there.
+            // A key that continues from the page to the left was searched for there.
             let new = leaf.entries.partition_point(|entry| Some(entry.key) == last);
             last = leaf.entries.last().map(|entry| entry.key).or(last);
             let mut keys = memory::collect(leaf.entries[new..].iter().map(|entry| entry.key))?;
@@ -141,15 +140,15 @@ fn is_standby() -> bool {
     unsafe { pg_sys::RecoveryInProgress() }
 }
 
-/// True if an index is a partition's, and was built with other options than the partitioned index
-/// says: ATTACH PARTITION takes an index that is there for the one it would make.
+/// True if a partition's index was built with options other than the partitioned index has: ATTACH PARTITION accepts an
+/// existing index.
 fn differs_from_parent(index: &Open, options: &IndexOptions) -> bool {
-    // Options that cannot be read are other options.
+    // Unreadable options count as different.
     let differs = |parent: &Oid| stored_options::wanted(*parent).ok().as_ref() != Some(options);
     partition_ancestors(index.oid()).first().is_some_and(differs)
 }
 
-/// The lowest bit of a marked entry's row: whether a row should have it, or the index has it.
+/// Lowest bit of a marked entry's row: 0 for an entry that a row should have, 1 for an entry of the index.
 const EXPECTED: u64 = 0;
 const ACTUAL: u64 = 1;
 
@@ -157,7 +156,7 @@ fn mark(entry: Entry, mark: u64) -> Entry {
     Entry { key: entry.key, tid: entry.tid << 1 | mark }
 }
 
-/// Holds what rows should have against what the index has.
+/// Compares the entries that rows should have with the entries of the index.
 fn compare(heap: &Open, snapshot: &Snapshot, sorter: Sorter, report: &mut CheckReport) -> Result<()> {
     let mut pending: Option<Entry> = None;
     let missing = |entry: Entry, report: &mut CheckReport| {
@@ -180,12 +179,12 @@ fn compare(heap: &Open, snapshot: &Snapshot, sorter: Sorter, report: &mut CheckR
     pending.map_or(Ok(()), |entry| missing(entry, report))
 }
 
-/// The problem of a row that an entry leads to, though no visible row should have that entry; none if it is not
-/// visible: VACUUM will remove the entry.
+/// The problem of an entry whose row should not have it. `None` if the row is not visible: VACUUM will remove the
+/// entry.
 fn problem_of_row(heap: &Open, snapshot: &Snapshot, row: u64) -> Option<&'static str> {
     let (tid, block) = (u64_to_tid(row), (row >> 16) as pg_sys::BlockNumber);
     if block >= heap.pages() || !LockedPage::of(heap, block).is_used(tid.ip_posid) {
-        // On a standby VACUUM may have removed entry and row since the entry was read.
+        // On a standby, VACUUM may have removed entry and row after the entry was read.
         return (!is_standby()).then_some("an entry points to a row that does not exist");
     }
     let is_visible = RowsAt::of(heap, snapshot).is_some_and(|mut rows| rows.at(tid).is_some());
@@ -196,8 +195,8 @@ fn row_name(row: u64) -> String {
     format!("({},{})", row >> 16, row & 0xffff)
 }
 
-/// The table that an index belongs to; `None` if it is not an index with pages of this access method.
-/// Nothing is locked: the table comes first.
+/// The table of an index; `None` if it is not an index with pages of this access method. Takes no lock: the table's
+/// comes first.
 pub fn table_of(index: Oid) -> Option<Oid> {
     let row = CatalogRow::<pg_sys::FormData_pg_class>::find(index)?;
     let is_ours = row.relkind as u8 == pg_sys::RELKIND_INDEX && row.relam == access_method();

@@ -1,14 +1,14 @@
-//! Looks up the entries of some keys, as an index scan of PostgreSQL's B-tree does; or reads all leaf pages, on which
-//! rows that share a bucket come together.
+//! Looks up entries by their keys, as an index scan of PostgreSQL's B-tree does, or reads all leaf pages, which bring
+//! rows of a bucket together.
 //!
-//! A search has a key for each band. All of them go down the tree together, so each page on their way is read once,
-//! and keys are compared as the numbers that they are. That takes a quarter of the time of a scan for each key.
+//! A search has a key for each band. All of them descend the tree together, so each page on their way is read once, and
+//! keys are compared as numbers. That takes a quarter of the time of a scan for each key.
 //!
-//! These are the rules of access/nbtree/README for those who only read. One page is locked at a time. It may be split
-//! before we come to it: a key above its high key is looked for on the page to the right. It may be deleted as well:
-//! then all keys are. Nobody makes another page of it as long as a snapshot sees the time before, and no search runs
-//! without one. In a SERIALIZABLE transaction the leaf pages that are read get predicate locks, and without any page
-//! the whole index. Rows are given when the lock of their page was released.
+//! These are the rules of access/nbtree/README for readers. One page is locked at a time. It may have been split before
+//! it is read, so a key above its high key is searched for on the page to the right. A deleted page sends all keys
+//! there. It is not reused while a snapshot from before its deletion exists, and each search holds one. In a
+//! SERIALIZABLE transaction the leaf pages that are read get predicate locks, and an index without pages gets one as a
+//! whole. Rows are passed on after the lock of their page is released.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -21,19 +21,19 @@ use crate::index::nbtree::{self, NO_BLOCK};
 use crate::pg::rights::no_such_relation;
 use crate::prelude::*;
 
-/// Receives the rows of some entries, as block << 16 | offset, and says whether more are wanted.
+/// Receives rows of entries, as block << 16 | offset. Returns whether it wants more.
 pub type VisitRows<'a> = dyn FnMut(&[u64]) -> Result<Continue> + 'a;
 
 struct Step {
     block: BlockNumber,
     level: u32,
-    /// The places of the keys that are looked for there.
+    /// The range of `wanted` that is searched for on the page.
     keys: Range<usize>,
-    /// Between which keys its entries are, about.
+    /// An estimated range of keys on the page.
     span: Span,
 }
 
-/// A range of keys. They are hashes, so how far a key is between two others says about where it stands.
+/// A range of keys. Keys are hashes, so linear interpolation between two bounds estimates the position of a key.
 #[derive(Clone, Copy)]
 struct Span {
     low: u64,
@@ -43,35 +43,34 @@ struct Span {
 impl Span {
     const ALL: Self = Self { low: 0, high: u64::MAX };
 
-    /// About where a key is among some items; perhaps behind them.
+    /// Estimated position of `key` among `items`; may be one past the end.
     fn place(self, key: u64, items: Range<u16>) -> u16 {
         let width = self.high.saturating_sub(self.low).max(1);
         let share = key.saturating_sub(self.low) as f64 / width as f64;
-        // A number beyond the range of the type is its greatest.
+        // A number beyond the range of `u16` becomes its maximum.
         items.start.saturating_add((share * items.len() as f64) as u16)
     }
 }
 
-/// The distance of a key from where its span says that it is, as a rule.
+/// Usual distance between the estimated and the actual position of a key.
 const NEAR: u16 = 8;
 
 struct Descent<'a> {
     index: &'a MinlshIndex<'a>,
     snapshot: Option<&'a Snapshot>,
-    /// The keys that are looked up, which ascend.
+    /// The keys to look up, ascending.
     wanted: &'a [u64],
-    /// The pages that are still to be read.
+    /// The pages still to read.
     steps: Vec<Step>,
-    /// The number of steps to a page on the right, and of pages of the index as far as is known.
+    /// Number of moves to a right sibling, and of pages in the index as far as is known.
     moves: usize,
     pages: usize,
-    /// The rows that the last leaf page had.
+    /// The rows of the last leaf page.
     rows: Vec<u64>,
 }
 
-/// Calls `visit` with the rows of the entries of `wanted`, keys that ascend, in no order; a row may come repeatedly,
-/// and may be gone. A snapshot is held, which need not be that one: none is passed if no answer depends on what is
-/// read.
+/// Calls `visit` with the rows of the entries of `wanted`, ascending keys. The rows come in no order, repeatedly, and
+/// may be gone. The caller holds a snapshot; pass it in `snapshot` unless no answer depends on what is read.
 pub fn each(index: &MinlshIndex, snapshot: Option<&Snapshot>, wanted: &[u64], visit: &mut VisitRows) -> Result<()> {
     if wanted.is_empty() {
         return Ok(());
@@ -82,7 +81,7 @@ pub fn each(index: &MinlshIndex, snapshot: Option<&Snapshot>, wanted: &[u64], vi
         && let Some(snapshot) = snapshot
     {
         index.open().predicate_lock(snapshot);
-        // Somebody may have made the first page before the index was locked.
+        // Another session may have created the first page before the index was locked.
         root = start()?;
     }
     let (block, level) = root;
@@ -94,8 +93,8 @@ pub fn each(index: &MinlshIndex, snapshot: Option<&Snapshot>, wanted: &[u64], vi
     Descent { index, snapshot, wanted, steps, moves: 0, pages: 0, rows }.run(visit)
 }
 
-/// Calls `visit(key, row)` with each entry of the index, which the caller has locked, in the order of
-/// keys and rows. Rows are given as block << 16 | offset.
+/// Calls `visit(key, row)` with each entry of the index in order of key and row. The caller has locked the index. Rows
+/// are block << 16 | offset.
 pub fn each_in_order(index: Oid, snapshot: &Snapshot, mut visit: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
     let open = Open::relation(index, Lock::Held).ok_or_else(|| no_such_relation(index))?;
     each_leaf(&MinlshIndex::of(&open)?, Some(snapshot), |leaf| {
@@ -103,22 +102,22 @@ pub fn each_in_order(index: Oid, snapshot: &Snapshot, mut visit: impl FnMut(u64,
     })
 }
 
-/// A leaf page, as it was under its lock.
+/// A leaf page as it was under its lock.
 pub struct Leaf {
     pub block: BlockNumber,
-    /// The page to its left.
+    /// The left sibling.
     pub previous: BlockNumber,
-    /// None of a page that is being deleted.
+    /// Empty for a page that is being deleted.
     pub entries: Vec<Entry>,
-    /// Its high key: of all but the rightmost, and those that are being deleted.
+    /// The high key. The rightmost page and pages that are being deleted have none.
     pub high: Option<Pivot>,
 }
 
-/// Calls `visit` with the leaf pages from left to right. An entry may be of a row that is gone. None is missing that
-/// the snapshot sees.
+/// Calls `visit` with the leaf pages from left to right. No entry of a row that the snapshot sees is missing; others
+/// may be of rows that are gone.
 ///
-/// The entries of a page are copied under its lock, then the next to its right is read. A page split meanwhile moves
-/// entries to the right only, so none is missed; one may come again where a page was deleted in between.
+/// The entries of a page are copied under its lock before its right sibling is read. A split moves entries to the right
+/// only, so none is missed. An entry may repeat if a page is deleted meanwhile.
 pub fn each_leaf(
     index: &MinlshIndex,
     snapshot: Option<&Snapshot>,
@@ -135,7 +134,7 @@ pub fn each_leaf(
         page.refuse_old(index.open(), snapshot);
         let has = |flag| opaque.btpo_flags & flag != 0;
         count += 1;
-        // If they are more than the pages of the index, they are linked in a circle.
+        // More leaf pages than the index has pages means that they are linked in a circle.
         if opaque.btpo_level != 0 || !has(nbtree::LEAF) || count > index.open().pages() {
             return Err(damaged());
         }
@@ -159,7 +158,7 @@ pub fn each_leaf(
     Ok(())
 }
 
-/// The leftmost leaf page; `NO_BLOCK` of an empty index.
+/// The leftmost leaf page; `NO_BLOCK` for an empty index.
 fn leftmost(index: &MinlshIndex) -> Result<BlockNumber> {
     let (mut block, mut level) = index.meta()?.root;
     while block != NO_BLOCK && level > 0 {
@@ -189,7 +188,7 @@ impl Descent<'_> {
         Ok(())
     }
 
-    /// True if the index has more pages than that.
+    /// True if the index has more than `count` pages.
     fn has_more_pages(&mut self, count: usize) -> bool {
         if self.pages <= count {
             self.pages = self.index.open().pages() as usize;
@@ -197,7 +196,7 @@ impl Descent<'_> {
         self.pages > count
     }
 
-    /// Reads a page, under its lock: notes where to go on, and the rows that are wanted.
+    /// Reads a page under its lock: adds the steps that follow from it, or collects its rows.
     fn read(&mut self, step: Step) -> Result<()> {
         let is_page = self.has_more_pages(step.block as usize);
         self.sound(&step, is_page.then_some(()))?;
@@ -215,12 +214,12 @@ impl Descent<'_> {
         self.leaf(&page, &opaque, step)
     }
 
-    /// Gives what was read of a page, if it is sound.
+    /// Returns what was read of a page; an error if `read` is `None`, since the page is damaged.
     fn sound<T>(&self, step: &Step, read: Option<T>) -> Result<T> {
         read.ok_or_else(|| self.index.damaged(step.block))
     }
 
-    /// Notes the pages below an inner page.
+    /// Adds a step for each child page with wanted keys.
     fn inner(&mut self, page: &Page, opaque: &BTPageOpaqueData, step: Step) -> Result<()> {
         let (layout, wanted, level) = (&self.index.layout, self.wanted, opaque.btpo_level - 1);
         let (first, end) = (first_item(opaque), page.last_item() + 1);
@@ -229,7 +228,7 @@ impl Descent<'_> {
         let mut at = step.keys.start;
         let until = self.until(page, opaque, &step, Ordering::is_le)?;
         while at < until {
-            // Behind the last item that is less; the first one is less than any key.
+            // After the last item that is less. The first item is less than any key.
             let next = self.sound(
                 &step,
                 partition(first + 1..end, step.span.place(wanted[at], first..end), |offset| {
@@ -253,7 +252,7 @@ impl Descent<'_> {
         Ok(())
     }
 
-    /// Collects the rows of a leaf page.
+    /// Collects the wanted rows of a leaf page.
     fn leaf(&mut self, page: &Page, opaque: &BTPageOpaqueData, mut step: Step) -> Result<()> {
         let (layout, wanted) = (&self.index.layout, self.wanted);
         let (first, end) = (first_item(opaque), page.last_item() + 1);
@@ -268,7 +267,7 @@ impl Descent<'_> {
                 offset += 1;
             }
             if offset == end {
-                // It may go on to the right, and so may those after it.
+                // The key may continue on the page to the right, and so may later keys.
                 return self.until(page, opaque, &step, Ordering::is_lt).map(drop);
             }
             step.keys.start += 1;
@@ -276,8 +275,8 @@ impl Descent<'_> {
         Ok(())
     }
 
-    /// The end of those keys that are on this page, as their order with its high key says; the others are looked for
-    /// on the page to the right.
+    /// Returns the end of the keys on this page, which are those whose order with its high key satisfies `stays`. Adds
+    /// a step to the right sibling for the others.
     fn until(
         &mut self,
         page: &Page,
@@ -298,7 +297,7 @@ impl Descent<'_> {
 
     fn go_right(&mut self, opaque: &BTPageOpaqueData, step: Step) -> Result<()> {
         self.moves += 1;
-        // If keys went over more pages than there are, they would be linked in a circle.
+        // More moves than pages means that the pages are linked in a circle.
         let over = self.moves.saturating_sub(self.wanted.len());
         let is_sound = opaque.btpo_next != NO_BLOCK && self.has_more_pages(over);
         let block = self.sound(&step, is_sound.then_some(opaque.btpo_next))?;
@@ -316,13 +315,13 @@ impl Descent<'_> {
     }
 }
 
-/// The end of those of `keys`, in order, for which `holds` is true.
+/// Returns the end of the leading `keys` for which `holds` is true.
 fn up_to(wanted: &[u64], keys: &Range<usize>, holds: impl Fn(u64) -> bool) -> usize {
     keys.start + wanted[keys.clone()].partition_point(|key| holds(*key))
 }
 
-/// The first of some items for which `holds` is not true, as it is for those before it; `None` if it cannot be said for
-/// one. It is looked for around `place` first.
+/// Returns the first item for which `holds` is false; it is true for all earlier items. `None` if `holds` cannot decide
+/// for an item. The search starts at `place`.
 fn partition(items: Range<u16>, place: u16, mut holds: impl FnMut(u16) -> Option<bool>) -> Option<u16> {
     let (mut low, mut high) = (items.start, items.end.max(items.start));
     let (mut at, mut step) = (place, NEAR);
@@ -334,7 +333,7 @@ fn partition(items: Range<u16>, place: u16, mut holds: impl FnMut(u16) -> Option
         } else {
             high = middle;
         }
-        // Twice as far each time. Once it is between two that were looked at, half of what is left is less.
+        // The distance doubles. Between two items that were compared, half of the rest is less.
         let reach = step.min((high - low) / 2);
         at = if is_before { low + reach } else { high.saturating_sub(reach + 1) };
         step = step.saturating_mul(2);

@@ -1,23 +1,23 @@
-//! Estimates for the planner: `amcostestimate`, what a scan costs, and how many rows `~=` finds.
+//! Estimates for the planner: `amcostestimate` for the cost of a scan, and the selectivity of `~=`.
 //!
-//! A search that the index serves reads a few pages for each band. Any other reads all entries and all
-//! rows: it is possible, and costs more than anything else.
+//! A search that the index serves reads a few pages for each band. Any other search reads all entries and rows. It is
+//! possible, but must cost more than any other plan.
 //!
-//! What a search asks for may not be known before it runs. The planner then calls no function with a value
-//! that it made up: of the constructors of documents, known by their OIDs, it reads the arguments. A plain
-//! text has the default options, and the threshold of the setting. Of any other document the threshold may
-//! be below that of the index: such a search costs a share of what reading everything costs, so that the
-//! index with the lowest threshold is the cheapest, and a plan made for the value is cheaper still. Where
-//! rows are hidden from the caller, it is not served: an EXPLAIN would count those of them that are similar.
+//! The searched document may be unknown before the scan. The planner then does not call functions with an invented
+//! value. It reads the arguments of the document constructors, which it knows by their OIDs. A plain text has the
+//! default options and the threshold of the setting. Any other document may have a threshold below the index's. Such a
+//! search costs a share of a full scan, so that the index with the lowest threshold is cheapest, and a plan for a known
+//! value is cheaper still. If rows are hidden from the caller the index does not serve it, because EXPLAIN would count
+//! hidden similar rows.
 //!
-//! An index of the compared expression over all rows knows those of a constant. The near-duplicates of a document are
-//! in its buckets, most of them in most of these, so the mean size of these buckets is how many rows a search finds. It
-//! is read of a bounded number of pages: the lists of a template with 100,000 copies fill pages of their own. Any other
-//! document is taken to have a few near-duplicates, however large the table is.
+//! For a constant, an index on the compared expression without a predicate gives the number of rows. Near-duplicates
+//! share most buckets, so the mean size of the constant's buckets estimates how many rows a search finds. A bounded
+//! number of pages is read for it: the posting list of a template with 100,000 copies fills pages of its own. Any other
+//! document is assumed to have a few near-duplicates, in a table of any size.
 //!
-//! Where a policy or a view that is a security barrier hides rows from the caller, the index is not asked: EXPLAIN
-//! would count the hidden rows that are similar to any text that the caller thinks of. Nor is it where the caller may
-//! not read what is compared: a query is planned before its rights are checked.
+//! If a policy or a security-barrier view hides rows from the caller, the index is not read: EXPLAIN would count the
+//! hidden rows that are similar to any text. Nor is it read if the caller may not read the compared expression: a query
+//! is planned before its rights are checked.
 
 use sketch::ScopeHash;
 
@@ -34,23 +34,23 @@ use crate::prelude::*;
 sql_function!(minlsh_similar_sel, restriction);
 sql_function!(minlsh_similar_joinsel, join);
 
-/// Pages read for a band that are not in memory yet, as a share: the upper levels always are.
+/// Share of the pages read for a band that are not cached: the upper levels always are.
 const PAGES_READ: f64 = 0.1;
-/// Comparisons on the way down the tree, for each band.
+/// Comparisons in a descent, for each band.
 const COMPARISONS: f64 = 50.0;
-/// The cost of a search that the index does not serve.
+/// Cost of a search that the index does not serve.
 const PROHIBITIVE: f64 = 1e13;
 /// The COST of `~=` in `sql/minlsh.sql`.
 const SIMILAR_COST: f64 = 200.0;
-/// The probability that an unknown document has a threshold below that of the index, for each unit of that.
+/// Probability that the threshold of an unknown document is below the index's, for each unit of the latter.
 const RISK_OF_THRESHOLD: f64 = 0.25;
-/// The probability that an unknown document has the default options, where those of the index are others.
+/// Probability that an unknown document has the default options, if the index has others.
 const RISK_OF_OPTIONS: f64 = 0.05;
-/// The probability that an unknown passage is shorter than those of the index, or has other options.
+/// Probability that an unknown passage is shorter than the index's `min_match`, or has other options.
 const RISK_OF_PASSAGE: f64 = 0.01;
-/// Entries of a passage that a search looks up, roughly: those of 500 characters.
+/// Typical number of entries that a search for a passage looks up, for 500 characters.
 const PASSAGE_ENTRIES: f64 = 25.0;
-/// The number of elements that PostgreSQL, and we, assume for an array whose elements are unknown.
+/// Number of elements that PostgreSQL and minlsh assume for an unknown array.
 const UNKNOWN_ELEMENTS: f64 = 10.0;
 
 /// `amcostestimate`
@@ -67,7 +67,7 @@ pub unsafe extern "C-unwind" fn amcostestimate(
     pages: *mut f64,
 ) {
     answer(|| {
-        // SAFETY: PostgreSQL passes a path of an index that is locked, and places for the results.
+        // SAFETY: PostgreSQL passes a path of a locked index, and pointers to the results.
         unsafe {
             let of_query = Path::of(Query::of(root), path);
             let (plan, relation) = (plan(of_query), of_query.relation());
@@ -81,7 +81,7 @@ pub unsafe extern "C-unwind" fn amcostestimate(
                 let everything = f64::from(relation.pages) * pg_sys::seq_page_cost
                     + relation.tuples * (pg_sys::cpu_tuple_cost + comparison);
                 *startup = bands * descent + risk * everything;
-                // Each row found is compared again, which PostgreSQL takes for free.
+                // Each row found is rechecked, which PostgreSQL does not charge for.
                 let rows = (*selectivity * relation.tuples).max(1.0);
                 *total = searches * *startup + rows * (pg_sys::cpu_index_tuple_cost + comparison);
                 *pages = searches * bands;
@@ -96,20 +96,20 @@ pub unsafe extern "C-unwind" fn amcostestimate(
     })
 }
 
-/// A scan that the index serves, as far as is known.
+/// A scan that the index probably serves.
 struct Plan {
-    /// The bands that each search looks up.
+    /// Bands that each search looks up.
     bands: f64,
-    /// The number of searches: one for each element of an array.
+    /// Number of searches: one for each element of an array.
     searches: f64,
-    /// The probability that it has to read everything.
+    /// Probability of a full scan.
     risk: f64,
 }
 
-/// The probability that an index has to read everything for a search: 0 if it serves it, `None` if it does not.
+/// Probability that a search becomes a full scan. 0 if the index serves it, `None` if it does not.
 type Risk = Option<f64>;
 
-/// The plan of a scan; `None` if the index does not serve it, as far as can be known before it runs.
+/// The plan of a scan; `None` if it is already known that the index does not serve it.
 fn plan(path: Path) -> Option<Plan> {
     let open = Open::relation(path.index(), Lock::Held)?;
     let index = MinlshIndex::of(&open).ok()?;
@@ -133,23 +133,23 @@ fn plan(path: Path) -> Option<Plan> {
     columns.iter().all(|asked| *asked).then_some(Plan { bands, searches, risk })
 }
 
-/// A search that an index is asked for: each value is the right side of a condition by an operator of its families.
+/// A search by the index: each value is the right operand of a condition, by an operator of the index's families.
 struct PlannedSearch<'a> {
     query: Query<'a>,
     kind: Kind,
     options: &'a IndexOptions,
-    /// True if only what cannot change before the scan counts as known.
+    /// True if only values that cannot change before the scan count as known.
     certain: bool,
 }
 
 impl<'a> PlannedSearch<'a> {
-    /// The value that an expression will have, as far as it is known.
+    /// Simplifies an expression as far as its value is known.
     fn estimated(&self, expression: Node<'a>) -> Node<'a> {
-        // What is constant is one already; a stable function may have another value at the scan.
+        // A constant needs no estimate, and a stable function may have another value during the scan.
         if self.certain { expression } else { self.query.estimated(expression) }
     }
 
-    /// The risk of a search for a document of which not enough is known before it runs.
+    /// Risk of a search for a document that is not known well enough.
     fn risk(&self) -> f64 {
         if self.kind == Kind::Passage {
             return RISK_OF_PASSAGE;
@@ -160,7 +160,7 @@ impl<'a> PlannedSearch<'a> {
         RISK_OF_THRESHOLD * self.options.threshold.get() + of_options
     }
 
-    /// The number of searches that a condition makes, and their risk.
+    /// Number of searches for a condition, and their risk.
     fn condition(&self, condition: Node<'a>, of_document: bool) -> (f64, Risk) {
         match condition.right_side() {
             Some((array, true)) => self.each(array, of_document),
@@ -169,7 +169,7 @@ impl<'a> PlannedSearch<'a> {
         }
     }
 
-    /// The number of elements of an array, the right side of an ANY, and the risk of a search for each of them.
+    /// Number of elements of an array on the right of ANY, and the risk of a search for each.
     fn each(&self, array: Node<'a>, of_document: bool) -> (f64, Risk) {
         let array = self.estimated(array);
         let element = catalog::base_element_type(array.type_oid());
@@ -181,8 +181,8 @@ impl<'a> PlannedSearch<'a> {
             if constant.constisnull {
                 return (1.0, Some(0.0));
             }
-            // SAFETY: a constant that is not NULL has a value of its type, an array; what is made of it lives until the
-            // query is planned. An operator of the index takes its elements.
+            // SAFETY: a constant that is not NULL has a value of its type, here an array. Copies live until the query
+            // is planned. An operator of the index accepts the elements.
             unsafe {
                 let values = array::each_element(constant.constvalue).flatten();
                 let served = |value| self.kind.serves(TypedValue::new(value, element), self.options);
@@ -198,13 +198,13 @@ impl<'a> PlannedSearch<'a> {
         (f64::from(count.max(1)), risk)
     }
 
-    /// The risk of a search for the value of `expression`.
+    /// Risk of a search for the value of `expression`.
     fn value(&self, expression: Node<'a>) -> Risk {
         let value = self.estimated(expression);
-        // What a relabelled value counts as: a citext that is cast to text is a text.
+        // A relabelled value counts as its new type: a citext cast to text is a text.
         let (type_oid, value) = (value.type_oid(), value.unlabelled());
         if let Some(constant) = value.constant() {
-            // SAFETY: a constant that is not NULL has a value of its type, which is stored as that of the label.
+            // SAFETY: a constant that is not NULL has a value of its type, which is stored like the type of the label.
             let sought = || unsafe { TypedValue::new(constant.constvalue, type_oid) };
             let served = constant.constisnull || self.kind.serves(sought(), self.options);
             return served.then_some(0.0);
@@ -215,13 +215,13 @@ impl<'a> PlannedSearch<'a> {
         }
     }
 
-    /// The risk of a search for a document of which that is known.
+    /// Risk of a search for a document with this outline.
     fn made(&self, outline: Outline) -> Risk {
         let enough = outline.threshold.is_none_or(|threshold| threshold >= self.options.threshold);
         if !enough && self.kind != Kind::Document {
             return None;
         }
-        // The threshold of a row of documents counts too, and none is below that of the index.
+        // The threshold of an indexed document counts too, and is never below the index's.
         let known = outline.threshold.is_some() || self.kind == Kind::Document;
         match outline.with_least(Threshold::clamped(1.0)) {
             Some(document) if !self.kind.serves_document(&document, self.options) => None,
@@ -230,33 +230,33 @@ impl<'a> PlannedSearch<'a> {
         }
     }
 
-    /// The risk of a search for a value of that type, of which nothing is known.
+    /// Risk of a search for an unknown value of this type.
     fn unknown(&self, type_oid: Oid) -> Risk {
         let (base, element) = (catalog::base_type(type_oid), catalog::base_element_type(type_oid));
         let empty = if matches!(base, pg_sys::TEXTOID | pg_sys::VARCHAROID) {
             text::write("")
         } else if element != pg_sys::InvalidOid {
-            // SAFETY: an array of any type of elements can be empty.
+            // SAFETY: PostgreSQL makes an empty array for any type of elements.
             Datum::from(unsafe { pg_sys::construct_empty_array(element) })
         } else if self.kind == Kind::Document {
-            // Of two documents the greater threshold counts, and their options are the same.
+            // The greater threshold of two documents counts, and their options are the same.
             return Some(0.0);
         } else {
             return Some(self.risk());
         };
-        // SAFETY: a value of that type, as just made.
+        // SAFETY: `empty` was just made, of this type.
         let sought = unsafe { TypedValue::new(empty, type_oid) };
         self.kind.serves(sought, self.options).then_some(0.0)
     }
 }
 
-/// The most leaf pages that are counted for a search: about 600,000 rows.
+/// Maximum number of leaf pages counted for a search: about 600,000 rows.
 const MOST_PAGES: usize = 512;
-/// Rows of a table that one value is similar to, if no index shows how many.
+/// Assumed number of rows similar to a value, if no index shows it.
 const NEAR_DUPLICATES: f64 = 3.0;
-/// The share of similar rows in a table of unknown size.
+/// Assumed share of similar rows in a table of unknown size.
 const UNKNOWN: f64 = 1e-6;
-/// The share of documents that have a near-duplicate: in crawled text a third is common.
+/// Assumed share of documents with a near-duplicate: a third is common in crawled text.
 const HAS_ONE: f64 = 0.3;
 
 /// `minlsh_similar_sel(internal, oid, internal, integer) → double precision`
@@ -287,18 +287,18 @@ fn join(call: &Call) -> Result<Option<Datum>> {
         ((*join).jointype, Variable::of_join(query, arguments.cast_mut_ptr(), join))
     };
     let share = match kind {
-        // Here the question is which rows of the left side have any.
+        // A semijoin asks which rows of the left side have a match.
         pg_sys::JoinType::JOIN_SEMI | pg_sys::JoinType::JOIN_ANTI => HAS_ONE,
-        // Of two tables the larger one decides, as long as nothing more is known of them.
+        // The larger of two tables decides, as long as nothing else is known of them.
         _ => share(if left.rows() >= right.rows() { &left } else { &right }, NEAR_DUPLICATES),
     };
     Ok(Some(float8_datum(share)))
 }
 
-/// Estimates how many rows of a variable's table are similar to a value, if it is known, by that operator.
+/// Estimates the number of rows of a variable's table that are similar by `operator` to `value`, if that is known.
 fn similar(query: Query, operator: Oid, variable: &Variable, value: Option<Node>) -> f64 {
     let Some(constant) = value.and_then(Node::constant) else { return NEAR_DUPLICATES };
-    // SAFETY: reads a variable of the backend.
+    // SAFETY: reads a global of this backend.
     let has_snapshot = unsafe { pg_sys::ActiveSnapshotSet() };
     if !has_snapshot || query.has_policies() || query.is_behind_barrier() || !may_read(variable) {
         return NEAR_DUPLICATES;
@@ -306,21 +306,21 @@ fn similar(query: Query, operator: Oid, variable: &Variable, value: Option<Node>
     if constant.constisnull {
         return 0.0;
     }
-    // SAFETY: lookups in the system caches.
+    // SAFETY: look-ups in the system caches, which take any value.
     let takes = |family: Oid| unsafe {
         let operators = [operator, pg_sys::get_commutator(operator)];
         operators.iter().any(|operator| pg_sys::op_in_opfamily(*operator, family))
     };
     let indexes = variable.indexes(catalog::access_method());
     let mut indexes = indexes.into_iter().filter(|(_, family)| takes(*family));
-    // SAFETY: a constant of the query that is planned, which is not NULL, as checked above.
+    // SAFETY: a constant of the query that is planned, and not NULL, as checked above.
     let sought = unsafe { TypedValue::new(constant.constvalue, constant.consttype) };
     let found = indexes.find_map(|(index, _)| in_index(index, sought).ok()?);
     found.unwrap_or(NEAR_DUPLICATES)
 }
 
-/// Estimates how many rows an index, which the planner has locked, has that are similar to a value; `None` if the index
-/// cannot say. A snapshot is held.
+/// Estimates the number of rows of a locked index that are similar to a value; `None` if the index cannot show it. The
+/// caller holds a snapshot.
 fn in_index(index: Oid, sought: TypedValue) -> Result<Option<f64>> {
     let Some(open) = Open::relation(index, Lock::Held) else { return Ok(None) };
     let index = MinlshIndex::of(&open)?;
@@ -335,7 +335,7 @@ fn in_index(index: Oid, sought: TypedValue) -> Result<Option<f64>> {
     })
 }
 
-/// The mean number of rows in the buckets of `keys`; 0 without any. A snapshot is held.
+/// Mean number of rows in the buckets of `keys`; 0 without keys. The caller holds a snapshot.
 fn mean(index: &MinlshIndex, keys: &[u64]) -> Result<f64> {
     let (mut rows, mut buckets, mut pages) = (0, 0_u32, 0);
     for key in keys {
@@ -351,15 +351,15 @@ fn mean(index: &MinlshIndex, keys: &[u64]) -> Result<f64> {
     Ok(rows as f64 / f64::max(buckets.into(), 1.0))
 }
 
-/// True if the role whose rights count for a variable's table may read all of it. Of a child these are the rights to
-/// the table that was named, as for PostgreSQL's own estimates. That the operator is leakproof does not matter here,
-/// for the index shows how many rows are similar.
+/// True if the role whose rights apply to the variable's table may read all of it. For a child table the rights to the
+/// named parent count, as in PostgreSQL's own estimates. It does not matter that the operator is leakproof, because the
+/// index itself shows how many rows are similar.
 fn may_read(variable: &Variable) -> bool {
     let may = |(table, user): (Oid, Option<Oid>)| may_select(table, &[], user.unwrap_or_else(current_role));
     variable.named_table().is_some_and(may)
 }
 
-/// The share of the rows of a variable's relation that so many are.
+/// The share that `similar` rows are of a variable's relation.
 fn share(variable: &Variable, similar: f64) -> f64 {
     let rows = variable.rows();
     if rows >= 1.0 { (similar / rows).clamp(0.0, 1.0) } else { UNKNOWN }

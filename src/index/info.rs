@@ -1,6 +1,5 @@
-//! The one description of an index of the access method. Lookups, whole-corpus jobs, audits, views and
-//! side tables all read it: what is the document is decided here, by the operator class of a column
-//! and never by its place.
+//! The description of an index of the access method, which lookups, whole-corpus jobs, audits, views and side tables
+//! read. The operator class of a column, and never its position, decides which one is the document.
 
 use std::rc::Rc;
 
@@ -25,7 +24,7 @@ pub struct Info {
     pub index: Index,
     /// The kind of its documents.
     pub kind: Kind,
-    /// The place of its document among its columns.
+    /// Position of its document among its columns.
     place: usize,
 }
 
@@ -50,7 +49,7 @@ pub struct Text {
 }
 
 impl Part {
-    /// The SQL, over a table of whose columns it is made.
+    /// The SQL, over the table with its columns.
     pub fn sql(&self, table: Oid) -> Sql {
         match self {
             Self::Column(number) => Sql::default().column(table, *number),
@@ -60,21 +59,20 @@ impl Part {
 }
 
 impl Info {
-    /// Describes an index of the access method, locking it as a SELECT does, in whatever state it is;
-    /// `None` if there is no such index.
+    /// Describes an index of the access method, after locking it as a SELECT does. Its state does not matter. `None` if
+    /// there is no such index.
     pub fn open(oid: Oid) -> Option<Self> {
         Index::open(oid).and_then(Self::of)
     }
 
-    /// The indexes of a table, in the order of their OIDs; without those of passages, which answer other
-    /// questions.
+    /// The indexes of a table, in the order of their OIDs, without indexes of passages, which serve other searches.
     pub fn of_table(table: Oid) -> Vec<Self> {
         let all = Index::of_table(table).into_iter().filter_map(Self::of);
         all.filter(|info| info.kind != Kind::Passage).collect()
     }
 
-    /// All indexes of this database in the order of their OIDs, whatever state they are in; without the partitions of
-    /// others, and what is temporary in other sessions.
+    /// All indexes of this database in the order of their OIDs, in any state, without partitions of others and
+    /// temporary ones of other sessions.
     pub fn oids_of_all() -> Vec<Oid> {
         let classes = catalog::classes_of_method(catalog::access_method(), |class| {
             (!is_scope(class.opcfamily, class.opcintype)).then_some(class.oid)
@@ -91,8 +89,8 @@ impl Info {
         indexes
     }
 
-    /// Describes texts in a column of a table of which another relation has the signatures, as a side table has: as
-    /// if the index of those signatures, of that OID, were one of the texts.
+    /// Describes texts in a column whose signatures another relation has, such as a side table. The result looks as if
+    /// the index `index` on the signatures were an index on the texts.
     pub fn of_texts(index: Oid, name: String, table: Oid, column: &Column) -> Self {
         let column = IndexColumn {
             attribute: column.number,
@@ -118,35 +116,35 @@ impl Info {
         self.index.valid && !self.index.partial
     }
 
-    /// The number of the table's column that is its document; 0 for an expression.
+    /// Number of the table's column that is its document; 0 for an expression.
     pub fn document(&self) -> i16 {
         self.index.columns[self.place].attribute
     }
 
-    /// The place of the document among its columns, from 1.
+    /// Position of the document among its columns, from 1.
     pub fn document_place(&self) -> i16 {
         self.place as i16 + 1
     }
 
-    /// The columns beside the document.
+    /// The columns other than the document.
     pub fn scope_columns(&self) -> impl Iterator<Item = &IndexColumn> {
         self.index.columns.iter().filter(|column| is_scope(column.family, column.input_type))
     }
 
-    /// The types of its scopes, as the table has them.
+    /// The types of its scopes, read from the table.
     pub fn scope_types(&self) -> Vec<Oid> {
         let mut types = self.index.types();
         types.remove(self.place);
         types
     }
 
-    /// The options by which its documents are cut, signed and banded; of a partitioned index, those that its next
-    /// partition gets.
+    /// The options by which its documents are split, signed and banded. For a partitioned index, the options that its
+    /// next partition gets.
     pub fn options(&self) -> Result<Rc<IndexOptions>> {
         stored_options::built(self.index.oid)
     }
 
-    /// The same, unless another version of the library would make other entries.
+    /// [`Self::options`], or an error if another version of the library would make other entries.
     pub fn current_options(&self) -> Result<Rc<IndexOptions>> {
         let (options, name) = (self.options()?, &self.index.name);
         if options.is_current() {
@@ -157,14 +155,14 @@ impl Info {
             .set_hint(format!("REINDEX INDEX {};", visible_name(self.index.oid))))
     }
 
-    /// Refuses an index of passages, which answers another question than those about whole documents.
+    /// The error for an index of passages, which does not serve searches for whole documents.
     pub fn of_passages(&self) -> SqlError {
         let name = &self.index.name;
         wrong_object(format!("index \"{name}\" is an index of passages, not of whole documents"))
             .set_hint("Use the operator ~> to search it, as in WHERE body ~> minlsh_passage('...').")
     }
 
-    /// Refuses a threshold below that of the index, which is `least`.
+    /// Refuses a threshold below `least`, the index's.
     pub fn check_threshold(&self, threshold: Threshold, least: Threshold) -> Result<()> {
         if threshold >= least {
             return Ok(());
@@ -172,7 +170,7 @@ impl Info {
         let name = &self.index.name;
         let refused =
             invalid_parameter(format!("threshold {threshold} is below that of index \"{name}\", which is {least}"));
-        // What ALTER INDEX has set waits for REINDEX.
+        // Options set by ALTER INDEX wait for REINDEX.
         let wanted = stored_options::wanted(self.index.oid).ok();
         let set = wanted.map(|options| options.threshold).filter(|set| *set <= threshold);
         Err(match set {
@@ -185,7 +183,7 @@ impl Info {
         })
     }
 
-    /// Refuses an index that lacks rows.
+    /// Refuses an index that is not valid, so that rows may be missing.
     pub fn check_valid(&self) -> Result<()> {
         if self.index.valid {
             return Ok(());
@@ -203,7 +201,7 @@ impl Info {
     pub fn text(&self) -> Result<Text> {
         let Index { oid, table, .. } = self.index;
         let copied = |sql: Option<Datum>| {
-            // SAFETY: a text that PostgreSQL has made below, in the current memory context.
+            // SAFETY: PostgreSQL made the text below, in the current memory context.
             let sql = sql.map_or(&[][..], |sql| unsafe { bytes::read(sql) });
             memory::copied(sql).map_err(SqlError::from)
         };
@@ -211,7 +209,7 @@ impl Info {
             0 => {
                 let of = [Datum::from(oid), Datum::from(place as i32 + 1), Datum::from(false)];
                 let of = of.map(Some);
-                // SAFETY: `pg_get_indexdef(oid, integer, boolean)`, which takes any values.
+                // SAFETY: `pg_get_indexdef(oid, integer, boolean)` takes any values.
                 let sql = unsafe { direct_function_call_as_datum(pg_sys::pg_get_indexdef_ext, &of) };
                 copied(sql).map(Part::Expression)
             }
@@ -219,7 +217,7 @@ impl Info {
         };
         let predicate = |tree| {
             let of = [Some(tree), Some(Datum::from(table))];
-            // SAFETY: `pg_get_expr(pg_node_tree, oid)`, and such a tree, as the catalog has it.
+            // SAFETY: `pg_get_expr(pg_node_tree, oid)` gets a tree from the catalog.
             copied(unsafe { direct_function_call_as_datum(pg_sys::pg_get_expr, &of) })
         };
         let others = (0..self.index.columns.len()).filter(|place| *place != self.place);
@@ -230,7 +228,7 @@ impl Info {
         })
     }
 
-    /// Its scope columns, and its document, as messages show them: names, or expressions in parentheses.
+    /// Its scope columns and its document, for messages: names, or expressions in parentheses.
     fn shown(&self) -> Result<(Vec<String>, String)> {
         let Text { document, scopes, .. } = self.text()?;
         let table = self.index.table;
@@ -238,12 +236,12 @@ impl Info {
         Ok((scopes.iter().map(shown).collect(), shown(&document)))
     }
 
-    /// Its scope columns as messages show them.
+    /// Its scope columns, for messages.
     pub fn scope_names(&self) -> Vec<String> {
         self.shown().map(|(scopes, _)| scopes).unwrap_or_default()
     }
 
-    /// A HINT that shows how to query its table by the operator.
+    /// A HINT that shows a query of its table by the operator.
     pub fn query_instead(&self) -> String {
         let (Ok((scopes, document)), Ok(options)) = (self.shown(), self.options()) else {
             return "Query the table by the operator ~=.".to_owned();
@@ -266,12 +264,12 @@ impl Info {
         !self.index.partial && self.index.columns.iter().all(|column| column.attribute != 0)
     }
 
-    /// True if the caller may read what it is made of.
+    /// True if the caller may read all columns that it is made of.
     pub fn is_readable(&self) -> bool {
         rights::may_read(self.index.table, &self.index.columns_read())
     }
 
-    /// Its document as messages show it: the column, or `body` for an expression.
+    /// Its document, for messages: the column, or `body` for an expression.
     pub fn body_name(&self) -> String {
         let table = Relation::open(self.index.table, Lock::Read);
         let column = table.as_ref().and_then(|table| table.column(self.document()));
@@ -279,7 +277,7 @@ impl Info {
     }
 }
 
-/// True if the operator class of a family for a type is for scope columns.
+/// True if the operator class with this family and input type is for scope columns.
 fn is_scope(family: Oid, input: Oid) -> bool {
     catalog::function_of_family(family, input, SCOPE_HASH as i16) != Oid::INVALID
 }

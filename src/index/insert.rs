@@ -1,4 +1,4 @@
-//! `aminsert`: a new row. Each of its entries goes into the tree by the B-tree's own insertion.
+//! `aminsert`: inserts a new row. PostgreSQL's B-tree inserts each of its entries into the tree.
 
 use crate::document::kind::Kind;
 use crate::index::layout::{Entry, tid_to_u64};
@@ -8,7 +8,7 @@ use crate::index::own_rows;
 use crate::pg::guc;
 use crate::prelude::*;
 
-/// `aminsert`. There is nothing to be unique, so it never says that a recheck is due.
+/// `aminsert`. There is no uniqueness to check, so it never asks for a recheck.
 #[pg_guard]
 #[expect(clippy::too_many_arguments, reason = "PostgreSQL's signature")]
 pub unsafe extern "C-unwind" fn aminsert(
@@ -22,7 +22,7 @@ pub unsafe extern "C-unwind" fn aminsert(
     info: *mut pg_sys::IndexInfo,
 ) -> bool {
     answer(|| {
-        // SAFETY: PostgreSQL passes a table and its index, which are open, the place of a row, and its values for the
+        // SAFETY: PostgreSQL passes an open table, its open index, the address of a row, and the row's values for the
         // index, which `info` describes.
         unsafe {
             let (index, heap) = (Open::lent(&index), Open::lent(&heap));
@@ -44,11 +44,11 @@ pub unsafe extern "C-unwind" fn aminsert(
     })
 }
 
-/// `btinsert`: adds an entry of a row of that table.
+/// `btinsert`: adds an entry for a row of the table.
 ///
-/// A row has as many entries as bands, and several of them may stand in one leaf page. What deletes entries bottom-up
-/// from such a page decides about each by its row, so it does not matter that a row is asked about repeatedly. But it
-/// sorts them by a comparison that asserts that no two are equal, so servers with assertions do without.
+/// A row has an entry for each band, and several of them may be on one leaf page. Bottom-up deletion judges each entry
+/// of such a page by its row, so repeated rows do no harm. But it sorts them by a comparison that asserts that no two
+/// are equal, so servers with assertions do without it.
 fn insert(index: &MinlshIndex, heap: &Open, entry: Entry, unchanged: bool) {
     check_interrupts();
     let (layout, index) = (&index.layout, index.open());
@@ -57,8 +57,8 @@ fn insert(index: &MinlshIndex, heap: &Open, entry: Entry, unchanged: bool) {
     let unique = pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO;
     let unchanged = unchanged && !guc::has_assertions();
     let _disguise = Disguise::of(index);
-    // SAFETY: the entries of an index are tuples of its layout, as `MinlshIndex::of` has found. They have `size` bytes,
-    // a multiple of 8, and are copied into a page. Index and table are open.
+    // SAFETY: `MinlshIndex::of` has checked that the index's tuples have this layout. The entry has `size` bytes, a
+    // multiple of 8, and is copied into a page. Index and table are open.
     unsafe {
         layout.write(entry, std::slice::from_raw_parts_mut(place.cast(), layout.size));
         pg_sys::_bt_doinsert(index.raw(), place.cast(), unique, unchanged, heap.raw());

@@ -1,8 +1,8 @@
-//! From the column values of a row, or of a query, to keys of entries.
+//! Computes keys of entries from the column values of a row or a query.
 //!
-//! A key is made of a band hash and of the hashes of all scope columns, so each bucket is of one
-//! scope. A row without shingles, or with a NULL scope, which equals nothing, has one entry, under a key of its own: a
-//! scan of all entries sees every row.
+//! A key is made of a band hash and the hashes of all scope columns, so each bucket belongs to one scope. A row without
+//! shingles has one entry, with a special key, so that a scan of all entries sees every row. The same applies to a row
+//! with a NULL scope, which equals nothing.
 
 use sketch::pipeline::SignerBatch;
 use sketch::{ElementHash, ScopeHash, sort_by};
@@ -19,7 +19,7 @@ use crate::prelude::*;
 /// The key of a row without shingles, or with a NULL scope.
 pub const NO_BAND: u64 = 0;
 
-/// The values that a row has for the columns of an index.
+/// Values of a row for the columns of an index.
 pub struct IndexRow<'a> {
     index: &'a MinlshIndex<'a>,
     values: &'a [Datum],
@@ -37,17 +37,18 @@ impl IndexRow<'_> {
         self.value(self.index.layout.document)
     }
 
-    /// The document, read as one that each search finds; `None` for NULL.
+    /// The document, read so that each search can find it; `None` for NULL.
     fn read(&self, options: &IndexOptions) -> Result<Option<Value<'_>>> {
         let read = |document| {
-            // SAFETY: `MinlshIndex::row` was given a value of the column, of which `MinlshIndex::of` found the kind.
+            // SAFETY: the caller of `MinlshIndex::row` promises a value of the column, whose kind `MinlshIndex::of`
+            // found.
             let read = unsafe { self.index.kind.read(document, ElementHash::default()) }?;
             Value::of_row(read, options)
         };
         self.document().map(read).transpose()
     }
 
-    /// Its keys, ascending, each once.
+    /// Its keys, ascending and distinct.
     pub fn keys(&self, options: &IndexOptions) -> Result<Vec<u64>> {
         let bands = match self.read(options)? {
             Some(value) if !self.has_null_scope() => value.first_bands(options, options.banding.bands())?,
@@ -56,11 +57,12 @@ impl IndexRow<'_> {
         self.index.keys_of(&bands, self.scope())
     }
 
-    /// Copies its document into a batch, to have the bands made there; returns its scope. NULL, and the document of a
-    /// NULL scope, are copied as an empty signature.
+    /// Copies its document into a batch that makes its bands. Returns its scope. A NULL document, and any document with
+    /// a NULL scope, is copied as an empty signature.
     pub fn copy(&self, options: &IndexOptions, documents: &mut SignerBatch) -> Result<ScopeHash> {
         match (self.index.kind, self.document()) {
-            // SAFETY: `MinlshIndex::row` was given a value of the column, which `MinlshIndex::of` found to be of texts.
+            // SAFETY: the caller of `MinlshIndex::row` promises a value of the column, which holds texts, as
+            // `MinlshIndex::of` found.
             (Kind::Text | Kind::Passage, Some(text)) if !self.has_null_scope() => unsafe {
                 lossless::stored(text, |text| documents.push_text(text).map_err(Into::into))?;
             },
@@ -79,7 +81,7 @@ impl IndexRow<'_> {
 
     fn scope(&self) -> ScopeHash {
         self.index.scope_columns().fold(ScopeHash::default(), |scope, column| {
-            // SAFETY: `MinlshIndex::row` was given a value of the column's own type.
+            // SAFETY: the caller of `MinlshIndex::row` promises a value of the column's own type.
             let hash = |value| unsafe { self.index.hash(column, Oid::INVALID, value) };
             scope.with(self.value(column).map(hash))
         })
@@ -87,13 +89,13 @@ impl IndexRow<'_> {
 }
 
 impl MinlshIndex<'_> {
-    /// The values of a row for its columns.
+    /// A row's values for the columns of the index.
     ///
     /// # Safety
-    /// `values` and `nulls` have an entry for each column of the index, of its type, and stay so for `'a`.
+    /// `values` and `nulls` have an entry for each column of the index, of its type, and stay valid for `'a`.
     pub unsafe fn row<'a>(&'a self, values: *const Datum, nulls: *const bool) -> IndexRow<'a> {
         let columns = self.layout.columns();
-        // SAFETY: there are as many of both as columns, as the Safety section asks.
+        // SAFETY: the caller promises an entry for each column in both arrays.
         unsafe {
             IndexRow {
                 index: self,
@@ -103,49 +105,49 @@ impl MinlshIndex<'_> {
         }
     }
 
-    /// Its columns but the document, from 0.
+    /// Its columns other than the document, from 0.
     pub fn scope_columns(&self) -> impl Iterator<Item = usize> {
         let document = self.layout.document;
         (0..self.layout.columns()).filter(move |column| *column != document)
     }
 
-    /// The scope of rows that have these values: of each scope column, in order, its type and a value.
+    /// The scope of rows with these values: the type and the value of each scope column, in order.
     ///
     /// # Safety
-    /// The values are not NULL, and of those types, which the columns' families have hashes for
-    /// ([`MinlshIndex::has_keys`]). A type that is invalid stands for the column's own.
+    /// No value is NULL. Each has its type, for which the column's operator family has a hash function
+    /// ([`MinlshIndex::has_keys`]). An invalid type stands for the column's own.
     pub unsafe fn scope(&self, values: impl Iterator<Item = (Oid, Datum)>) -> ScopeHash {
         self.scope_columns().zip(values).fold(ScopeHash::default(), |scope, (column, value)| {
-            // SAFETY: values of those types, not NULL, as the Safety section asks.
+            // SAFETY: the caller promises such values and types.
             scope.with(Some(unsafe { self.hash(column, value.0, value.1) }))
         })
     }
 
-    /// The keys under which rows with these band hashes and that scope are, ascending, each once. Rows without band
-    /// hashes are under [`NO_BAND`].
+    /// The keys of rows with these band hashes in a scope, ascending and distinct. Without band hashes it is
+    /// [`NO_BAND`].
     pub fn keys_of(&self, bands: &[i64], scope: ScopeHash) -> Result<Vec<u64>> {
         let mut keys = Vec::new();
         buckets(scope, bands, self.layout.mask, &mut keys, &mut check_interrupts)?;
         Ok(keys)
     }
 
-    /// The keys under which rows of that scope are, for each of `entries` in order.
+    /// The key in a scope for each of `entries`, in order.
     pub fn keys_of_passage(&self, entries: &[u64], scope: ScopeHash) -> Result<Vec<u64>> {
         let key = |entry: &u64| scope.bucket(*entry as i64) & self.layout.mask;
         memory::collect(entries.iter().map(key)).map_err(Into::into)
     }
 
-    /// The hash of a value of a scope column; of another type of the same family, where `=` compares
-    /// two types.
+    /// Hashes a value of a scope column. Its type may be another one of the same operator family, whose `=` compares
+    /// both types.
     ///
     /// # Safety
-    /// `value` is a non-null value of `type_oid`, which is the column's own if it is invalid. The family has a function
-    /// that hashes values of that type ([`MinlshIndex::has_keys`]).
+    /// `value` is a non-null value of `type_oid`, or of the column's own type if that is invalid. The operator family
+    /// has a function that hashes values of this type ([`MinlshIndex::has_keys`]).
     unsafe fn hash(&self, column: usize, type_oid: Oid, value: Datum) -> u64 {
         let IndexColumn { family, input_type, collation, .. } = IndexColumn::of(self.open(), column);
         let seed = Datum::from(0_i64);
-        // SAFETY: the index is open. The function hashes values of the type that the value is of, as the Safety section
-        // asks: `MinlshIndex::of` has seen to the one of the column's own type.
+        // SAFETY: the index is open. The caller promises a function that hashes this type, and for the column's own
+        // type `MinlshIndex::of` has checked it.
         let hash = unsafe {
             if type_oid != input_type && type_oid != Oid::INVALID {
                 let function = function_of_family(family, type_oid, SCOPE_HASH as i16);
@@ -160,8 +162,8 @@ impl MinlshIndex<'_> {
     }
 }
 
-/// Replaces `keys` by those of a scope's bands, ascending, each once, or by [`NO_BAND`] without any; of a key the bits
-/// of `mask` are stored.
+/// Replaces `keys` by the keys of a scope's bands, ascending and distinct, or by [`NO_BAND`] if there are none. Only
+/// the bits of `mask` are stored.
 pub fn buckets(
     scope: ScopeHash,
     bands: &[i64],

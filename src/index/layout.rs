@@ -1,11 +1,11 @@
-//! The layout of an index: the attributes of a tuple, made of an entry, and the pages of a B-tree that have the tuples.
-//! Pages are read where they are: what is in them is not to be trusted.
+//! The layout of an index: the attributes of a tuple, made from an entry, and the B-tree pages that contain the tuples.
+//! Pages are read in place, and their content is not trusted.
 //!
-//! Insert, vacuum and replay read the tuples by the index's own descriptor, so that must be true.
-//! The key of an entry is one hash of 64 bits. Its slices, from the top, are the attributes in their
-//! order: 48 bits stored as `tid` for the document column, 8 bits as `"char"` for each scope
-//! column; both compare as unsigned numbers, so tuples are ordered as keys are. With up to two scope
-//! columns an entry takes 16 bytes; the hash has no bits left for a third, which is stored as 0.
+//! Insert, vacuum and replay read the tuples by the index's own descriptor, so it must describe them. The key of an
+//! entry is one 64-bit hash. Its slices, from the highest bits, are the attributes in order: 48 bits as a `tid` for the
+//! document column, and 8 bits as a `"char"` for each scope column. Both compare as unsigned numbers, so tuples are
+//! ordered like keys. An entry with up to two scope columns takes 16 bytes. The hash has no bits left for a third scope
+//! column, which is stored as 0.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -16,33 +16,33 @@ use crate::index::nbtree::{self, HIGH_KEY, NO_BLOCK};
 use crate::pg::guc::is_serializable;
 use crate::prelude::*;
 
-/// The number of the support function that hashes values of a scope column. Only operator classes
-/// for scope columns have it; 6 is the B-tree's own from PostgreSQL 18.
+/// Number of the support function that hashes values of a scope column. Only the operator classes of scope columns have
+/// it. Number 6 is the B-tree's own since PostgreSQL 18.
 pub const SCOPE_HASH: u16 = 7;
 
 const DOCUMENT_BITS: u32 = 48;
 const SCOPE_BITS: u32 = 8;
-/// The offset of the attributes in an index tuple.
+/// Offset of the attributes in an index tuple.
 pub const TUPLE_HEADER: usize = size_of::<pg_sys::IndexTupleData>();
 
-/// One entry of an index.
+/// An entry of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// The hash of the scope columns and a band, its lowest bits cut off (see [`Layout::mask`]).
+    /// Hash of the scope columns and a band, without its lowest bits (see [`Layout::mask`]).
     pub key: u64,
-    /// The row: block and offset, as [`tid_to_u64`] has them.
+    /// The row: block and offset, as [`tid_to_u64`] encodes them.
     pub tid: u64,
 }
 
-/// The attributes that hold the slices of a key.
+/// The attributes that store the slices of a key.
 #[derive(Clone, Debug)]
 pub struct Layout {
     columns: Vec<Slice>,
-    /// The attribute of the document, from 0.
+    /// The document's attribute, from 0.
     pub document: usize,
-    /// Bytes of an entry's tuple, without its line pointer.
+    /// Size of an entry's tuple, without its line pointer.
     pub size: usize,
-    /// The bits of a key that are stored.
+    /// The stored bits of a key.
     pub mask: u64,
 }
 
@@ -54,13 +54,13 @@ struct Slice {
     is_document: bool,
 }
 
-/// A row's address as a number, in the order of addresses.
+/// Encodes a row's address as a number that preserves the order.
 pub fn tid_to_u64(tid: pg_sys::ItemPointerData) -> u64 {
     let block = u64::from(tid.ip_blkid.bi_hi) << 16 | u64::from(tid.ip_blkid.bi_lo);
     block << 16 | u64::from(tid.ip_posid)
 }
 
-/// The opposite of [`tid_to_u64`].
+/// The inverse of [`tid_to_u64`].
 pub fn u64_to_tid(tid: u64) -> pg_sys::ItemPointerData {
     pg_sys::ItemPointerData {
         ip_blkid: pg_sys::BlockIdData { bi_hi: (tid >> 32) as u16, bi_lo: (tid >> 16) as u16 },
@@ -69,7 +69,7 @@ pub fn u64_to_tid(tid: u64) -> pg_sys::ItemPointerData {
 }
 
 impl Layout {
-    /// The layout of an index of so many columns, of which that one is the document (from 0).
+    /// Layout for `count` columns; `document` (from 0) is the document.
     pub fn new(count: usize, document: usize) -> Self {
         let (mut free, mut offset) = (u64::BITS, TUPLE_HEADER);
         let mut columns = Vec::with_capacity(count);
@@ -79,7 +79,7 @@ impl Layout {
             if is_document {
                 offset = offset.next_multiple_of(align_of::<u16>());
             }
-            // The document column's bits are kept for it.
+            // Keeps the document column's bits free.
             let reserved = if column < document { DOCUMENT_BITS } else { 0 };
             let shift = free.checked_sub(bits).filter(|left| *left >= reserved);
             free = shift.unwrap_or(free);
@@ -90,7 +90,7 @@ impl Layout {
         Self { columns, document, size: offset.next_multiple_of(8), mask }
     }
 
-    /// The number of attributes.
+    /// Number of attributes.
     pub fn columns(&self) -> usize {
         self.columns.len()
     }
@@ -110,12 +110,12 @@ impl Layout {
         }
     }
 
-    /// The key of a tuple that [`Layout::write`] or the B-tree has written from it.
+    /// The key of a tuple that [`Layout::write`] or, from such a tuple, the B-tree has written.
     pub fn key(&self, tuple: &[u8]) -> Option<u64> {
         self.prefix(tuple, self.columns.len())
     }
 
-    /// The first `columns` slices of a key, from a tuple that may lack the others.
+    /// The first `columns` slices of a key, from a tuple that may lack the rest.
     #[inline]
     pub fn prefix(&self, tuple: &[u8], columns: usize) -> Option<u64> {
         let mut key = 0;
@@ -130,7 +130,7 @@ impl Layout {
         Some(key)
     }
 
-    /// A key without all but its first `columns` slices.
+    /// A key reduced to its first `columns` slices.
     pub fn leading(&self, key: u64, columns: usize) -> u64 {
         let slices = self.columns.iter().take(columns);
         slices.fold(0, |leading, slice| leading | slice.of(key) << slice.shift.unwrap_or(0))
@@ -144,14 +144,14 @@ impl Slice {
     }
 }
 
-/// An `ItemPointerData` as it lies in a tuple.
+/// Writes an `ItemPointerData` as a tuple stores it.
 pub fn write_tid(tid: u64, bytes: &mut [u8]) {
     for (bytes, shift) in bytes.chunks_exact_mut(2).zip([32, 16, 0]) {
         bytes.copy_from_slice(&((tid >> shift) as u16).to_ne_bytes());
     }
 }
 
-/// The opposite of [`write_tid`].
+/// The inverse of [`write_tid`].
 pub fn read_tid(bytes: &[u8; 6]) -> u64 {
     let half = |at: usize| u64::from(u16::from_ne_bytes([bytes[at], bytes[at + 1]]));
     half(0) << 32 | half(2) << 16 | half(4)
@@ -168,46 +168,46 @@ pub const OPAQUE: usize = size_of::<BTPageOpaqueData>().next_multiple_of(8);
 #[repr(transparent)]
 pub struct Page([u8; PAGE]);
 
-/// The content of a metapage: the root of the tree, and the page from which searches start, which is the only one of
-/// its level; each with its level.
+/// Content of a metapage: the root of the tree, and the page at which searches start, which is the only one of its
+/// level. Each comes with its level.
 pub struct Meta {
     pub root: (BlockNumber, u32),
     pub fast_root: (BlockNumber, u32),
 }
 
-/// A page that is read where it is: nobody writes it until this is dropped. Others may only set hint bits of rows in a
-/// page of a table, which nobody looks at by this. An ERROR meanwhile releases it.
+/// A page that is read in place under a share lock, until this is dropped. Others may only set hint bits of a table's
+/// rows, which are not read through this. An ERROR releases it.
 pub struct LockedPage {
     buffer: Buffer,
     page: *const Page,
 }
 
 impl LockedPage {
-    /// Locks a page for reading. An ERROR is raised if the relation has no such block.
+    /// Locks a page for reading. Raises an ERROR if the relation does not have the block.
     pub fn of(relation: &Open, block: BlockNumber) -> Self {
-        // Whoever reads a page that it has locked for writing would wait for itself: a build, which alone writes, reads
-        // none.
+        // A backend that holds the write lock of the page would wait for itself. Only a build writes pages, and it
+        // reads none.
         let buffer = relation.pin_and_lock(block);
-        // SAFETY: the buffer stays pinned and locked until `Drop`.
+        // SAFETY: the buffer stays pinned and locked until `drop`.
         let page = unsafe { pg_sys::BufferGetPage(buffer) }.cast::<Page>().cast_const();
         Self { buffer, page }
     }
 
-    /// Raises an ERROR if the page has changed since a snapshot that is too old to be kept, of which rows may have been
-    /// removed (`old_snapshot_threshold`, which PostgreSQL 17 no longer has).
+    /// Raises an ERROR if the page has changed since a snapshot that `old_snapshot_threshold` has expired, because rows
+    /// may be gone. PostgreSQL 17 removed that setting.
     pub fn refuse_old(&self, index: &Open, snapshot: Option<&Snapshot>) {
         if let Some(snapshot) = snapshot {
-            // SAFETY: both are held.
+            // SAFETY: `index` is open, and `snapshot` registered or active.
             unsafe { versions::refuse_old(index.raw(), snapshot.raw(), || self.lsn()) }
         }
     }
 
-    /// In a SERIALIZABLE transaction, has a later insertion into the page conflict with it (`PredicateLockPage`).
+    /// Makes a later insertion into the page conflict with a SERIALIZABLE transaction (`PredicateLockPage`).
     pub fn lock_for_serializable(&self, index: &Open, snapshot: Option<&Snapshot>) {
-        // A search comes here for each leaf page, and most transactions need nothing.
+        // Each leaf page of a search comes here, and most transactions need nothing.
         if let Some(snapshot) = snapshot.filter(|_| is_serializable()) {
             let (index, snapshot) = (index.raw(), snapshot.raw());
-            // SAFETY: the index is open and the snapshot is held, as their references say; `of` has pinned the buffer.
+            // SAFETY: `index` is open, `snapshot` registered or active, and `of` has pinned the buffer.
             unsafe {
                 let block = pg_sys::BufferGetBlockNumber(self.buffer);
                 pg_sys::PredicateLockPage(index, block, snapshot);
@@ -220,7 +220,7 @@ impl Deref for LockedPage {
     type Target = Page;
 
     fn deref(&self) -> &Page {
-        // SAFETY: a page has as many bytes; `of` has pinned it, and locked it against writers.
+        // SAFETY: a page has that many bytes; `of` has pinned it, and locked it against writers.
         unsafe { &*self.page }
     }
 }
@@ -228,14 +228,14 @@ impl Deref for LockedPage {
 impl Drop for LockedPage {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: locked by `of`, released once.
+            // SAFETY: `of` pinned and locked the buffer, which is released once.
             unsafe { pg_sys::UnlockReleaseBuffer(self.buffer) };
         }
     }
 }
 
 impl Page {
-    /// The place of the page's last change in the WAL.
+    /// WAL position of the page's last change.
     fn lsn(&self) -> u64 {
         u64::from(self.word(0)) << 32 | u64::from(self.word(4))
     }
@@ -245,25 +245,25 @@ impl Page {
     }
 
     fn header(&self) -> pg_sys::PageHeaderData {
-        // SAFETY: a page begins with its header, and any bits make one.
+        // SAFETY: a page begins with its header, for which any bits are valid.
         unsafe { self.0.as_ptr().cast::<pg_sys::PageHeaderData>().read_unaligned() }
     }
 
-    /// The tree's own words at the end of the page; `None` if the page is not part of a tree.
+    /// The tree's data at the end of the page; `None` if the page does not belong to a tree.
     pub fn opaque(&self) -> Option<BTPageOpaqueData> {
         let special = usize::from(self.header().pd_special);
         if special != PAGE - OPAQUE {
             return None;
         }
-        // SAFETY: the page has that many bytes there; any bits make an `BTPageOpaqueData`.
+        // SAFETY: the page has that many bytes there, for which any bits are valid.
         Some(unsafe { self.0.as_ptr().add(special).cast::<BTPageOpaqueData>().read_unaligned() })
     }
 
-    /// The content of a metapage; `None` of another page, and of a tree in which equal keys may have other bytes.
+    /// Content of a metapage; `None` for another page, and for a tree whose equal keys may differ in their bytes.
     pub fn meta(&self) -> Option<Meta> {
         let start = PAGE_HEADER.next_multiple_of(8);
         let word = |number: usize| self.word(start + 4 * number);
-        // Behind eight words and a number of eight bytes.
+        // It follows eight words and a number of eight bytes.
         let all_equal_image = self.0[start + 40] == 1;
         let is_meta = (word(0), word(1)) == (pg_sys::BTREE_MAGIC, pg_sys::BTREE_VERSION)
             && self.opaque()?.btpo_flags == nbtree::META
@@ -271,7 +271,7 @@ impl Page {
         is_meta.then(|| Meta { root: (word(2), word(3)), fast_root: (word(4), word(5)) })
     }
 
-    /// The high key of a page of the tree, or none if it is the rightmost; `None` if that is damaged.
+    /// The high key of a page of the tree, `Some(None)` for the rightmost page; `None` if it is damaged.
     pub fn high_key(&self, opaque: &BTPageOpaqueData, layout: &Layout) -> Option<Option<Pivot>> {
         if opaque.btpo_next == NO_BLOCK {
             return Some(None);
@@ -279,28 +279,28 @@ impl Page {
         Pivot::read(layout, self.item(HIGH_KEY)?).map(Some)
     }
 
-    /// The number of the last item.
+    /// Number of the last item.
     pub fn last_item(&self) -> u16 {
         let lower = usize::from(self.header().pd_lower);
         (lower.min(PAGE - OPAQUE).saturating_sub(PAGE_HEADER) / LINE_POINTER) as u16
     }
 
-    /// The line pointer of item `offset` (from 1); `None` if the page has no such.
+    /// The line pointer of item `offset` (from 1); `None` if the page does not have it.
     fn line_pointer(&self, offset: u16) -> Option<pg_sys::ItemIdData> {
         if offset == 0 || offset > self.last_item() {
             return None;
         }
         let place = PAGE_HEADER + usize::from(offset - 1) * LINE_POINTER;
-        // SAFETY: within the page, as just checked; any bits make a line pointer.
+        // SAFETY: it is within the page, as just checked, and any bits are valid.
         Some(unsafe { self.0.as_ptr().add(place).cast::<pg_sys::ItemIdData>().read_unaligned() })
     }
 
-    /// True if a place of the page is taken: by an item, or by what is left of one.
+    /// True if a line pointer is in use: for an item, or for the remains of one.
     pub fn is_used(&self, offset: u16) -> bool {
         self.line_pointer(offset).is_some_and(|pointer| pointer.lp_flags() != pg_sys::LP_UNUSED)
     }
 
-    /// The bytes of item `offset` (from 1); `None` if its line pointer leads astray.
+    /// The bytes of item `offset` (from 1); `None` if its line pointer is invalid.
     pub fn item(&self, offset: u16) -> Option<&[u8]> {
         let pointer = self.line_pointer(offset)?;
         let (start, length) = (pointer.lp_off() as usize, pointer.lp_len() as usize);
@@ -310,12 +310,12 @@ impl Page {
     }
 }
 
-/// The first item of a leaf page: behind the high key, which all but the rightmost have.
+/// Number of the first item of a leaf page. It follows the high key, which only the rightmost page lacks.
 pub fn first_item(opaque: &BTPageOpaqueData) -> u16 {
     if opaque.btpo_next == NO_BLOCK { HIGH_KEY } else { HIGH_KEY + 1 }
 }
 
-/// The key of a leaf item, and its rows: one, or those of a posting list. `None` if it is neither.
+/// The key of a leaf item, with its row or the rows of its posting list. `None` if the item is neither.
 #[inline]
 pub fn entries<'a>(layout: &Layout, item: &'a [u8]) -> Option<(u64, impl ExactSizeIterator<Item = u64> + use<'a>)> {
     let key = layout.key(item)?;
@@ -327,7 +327,7 @@ pub fn entries<'a>(layout: &Layout, item: &'a [u8]) -> Option<(u64, impl ExactSi
     let mut tids = 0..6;
     if info & nbtree::ALTERNATIVE_TID != 0 {
         let count = half(4)?;
-        // The posting list's place stands where a plain item has its block.
+        // The offset of the posting list is stored in place of the block.
         let start = usize::from(half(0)?) << 16 | usize::from(half(2)?);
         if count & !nbtree::COUNT_MASK != nbtree::POSTING_LIST || start != layout.size {
             return None;
@@ -343,12 +343,12 @@ pub fn entries<'a>(layout: &Layout, item: &'a [u8]) -> Option<(u64, impl ExactSi
     Some((key, tids.iter().map(read_tid)))
 }
 
-/// The page that an item of an inner page leads to; `None` if it is too short.
+/// The child page of an item on an inner page; `None` if the item is too short.
 pub fn downlink(item: &[u8]) -> Option<pg_sys::BlockNumber> {
     Some((read_tid(item.first_chunk()?) >> 16) as pg_sys::BlockNumber)
 }
 
-/// A bound between two pages: the leading attributes of a key, and perhaps a row. What is missing is minus
+/// A bound between two pages: the leading attributes of a key, and perhaps a row. A missing attribute is minus
 /// infinity.
 #[derive(Clone, Copy, Debug)]
 pub struct Pivot {
@@ -358,7 +358,7 @@ pub struct Pivot {
 }
 
 impl Pivot {
-    /// Reads a pivot; `None` if the item is not one.
+    /// Reads a pivot; `None` if the item is not a pivot.
     pub fn read(layout: &Layout, item: &[u8]) -> Option<Self> {
         let half = |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
         let (info, count) = (half(6)?, half(4)?);
@@ -370,13 +370,13 @@ impl Pivot {
         Some(Self { attributes, key: layout.prefix(item, attributes.into())?, row })
     }
 
-    /// Its leading attributes as a key.
+    /// Its leading attributes, as a key.
     pub fn key(self) -> u64 {
         self.key
     }
 
-    /// Compares a key with this bound. The entries of a lesser one are to the left of it, those of a greater one to
-    /// the right, and those of an equal one may be on both sides.
+    /// Compares a key with this bound. Entries of lesser keys are to its left, entries of greater keys to its right,
+    /// and entries of an equal key may be on both sides.
     pub fn order(self, layout: &Layout, key: u64) -> Ordering {
         let complete = usize::from(self.attributes) == layout.columns();
         let leading = if complete { key } else { layout.leading(key, self.attributes.into()) };

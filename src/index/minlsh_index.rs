@@ -1,9 +1,9 @@
-//! An open index of the access method, by which all others read it: what it is was looked at when it was opened, so
-//! that nothing that is asked of it here can be unsafe. And `amvalidate`: whether an operator class can serve one.
+//! An open index of the access method, through which all other code reads it. It is checked when it is opened, so its
+//! methods are safe. Also `amvalidate`, which checks whether an operator class can serve an index.
 //!
-//! The classes of the extension can. One that a superuser makes for a type of their own must have the same support
-//! functions, but for the hash of a scope, which must be one for values of that type. `amvalidate` and an open index
-//! ask the same code, since CREATE INDEX does not call `amvalidate`.
+//! The extension's own operator classes can. A superuser may create one for another type. It must have the same support
+//! functions, except that a scope's hash function must suit its type. `amvalidate` and an open index share this code,
+//! because CREATE INDEX does not call `amvalidate`.
 
 use crate::document::kind::{Kind, is_document};
 use crate::error::JOINED;
@@ -14,20 +14,20 @@ use crate::pg::index::IndexColumn;
 use crate::pg::names::type_label;
 use crate::prelude::*;
 
-/// An open index of the access method; a partitioned one has no pages.
+/// An open index of the access method. A partitioned one has no pages.
 pub struct MinlshIndex<'a> {
     open: &'a Open,
     /// The kind of the document column.
     pub kind: Kind,
-    /// The layout of entries in tuples.
+    /// The layout of its entries in tuples.
     pub layout: Layout,
 }
 
 impl<'a> MinlshIndex<'a> {
-    /// Looks at an open relation.
+    /// Checks an open relation.
     ///
     /// # Errors
-    /// SQLSTATE 42809 if it is not an index of the access method; 0A000 unless exactly one column is a document, the
+    /// SQLSTATE 42809 if it is not an index of the access method. 0A000 unless exactly one column is a document, the
     /// others are scopes, and all have operator classes whose functions can be called.
     pub fn of(open: &'a Open) -> Result<Self> {
         let layout = layout(open)?;
@@ -40,8 +40,8 @@ impl<'a> MinlshIndex<'a> {
         self.open
     }
 
-    /// True if rows that satisfy a condition are under keys that can be made of it. An operator that somebody has added
-    /// to the family of a column is left to itself: every row is read for it.
+    /// True if rows that satisfy a condition have keys that can be computed from it. For an operator that someone has
+    /// added to a column's family, every row is read.
     pub fn has_keys(&self, condition: &pg_sys::ScanKeyData) -> bool {
         let column = condition.sk_attno as usize - 1;
         if column == self.layout.document {
@@ -64,14 +64,14 @@ impl<'a> MinlshIndex<'a> {
         page.meta().ok_or_else(|| self.damaged(META_BLOCK))
     }
 
-    /// Locks a page of the tree for reading, if there is such a block.
+    /// Locks a page of the tree for reading. An error if there is no such block.
     pub fn tree_page(&self, block: pg_sys::BlockNumber) -> Result<(LockedPage, pg_sys::BTPageOpaqueData)> {
         let page = (block < self.open.pages()).then(|| LockedPage::of(self.open, block));
         let page = page.and_then(|page| page.opaque().map(|opaque| (page, opaque)));
         page.ok_or_else(|| self.damaged(block))
     }
 
-    /// The error about a page that cannot be read.
+    /// The error for a page that cannot be read.
     pub fn damaged(&self, block: pg_sys::BlockNumber) -> SqlError {
         error(
             PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED,
@@ -81,11 +81,11 @@ impl<'a> MinlshIndex<'a> {
     }
 }
 
-/// The number of the support function that only the operator class for passages has.
+/// Number of the support function that only the operator class for passages has.
 pub const PASSAGE_HASHES: u16 = 8;
 
 impl Kind {
-    /// The kind that an operator class is for, by its family and its input type.
+    /// The kind of documents that an operator class serves, by its family and input type.
     pub fn of_class(family: Oid, input_type: Oid) -> Self {
         let passage_hashes = || function_of_family(family, input_type, PASSAGE_HASHES as i16);
         match input_type {
@@ -98,7 +98,7 @@ impl Kind {
     }
 }
 
-/// The layout of an index of the access method, whose columns are checked.
+/// The layout of an index of the access method, after a check of its columns.
 fn layout(open: &Open) -> Result<Layout> {
     let class = open.class();
     if !matches!(class.relkind as u8, b'i' | b'I') || class.relam != access_method() {
@@ -107,7 +107,7 @@ fn layout(open: &Open) -> Result<Layout> {
     }
     let count = open.attributes().count();
     let is_scope = |column: &usize| {
-        // SAFETY: an index of the access method, as just checked, has as many support functions for each attribute.
+        // SAFETY: an index of the access method, as just checked, has this support function number for each attribute.
         let hash = unsafe { pg_sys::index_getprocid(open.raw(), *column as i16 + 1, SCOPE_HASH) };
         hash != Oid::INVALID
     };
@@ -129,7 +129,7 @@ fn layout(open: &Open) -> Result<Layout> {
     };
     for (column, attribute) in open.attributes().enumerate() {
         let IndexColumn { input_type: input, .. } = IndexColumn::of(open, column);
-        // SAFETY: an index of the access method has as many support functions for each attribute.
+        // SAFETY: an index of the access method has these support function numbers for each attribute.
         let function = |number| unsafe { pg_sys::index_getprocid(open.raw(), column as i16 + 1, number) };
         if !(Class { input, stored: attribute.atttypid, function }).problems().is_empty() {
             return Err(cannot_serve(column));
@@ -138,7 +138,7 @@ fn layout(open: &Open) -> Result<Layout> {
     Ok(Layout::new(count, document))
 }
 
-/// The error of an operator class that is made for something else, that of a column (from 0).
+/// The error for column `column` (from 0), whose operator class serves something else.
 fn cannot_serve(column: usize) -> SqlError {
     let column = column + 1;
     not_supported(format!("the operator class of column {column} cannot serve a minlsh index"))
@@ -147,7 +147,7 @@ fn cannot_serve(column: usize) -> SqlError {
 
 /// Support function 1 of a B-tree: comparison.
 const COMPARE: u16 = 1;
-/// Support function 4 of a B-tree: whether equal keys have equal bytes.
+/// Support function 4 of a B-tree: true if equal keys have equal bytes.
 const EQUAL_IMAGE: u16 = 4;
 
 /// `amvalidate`: false, with an INFO for each reason, if the class is incomplete or inconsistent.
@@ -158,12 +158,12 @@ pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
             pgrx::error!("cache lookup failed for operator class {}", operator_class.to_u32());
         };
         let (family, input) = (class.opcfamily, class.opcintype);
-        // A type that is stored as it is has no storage type of its own.
+        // A class without a storage type stores its input type.
         let stored = if class.opckeytype == Oid::INVALID { input } else { class.opckeytype };
         let function = |number| function_of_family(family, input, number as i16);
         let mut problems = Class { input, stored, function }.problems();
         let (cache, operator) = (pg_sys::SysCacheIdentifier::AMOPSTRATEGY, |_: &pg_sys::FormData_pg_amop| ());
-        // SAFETY: rows of pg_amop, by their family.
+        // SAFETY: this cache lists `pg_amop` by family.
         if unsafe { catalog::listed(cache, Datum::from(family), operator) }.is_empty() {
             problems.push("its family has no operator".to_owned());
         }
@@ -174,7 +174,7 @@ pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
     })
 }
 
-/// An operator class, by its input type, the type that is stored, and its support functions by number.
+/// An operator class: its input type, its stored type, and its support functions by number.
 struct Class<F> {
     input: Oid,
     stored: Oid,
@@ -194,7 +194,7 @@ impl<F: Fn(u16) -> Oid> Class<F> {
         if self.stored != stored {
             problems.push(format!("it must have STORAGE {}", type_label(stored)));
         }
-        // The pages are written, and read, in the order of these.
+        // Pages are written and read in the order of these functions.
         if function(COMPARE) != Oid::from(compare) {
             problems.push(format!("support function {COMPARE} must be {name}"));
         }
@@ -228,7 +228,7 @@ impl<F: Fn(u16) -> Oid> Class<F> {
     }
 }
 
-/// The types that PostgreSQL itself hashes as others, each with the function that does.
+/// Types that PostgreSQL itself hashes with another type's function.
 const HASHED_AS_OTHERS: [(Oid, u32); 7] = [
     (pg_sys::BOOLOID, pg_sys::F_HASHCHAREXTENDED),
     (pg_sys::BYTEAOID, pg_sys::F_HASHVARLENAEXTENDED),
@@ -239,14 +239,14 @@ const HASHED_AS_OTHERS: [(Oid, u32); 7] = [
     (pg_sys::XID8OID, pg_sys::F_HASHINT8EXTENDED),
 ];
 
-/// True if `function` can hash values of the type `input`: it is declared for that type, or for one as which values of
-/// the type count without a conversion.
+/// True if `function` can hash values of type `input`: it is declared for this type, or for a type to which `input` is
+/// binary-coercible.
 fn is_hash_of(function: Oid, input: Oid) -> bool {
     if HASHED_AS_OTHERS.contains(&(input, function.to_u32())) {
         return true;
     }
     let Some(row) = CatalogRow::<pg_sys::FormData_pg_proc>::find(function) else { return false };
-    // SAFETY: `pg_proc` has as many types in `proargtypes` as `pronargs` says, behind one another.
+    // SAFETY: `proargtypes` of `pg_proc` has `pronargs` types.
     let arguments = unsafe { row.proargtypes.values.as_slice(row.pronargs.max(0) as usize) };
     let [argument, pg_sys::INT8OID] = *arguments else { return false };
     let is_any = catalog::type_kind(argument) == pg_sys::TYPTYPE_PSEUDO as u8;
@@ -257,7 +257,7 @@ fn is_hash_of(function: Oid, input: Oid) -> bool {
     is_taken && is_plain && row.prorettype == pg_sys::INT8OID
 }
 
-/// The functions behind operators that search for documents, and for passages.
+/// The functions of the operators that search for documents and passages.
 const SEARCHES: [&[u8]; 8] = [
     b"minlsh_text_similar_document",
     b"minlsh_document_similar_text",

@@ -1,10 +1,8 @@
-//! The access method `minlsh`: an index type whose entries, one for each band of a row, lie in
-//! the pages of PostgreSQL's own B-tree.
+//! The access method `minlsh`: an index with an entry for each band of a row, in the pages of PostgreSQL's own B-tree.
 //!
-//! An entry is (hash of scope values and a band, row). The build writes sorted pages; everything after
-//! it (insert, page splits, vacuum, WAL, replay, locks) is done by core's B-tree code, called as
-//! functions. A search looks up the keys of its bands and gives the rows found for recheck. It reads the pages by
-//! itself, for all keys together.
+//! An entry is a pair of (hash of scope values and a band, row). The build writes sorted pages. Core's B-tree code,
+//! called as functions, does the rest: insert, page splits, vacuum, WAL, replay and locks. A search looks up the keys
+//! of its bands and returns their rows for recheck. It reads the pages itself, for all keys together.
 
 mod build;
 pub mod check;
@@ -30,8 +28,7 @@ use crate::prelude::*;
 
 sql_function!(minlsh_handler, handler);
 
-/// The B-tree's support function for options of operator classes (`BTOPTIONS_PROC`), which we have
-/// none of.
+/// The B-tree's support function for options of operator classes (`BTOPTIONS_PROC`). minlsh's classes have none.
 const OPTIONS_SUPPORT: u16 = 5;
 
 fn handler(_call: &Call) -> Result<Option<Datum>> {
@@ -39,9 +36,9 @@ fn handler(_call: &Call) -> Result<Option<Datum>> {
 }
 
 fn routine() -> *mut pg_sys::IndexAmRoutine {
-    // SAFETY: the handler of an access method that each server has.
+    // SAFETY: `F_BTHANDLER` is the handler of the B-tree, which every server has.
     let btree = unsafe { &*pg_sys::GetIndexAmRoutine(Oid::from(pg_sys::F_BTHANDLER)) };
-    // SAFETY: a zeroed node of that type.
+    // SAFETY: `alloc_node` makes a zeroed node of this type.
     let mut routine = unsafe { pgrx::PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine) };
     routine.amstrategies = 1;
     routine.amsupport = minlsh_index::PASSAGE_HASHES;
@@ -56,7 +53,7 @@ fn routine() -> *mut pg_sys::IndexAmRoutine {
     routine.ambuildempty = Some(build::ambuildempty);
     routine.ambuildphasename = Some(build::ambuildphasename);
     routine.aminsert = Some(insert::aminsert);
-    // Entries are the B-tree's own, so it removes them.
+    // The B-tree wrote the entries, so it removes them.
     routine.ambulkdelete = btree.ambulkdelete;
     routine.amvacuumcleanup = btree.amvacuumcleanup;
     routine.amcostestimate = Some(estimates::amcostestimate);

@@ -1,15 +1,14 @@
-//! Outlines of the documents that this transaction has inserted under an exclusion constraint.
+//! Outlines of documents that this transaction has inserted under an exclusion constraint.
 //!
-//! Such a constraint compares each new row with every row that shares a bucket with it, and with ON CONFLICT twice.
-//! Of texts that are made from one template, these are thousands, of which none is similar enough; to fetch and
-//! to compare one takes some ten microseconds. So the rows that the transaction itself has inserted leave a
-//! [`SetOutline`] of their elements here, which rules out most of them in a tenth of a microsecond, and never one
-//! that is similar.
+//! Such a constraint compares a new row with every row that shares a bucket, and with ON CONFLICT it does so twice. For
+//! texts from one template there are thousands of such rows, but none is similar enough. Fetching and comparing one
+//! takes some ten microseconds. So the rows that the transaction itself has inserted leave a [`SetOutline`] of their
+//! elements here. It rules out most of them in a tenth of a microsecond, and never rules out a similar one.
 //!
-//! A row is known by its address, and VACUUM may give that of a dead row to another one at any time. No row of a
-//! transaction in progress is dead, but for two: one of a subtransaction that was rolled back, after which all rows are
-//! forgotten; and one of INSERT ... ON CONFLICT that met a conflict after all and was taken back. So before a row is
-//! ruled out for the first time, it is looked at: its insertion must be complete.
+//! A row is identified by its address, and VACUUM may give the address of a dead row to another row at any time. A row
+//! of a transaction in progress is not dead, with two exceptions. After the rollback of a subtransaction all rows are
+//! forgotten. And INSERT ... ON CONFLICT may take back a row that met a conflict after all. So before a row is ruled
+//! out for the first time, its insertion is checked to be complete.
 
 use std::cell::Cell;
 
@@ -24,20 +23,20 @@ use crate::memory::of_own_rows;
 use crate::options::same_shingling;
 use crate::prelude::*;
 
-/// An index, its file, and a row by its address.
+/// An index, its file, and the address of a row.
 type Key = (Oid, Oid, u64);
 
-/// Words of an outline, at most: 4 kB for a row.
+/// Maximum number of words in an outline: 4 kB for a row.
 const MOST_WORDS: usize = 512;
-/// Bytes of a row beside the words of its outline.
+/// Bytes of a row besides the words of its outline.
 const OVERHEAD: usize = 3 * size_of::<(Key, OwnRow)>();
-/// Bytes for the hashes of a document, if memory is less.
+/// Bytes for the hashes of a document, unless the limit of memory is lower.
 const LONGEST: usize = 32 << 20;
 
-/// A row, by the outline of its document.
+/// A row, represented by the outline of its document.
 struct OwnRow {
     outline: SetOutline,
-    /// True once its insertion was seen to be complete.
+    /// True once its insertion was found to be complete.
     is_complete: Cell<bool>,
 }
 
@@ -45,7 +44,7 @@ struct OwnRow {
 #[derive(Default)]
 struct OwnRows {
     rows: AHashMap<Key, OwnRow>,
-    /// The bytes of all that were ever added.
+    /// Total size of all rows ever added.
     bytes: usize,
 }
 
@@ -54,9 +53,9 @@ thread_local! {
     static IS_WATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Takes the rows for `work`, and puts them back. An ERROR amid it leaves none. A FATAL error ends the transaction, and
-/// calls [`at_end`], from amid the work; it finds none, and must not fail then: what this transaction has locked would
-/// be locked for ever.
+/// Takes the rows out for `work`, and puts them back. After an ERROR in it there are none. A FATAL error ends the
+/// transaction and calls [`at_end`] during `work`. It finds no rows, and must not fail: otherwise the transaction's
+/// locks would never be released.
 fn with_own_rows(work: impl FnOnce(&mut Option<OwnRows>) -> Result<()>) -> Result<()> {
     let mut own = OWN_ROWS.take();
     let result = work(&mut own);
@@ -69,10 +68,10 @@ pub fn forget() {
     OWN_ROWS.take();
 }
 
-/// Forgets all of it at the end of this transaction, and when a subtransaction is rolled back.
+/// Registers callbacks that forget all rows at the end of this transaction, and when a subtransaction is rolled back.
 fn watch() {
     if !IS_WATCHING.replace(true) {
-        // SAFETY: the functions stay where they are as long as the backend lives.
+        // SAFETY: the functions exist as long as the backend.
         unsafe {
             pg_sys::RegisterXactCallback(Some(at_end), std::ptr::null_mut());
             pg_sys::RegisterSubXactCallback(Some(at_end_of_part), std::ptr::null_mut());
@@ -97,16 +96,16 @@ unsafe extern "C-unwind" fn at_end_of_part(
     }
 }
 
-/// Notes a row of a table that is being inserted into an index of documents under a constraint, by the bytes of its
-/// document: a row without one is forgotten.
+/// Notes a row that is inserted into an index of documents under a constraint. `image` is its document; without one the
+/// row is forgotten.
 pub fn note(index: &MinlshIndex, heap: &Open, row: u64, image: Option<&[u8]>) -> Result<()> {
-    // Of other access methods it is not known how rows come and go.
+    // Only for heap tables it is known how rows are removed.
     if heap.class().relam != pg_sys::HEAP_TABLE_AM_OID {
         return Ok(());
     }
     let key = key_of(index, row);
     with_own_rows(|kept| {
-        // When memory is used up, all rows are forgotten.
+        // Forgets all rows when the memory is used up.
         kept.take_if(|own| own.bytes > of_own_rows());
         if let Some(own) = kept {
             own.rows.remove(&key);
@@ -122,15 +121,15 @@ pub fn note(index: &MinlshIndex, heap: &Open, row: u64, image: Option<&[u8]>) ->
     })
 }
 
-/// Removes from the rows that the scan of a constraint has found, in order, those that cannot be what it looks for: a
-/// document, by its bytes.
+/// Removes from `rows`, in order, the rows that cannot be similar to a document. `rows` are what the scan of a
+/// constraint has found; `image` is the document.
 pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u64>) -> Result<()> {
     with_own_rows(|own| {
         let Some(own) = own else { return Ok(()) };
         let document = Document::from_bytes(image)?;
         let options = index.options()?;
         let same = |config| same_shingling(&config, &options.config);
-        // Otherwise a comparison with the rows is not one of sets, or an error.
+        // Otherwise rows are not compared as sets, or the comparison is an error.
         if document.kind() == Kind::Signature || !document.config()?.is_none_or(same) {
             return Ok(());
         }
@@ -147,7 +146,7 @@ pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u
             if !known.is_complete.get() {
                 let block = row >> 16;
                 page.take_if(|(of, _)| *of != block);
-                // Whoever maintains or reads an index has no page of its table locked.
+                // Code that maintains or reads an index holds no lock on a page of its table.
                 let (_, page) = page.get_or_insert_with(|| (block, LockedPage::of(heap, block as pg_sys::BlockNumber)));
                 known.is_complete.set(is_own(page, *row as u16));
             }
@@ -162,8 +161,8 @@ fn key_of(index: &MinlshIndex, row: u64) -> Key {
     (index.oid(), index.class().relfilenode, row)
 }
 
-/// The hashes of the elements of a document; `None` if it is not a set, or too long: they would take more memory than
-/// all outlines.
+/// Hashes of the elements of a document. `None` if it is not a set, or if the hashes take more memory than all outlines
+/// may.
 fn elements(image: &[u8], document: &Document) -> Result<Option<Vec<u64>>> {
     let mut hashes = Vec::new();
     let is_set = image.len() <= of_own_rows().max(LONGEST) / size_of::<u64>()
@@ -176,21 +175,21 @@ fn outline(hashes: &[u64]) -> Result<SetOutline> {
     SetOutline::about(hashes, words_for(hashes)).map_err(Into::into)
 }
 
-/// The words of that outline: enough that most of what two sets do not share shows.
+/// Number of words for an outline that shows most of the difference between two sets.
 fn words_for(hashes: &[u64]) -> usize {
     const BITS_OF_ELEMENT: usize = 3;
     let words = (BITS_OF_ELEMENT * hashes.len()).div_ceil(u64::BITS as usize);
     words.clamp(8, MOST_WORDS).next_power_of_two()
 }
 
-/// True if a row of a heap was inserted by this transaction, and will not be taken back by the statement that did it.
+/// True if this transaction inserted a row of a heap, and its statement will not take it back.
 fn is_own(page: &LockedPage, offset: u16) -> bool {
-    /// Stands in the place of a row's successor as long as it may be taken back.
+    /// Offset in place of a row's successor while the row may be taken back.
     const TOKEN_OFFSET: u16 = pg_sys::SpecTokenOffsetNumber as u16;
     let tuple = page.item(offset);
     let tuple = tuple.filter(|tuple| tuple.len() >= size_of::<pg_sys::HeapTupleHeaderData>());
     tuple.is_some_and(|tuple| {
-        // SAFETY: the item has the bytes of a header, of which the page is locked; any bits make one.
+        // SAFETY: the item has the bytes of a header, for which any bits are valid, and its page is locked.
         unsafe {
             let tuple = tuple.as_ptr().cast::<pg_sys::HeapTupleHeaderData>().read_unaligned();
             tuple.t_ctid.ip_posid != TOKEN_OFFSET

@@ -1,4 +1,4 @@
-//! Partitions that keep a partitioned index from being valid, and the statements that mend that.
+//! Partitions that keep a partitioned index from being valid, and the statements that fix it.
 
 use crate::pg::index::Index;
 use crate::pg::names::{qualified, quoted, visible_name};
@@ -6,15 +6,15 @@ use crate::pg::relation::children;
 use crate::pg::sql::{self, free_relation_name};
 use crate::prelude::*;
 
-/// A partition without a valid index that is attached to a partitioned one.
+/// A partition without a valid attached index.
 pub struct Missing {
-    /// The name of the partition.
+    /// Name of the partition.
     pub partition: String,
-    /// The statements that mend that; `None` if none can, as for a foreign table.
+    /// The statements that fix it; `None` if none can, as for a foreign table.
     pub statements: Option<String>,
 }
 
-/// The partitions that keep an index from being valid, whose names and indexes this locks; none of another index.
+/// The partitions that keep an index from being valid; none if it is not partitioned. Locks their indexes.
 pub fn missing(index: &Index) -> Vec<Missing> {
     if index.valid || catalog::relation_kind(index.oid) != b'I' {
         return Vec::new();
@@ -34,7 +34,7 @@ pub fn missing(index: &Index) -> Vec<Missing> {
     children(index.table, Lock::Read).into_iter().filter_map(lacking).collect()
 }
 
-/// The statements that mend an attached index, or what is attached to that.
+/// The statements that fix an attached index, or its own partitions.
 fn mended(index: &Index, own: &Index) -> String {
     let attach = attach(index, &visible_name(own.oid));
     if catalog::relation_kind(own.oid) != b'I' {
@@ -47,8 +47,8 @@ fn attach(index: &Index, child: &str) -> String {
     format!("ALTER INDEX {} ATTACH PARTITION {child};", visible_name(index.oid))
 }
 
-/// The statements that attach an index of a partition, one of `indexes` if it is like the partitioned one, else a new
-/// one.
+/// The statements that attach an index of a partition: one of `indexes` if it is like the partitioned index, otherwise
+/// a new one.
 fn attached_by(index: &Index, partition: Oid, indexes: &[Index]) -> Option<String> {
     let definition = definition(index)?;
     let is_like = |own: &&Index| !catalog::is_partition(own.oid) && self::definition(own).as_ref() == Some(&definition);
@@ -58,7 +58,7 @@ fn attached_by(index: &Index, partition: Oid, indexes: &[Index]) -> Option<Strin
     let schema = catalog::relation_schema(partition);
     let name = free_relation_name(schema, &sql::relation_name(partition), None, c"idx");
     let (name, table) = (quoted(&name.to_string_lossy()), visible_name(partition));
-    // An index is in the schema of its table.
+    // An index is in its table's schema.
     let child = match catalog::is_visible(partition) {
         true => name.clone(),
         false => {
@@ -69,7 +69,7 @@ fn attached_by(index: &Index, partition: Oid, indexes: &[Index]) -> Option<Strin
     Some(format!("CREATE INDEX {name} ON {table} {definition}; {}", attach(index, &child)))
 }
 
-/// The definition of an index from USING on.
+/// The definition of an index, from USING on.
 fn definition(index: &Index) -> Option<String> {
     let (name, table) = (quoted(&index.name), qualified(index.table));
     let whole = index.definition()?;
@@ -79,7 +79,7 @@ fn definition(index: &Index) -> Option<String> {
 }
 
 impl Missing {
-    /// The partitions as one sentence, and the HINT that mends them.
+    /// The partitions as a sentence, and a HINT with the statements.
     pub fn shown(all: &[Self]) -> Option<(String, String)> {
         let first = all.first()?;
         let names: Vec<&str> = all.iter().map(|missing| missing.partition.as_str()).collect();

@@ -1,9 +1,8 @@
-//! Storage parameters: what a user writes WITH an index.
+//! Storage parameters, which a user sets WITH an index.
 //!
-//! PostgreSQL does not tell `amoptions` whether it reads the parameters of CREATE INDEX or of
-//! ALTER INDEX SET. Entries made with other options are worthless, so those of the build are kept
-//! ([`stored_options`](crate::index::stored_options)), and what ALTER INDEX sets waits for REINDEX, as
-//! fillfactor does.
+//! `amoptions` cannot know whether it reads the parameters of CREATE INDEX or ALTER INDEX SET. Entries made with other
+//! options are useless, so the build stores its options ([`stored_options`](crate::index::stored_options)). What ALTER
+//! INDEX sets waits for REINDEX, like fillfactor.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
@@ -21,11 +20,11 @@ use crate::index::minlsh_index::MinlshIndex;
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::prelude::*;
 
-/// The values that a storage parameter takes.
+/// Valid values of a storage parameter.
 enum Values {
-    /// Integers: the default, the least and the greatest.
+    /// Integers: default, minimum and maximum.
     Integer(i32, i32, i32),
-    /// Numbers from 0 to 1, with the default.
+    /// Numbers from 0 to 1: default.
     Share(f64),
     Flag(bool),
     Text,
@@ -33,18 +32,18 @@ enum Values {
 
 use Values::{Flag, Integer, Share, Text};
 
-/// The parameters beside those of nbtree: each with its field and its values.
+/// The parameters besides nbtree's, each with its field and its values.
 macro_rules! parameters {
     ($($name:literal $field:ident: $type:ty = $values:expr;)*) => {
-        /// `rd_options` of an index: first what nbtree reads, then ours. Strings are given by their offset
-        /// from the start, 0 for none. `amoptions` alone makes these, with the strings behind them.
+        /// `rd_options` of an index: nbtree's fields, then minlsh's. A string is an offset from the start, or 0. Only
+        /// `amoptions` makes these, with the strings behind them.
         #[repr(C)]
         struct Parameters {
             btree: pg_sys::BTOptions,
             $($field: $type,)*
         }
 
-        /// All storage parameters: the name of each, its place and its values.
+        /// All storage parameters: name, offset and values.
         const ALL: &[(&CStr, usize, Values)] = &[
             (c"fillfactor", offset_of!(Parameters, btree.fillfactor), Integer(90, 10, 100)),
             (c"deduplicate_items", offset_of!(Parameters, btree.deduplicate_items), Flag(true)),
@@ -73,13 +72,12 @@ impl Parameters {
         if offset == 0 {
             return Ok(default.into());
         }
-        // SAFETY: `amoptions` has had PostgreSQL make these, with their strings behind them, each of which ends with a
-        // NUL.
+        // SAFETY: `amoptions` made these, with their strings behind them, each with a NUL at its end.
         let value = unsafe { CStr::from_ptr(std::ptr::from_ref(self).cast::<c_char>().add(offset as usize)) };
         lossless::decode(value.to_bytes())
     }
 
-    /// The options of an index of passages: `min_match` and normalization, and no others.
+    /// The options of an index of passages: only `min_match` and normalization.
     fn of_passages(&self) -> Result<IndexOptions> {
         let by_default = Defaults::default();
         let (steps, options) = (self.text(self.normalization, "")?, self.options(&by_default)?);
@@ -96,7 +94,7 @@ impl Parameters {
         IndexOptions::of_passages(min_match, if steps.is_empty() { "plain" } else { &steps })
     }
 
-    /// The options of an index of documents; what is not specified is as in `by_default`.
+    /// The options of an index of documents, with defaults from `by_default`.
     fn options(&self, by_default: &Defaults) -> Result<IndexOptions> {
         let default = &by_default.options;
         let options = Options {
@@ -120,15 +118,15 @@ impl Parameters {
     }
 }
 
-/// Values of the parameters of an index of documents that are not specified.
+/// Defaults for the parameters of an index of documents.
 #[derive(Default)]
 struct Defaults {
     options: Options<'static>,
     threshold: Threshold,
 }
 
-/// `WITH (unit = char)` without quotes, as SQLAlchemy writes it, is a type to SQL's grammar, and comes
-/// by its full name.
+/// SQL's grammar reads `WITH (unit = char)` without quotes, as SQLAlchemy writes it, as a type, and passes its full
+/// name.
 fn as_written(unit: Cow<str>) -> Cow<str> {
     if unit == "pg_catalog.bpchar" { "char".into() } else { unit }
 }
@@ -140,7 +138,7 @@ fn parse_seed(seed: &str) -> Result<i64> {
     })
 }
 
-/// A number, and a share, that was not specified.
+/// Stands for an integer or a share that was not specified.
 const UNSPECIFIED: i32 = 0;
 const UNSPECIFIED_SHARE: f64 = -1.0;
 
@@ -150,8 +148,8 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
     answer(|| {
         let (mut known, no_text) = (pg_sys::local_relopts::default(), std::ptr::null());
         let known = &raw mut known;
-        // SAFETY: PostgreSQL copies the names, and shows no descriptions. Each parameter has its place in `Parameters`,
-        // which begins with a varlena header.
+        // SAFETY: PostgreSQL copies the names, and does not show descriptions. Each parameter has its offset in
+        // `Parameters`, which begins with a varlena header.
         let made = unsafe {
             use pg_sys::{
                 add_local_bool_reloption, add_local_int_reloption, add_local_real_reloption, add_local_string_reloption,
@@ -174,7 +172,7 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
             }
             pg_sys::build_local_reloptions(known, reloptions, validate)
         };
-        // SAFETY: what was just made, which nobody else has yet.
+        // SAFETY: just made, and not shared yet.
         let parameters = unsafe { &*made.cast::<Parameters>() };
         if validate {
             parameters.options(&Defaults::default())?;
@@ -186,13 +184,13 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
 impl MinlshIndex<'_> {
     /// Its storage parameters; `None` if it has none.
     fn parameters(&self) -> Option<&Parameters> {
-        // SAFETY: `MinlshIndex::of` has found an index of this access method: the relation cache has what `amoptions`
-        // has made of its parameters, or null, as long as it is open.
+        // SAFETY: `MinlshIndex::of` found an index of this access method, so its relcache entry has null or the result
+        // of `amoptions` while it is open.
         unsafe { (*self.open().raw()).rd_options.cast::<Parameters>().as_ref() }
     }
 
-    /// The defaults of its parameters: the constants of the expression that makes its documents, such as 0.9 in
-    /// `minlsh_document(body, 0.9)`, else the general ones. Its rows could have no others.
+    /// The defaults of its parameters. Constants of the expression that makes its documents come first, such as 0.9 in
+    /// `minlsh_document(body, 0.9)`, since its rows cannot have other values. Then come the general defaults.
     fn defaults(&self) -> Defaults {
         Memory::scratch(c"minlsh expressions").run(|| {
             let threshold = Threshold::default();
@@ -209,7 +207,7 @@ impl MinlshIndex<'_> {
         })
     }
 
-    /// The options that it would be built with now.
+    /// The options for a build now.
     pub fn wanted(&self) -> Result<IndexOptions> {
         match (self.parameters(), self.kind) {
             (None, Kind::Passage) => IndexOptions::of_passages(DEFAULT_MIN_MATCH as i64, "plain"),
@@ -224,7 +222,7 @@ impl MinlshIndex<'_> {
         }
     }
 
-    /// The fill factor of leaf pages, in percent, and whether entries of one key are kept together.
+    /// Fill factor of leaf pages in percent, and true if posting lists are made.
     pub fn leaf_pages(&self) -> (usize, bool) {
         let btree = self.parameters().map(|stored| stored.btree);
         btree.map_or((90, true), |btree| (btree.fillfactor as usize, btree.deduplicate_items))

@@ -1,8 +1,8 @@
-//! Scans: `ambeginscan`, `amrescan`, `amgettuple`, `amgetbitmap`, `amendscan`.
+//! Index scans: `ambeginscan`, `amrescan`, `amgettuple`, `amgetbitmap`, `amendscan`.
 //!
-//! A search looks up all its keys. The rows found are collected, sorted and given once, always for recheck. A query
-//! that the index does not serve (other options, a threshold below its own, a column left open) gets every row: slow,
-//! and right.
+//! A search looks up all its keys. The rows found are collected, sorted, and returned once each, always for recheck.
+//! The index cannot serve a query with other options, a threshold below its own, or a column without a condition. Such
+//! a query gets every row, which is slow but correct.
 
 use std::cell::{Cell, RefCell};
 use std::vec;
@@ -20,38 +20,38 @@ use crate::options::{IndexOptions, threshold_setting};
 use crate::pg::index::IndexColumn;
 use crate::prelude::*;
 
-/// Rows from which on repeats among them are removed before there is room for more.
+/// Number of rows from which repeats are removed before the list grows.
 const BATCH: usize = 1 << 16;
 
-/// Rows for which a search has room from the beginning.
+/// Initial capacity for the rows of a search.
 const FEW: usize = 256;
 
-/// Rows under each entry of a passage that are read at first, and the factor by which the next round reads more.
+/// Rows of each posting list that are read at first, and the factor for each further round.
 const FIRST_OF_LIST: usize = 64;
 const GROWTH: usize = 8;
 
-/// The state that a scan keeps from one call to the next.
+/// State of a scan between calls.
 struct ScanState {
-    /// The memory context with which it is dropped: one of its own, for a statement may begin a scan for each row.
+    /// Memory context of the state. Each scan has its own, because a statement may begin a scan for each row.
     memory: pg_sys::MemoryContext,
-    /// The index is open as long as the scan; nobody asks for it afterwards.
+    /// The index, which is open as long as the scan and is not used afterwards.
     index: MinlshIndex<'static>,
-    /// The rows found, as [`tid_to_u64`](crate::index::layout::tid_to_u64) has them; `None` before the search.
+    /// The rows found, as [`tid_to_u64`](crate::index::layout::tid_to_u64) encodes them; `None` before the search.
     rows: RefCell<Option<vec::IntoIter<u64>>>,
 }
 
 enum Lookup {
     Keys(Vec<u64>),
-    /// A passage, and the keys of its entries in their order.
+    /// A passage, and the keys of its entries in order.
     Passage(Bound, Vec<u64>),
     AllRows,
 }
 
-/// A scan in progress, as PostgreSQL describes it to a callback.
+/// A scan in progress, as PostgreSQL passes it to a callback.
 struct IndexScan<'a> {
     raw: pg_sys::IndexScanDesc,
     state: &'a ScanState,
-    /// The conditions, each for a column of the index, by an operator of its family.
+    /// The conditions, each on a column of the index by an operator of its family.
     keys: &'a [ScanKeyData],
     snapshot: Option<Snapshot>,
 }
@@ -65,7 +65,7 @@ pub unsafe extern "C-unwind" fn ambeginscan(
 ) -> pg_sys::IndexScanDesc {
     answer(|| {
         // SAFETY: PostgreSQL passes an open index, and keeps it open until the scan has ended. The state is dropped
-        // with its memory context: by `amendscan`, or after an ERROR with the one that has the scan.
+        // with its memory context: by `amendscan`, or after an ERROR with the parent context.
         unsafe {
             let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
             let memory = pg_sys::AllocSetContextCreateInternal(
@@ -93,7 +93,7 @@ pub unsafe extern "C-unwind" fn amrescan(
     _order_bys: *mut ScanKeyData,
     _order_by_count: i32,
 ) {
-    // SAFETY: a scan of `ambeginscan`, with room for the keys it was begun with.
+    // SAFETY: PostgreSQL passes a scan of `ambeginscan`, with room for the keys that it was begun with.
     unsafe {
         if !keys.is_null() && (*scan).numberOfKeys > 0 {
             std::ptr::copy(keys, (*scan).keyData, (*scan).numberOfKeys as usize);
@@ -109,10 +109,10 @@ pub unsafe extern "C-unwind" fn amgettuple(
     _direction: pg_sys::ScanDirection::Type,
 ) -> bool {
     answer(|| {
-        // SAFETY: a scan of `ambeginscan` that was rescanned.
+        // SAFETY: PostgreSQL passes a scan of `ambeginscan` after `amrescan`.
         let own = unsafe { IndexScan::of(scan) };
         let Some(row) = own.next_row()? else { return Ok(false) };
-        // SAFETY: PostgreSQL passes the scan, in which it looks for the row that was found.
+        // SAFETY: PostgreSQL passes the scan, and reads the found row from it.
         unsafe {
             (*scan).xs_heaptid = u64_to_tid(row);
             (*scan).xs_recheck = true;
@@ -126,11 +126,11 @@ pub unsafe extern "C-unwind" fn amgettuple(
 pub unsafe extern "C-unwind" fn amgetbitmap(scan: pg_sys::IndexScanDesc, bitmap: *mut pg_sys::TIDBitmap) -> i64 {
     answer(|| {
         let mut count = 0;
-        // SAFETY: a scan of `ambeginscan` that was rescanned.
+        // SAFETY: PostgreSQL passes a scan of `ambeginscan` after `amrescan`.
         let own = unsafe { IndexScan::of(scan) };
         own.search(&mut |rows| {
             let mut batch = memory::collect(rows.iter().map(|row| u64_to_tid(*row)))?;
-            // SAFETY: the bitmap is being filled; the addresses are copied.
+            // SAFETY: PostgreSQL passes a bitmap to be filled, and copies the addresses.
             unsafe {
                 pg_sys::tbm_add_tuples(bitmap, batch.as_mut_ptr(), batch.len() as i32, true);
             }
@@ -144,7 +144,7 @@ pub unsafe extern "C-unwind" fn amgetbitmap(scan: pg_sys::IndexScanDesc, bitmap:
 /// `amendscan`
 #[pg_guard]
 pub unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
-    // SAFETY: a scan of `ambeginscan`, of which PostgreSQL asks nothing after this: its state goes with its memory.
+    // SAFETY: PostgreSQL does not use a scan of `ambeginscan` after this; its state is dropped with its memory.
     unsafe { pg_sys::MemoryContextDelete(IndexScan::of(scan).state.memory) };
 }
 
@@ -155,11 +155,11 @@ fn sort(rows: &mut Vec<u64>) {
 
 impl<'a> IndexScan<'a> {
     /// # Safety
-    /// `scan` is one of `ambeginscan`, with room for the keys that it was begun with, and has not ended while the
+    /// `scan` is a scan of `ambeginscan`, with room for the keys that it was begun with. It does not end while the
     /// result is used.
     unsafe fn of(scan: pg_sys::IndexScanDesc) -> Self {
-        // SAFETY: `ambeginscan` has put a `ScanState` there, of which nobody has a reference that could change it, and
-        // made room for as many keys; the scan has not ended, as the Safety section asks.
+        // SAFETY: `ambeginscan` stored a `ScanState`, to which no mutable reference exists, and made room for the keys.
+        // The caller promises that the scan has not ended.
         unsafe {
             let keys: &[ScanKeyData] = match (*scan).numberOfKeys {
                 0 => &[],
@@ -170,7 +170,7 @@ impl<'a> IndexScan<'a> {
         }
     }
 
-    /// The next of the rows, which are searched for first.
+    /// Returns the next row, after searching if necessary.
     fn next_row(&self) -> Result<Option<u64>> {
         let rows = &self.state.rows;
         if rows.borrow().is_none() {
@@ -180,11 +180,11 @@ impl<'a> IndexScan<'a> {
         Ok(rows.borrow_mut().as_mut().and_then(Iterator::next))
     }
 
-    /// Collects the rows of a search, each once, in the order of their addresses.
+    /// Collects the distinct rows of a search, in the order of their addresses.
     fn collect(&self) -> Result<Vec<u64>> {
         let mut rows: Vec<u64> = memory::with_capacity(FEW)?;
         let mut visit = |found: &[u64]| {
-            // A row has as many entries as bands: without repeats the list is a fraction.
+            // A row has an entry for each band: without repeats the list is much shorter.
             if rows.len() >= BATCH && rows.len() + found.len() > rows.capacity() {
                 sort(&mut rows);
             }
@@ -198,30 +198,31 @@ impl<'a> IndexScan<'a> {
         Ok(rows)
     }
 
-    /// Removes from the rows that the scan of a constraint has found those that this transaction knows to be no
-    /// conflict.
+    /// Removes rows that cannot be conflicts, as this transaction knows, from the results of a constraint's scan.
     fn rule_out(&self, rows: &mut Vec<u64>) -> Result<()> {
         let index = &self.state.index;
         let of_document =
             |key: &&ScanKeyData| key.sk_attno as usize == index.layout.document + 1 && key.sk_subtype == Oid::INVALID;
         let key = self.keys.iter().find(of_document);
-        // SAFETY: `of` was given a scan that has not ended; one of a constraint has its table open, any other null.
+        // SAFETY: the caller of `of` promises a scan in progress. A constraint's scan has its table open; others may
+        // have null.
         let heap = unsafe { &(*self.raw).heapRelation };
-        // If a value were NULL, nothing would have been found.
+        // With a NULL value there would be no results.
         let is_known = index.kind == Kind::Document && !heap.is_null() && !rows.is_empty();
         let Some(key) = key.filter(|_| is_known) else { return Ok(()) };
-        // SAFETY: the table is open as long as the scan. A condition without a type has a value of the column's own.
+        // SAFETY: the table is open as long as the scan. A condition without a type has a value of the column's own
+        // type.
         let (heap, image) = unsafe { (Open::lent(heap), bytes::read(key.sk_argument)) };
         own_rows::rule_out(index, heap, image, rows)
     }
 
-    /// Calls `visit` with the rows that have one of the keys looked for; rows may come repeatedly.
+    /// Calls `visit` with the rows that have one of the wanted keys, possibly repeatedly.
     fn search(&self, visit: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
         let index = &self.state.index;
-        // What making the keys allocates is freed before the tree is read.
+        // Frees the memory for making keys before the tree is read.
         let lookup = Memory::scratch(c"minlsh search").run(|| self.look_up())?;
         nbtree::count_search(index.open());
-        // SAFETY: `of` was given a scan that has not ended.
+        // SAFETY: the caller of `of` promises a scan in progress.
         unsafe { versions::count_search_of(self.raw) };
         match lookup {
             Lookup::AllRows => self.each_row(visit),
@@ -232,13 +233,12 @@ impl<'a> IndexScan<'a> {
         }
     }
 
-    /// The rows that can have enough of a passage, ascending; the keys are those of its entries.
+    /// The rows that can contain enough of a passage, ascending; `keys` are the keys of its entries.
     ///
-    /// Every text that has enough of it has one of the entries of a stretch, and any stretch that is long
-    /// enough will do ([`Bound`]). So the lists of all its entries are read, a few rows of each at first, then
-    /// more of those that have more, until one stretch has been read completely. A list of boilerplate is
-    /// left alone that way, and no row is missed. The lists that were read say how much of the passage each
-    /// candidate can have; the rest is not given for recheck.
+    /// Every text that contains enough of it has an entry of a stretch, for any stretch that is long enough
+    /// ([`Bound`]). So a few rows of each entry's posting list are read at first, then more of the longer lists, until
+    /// the lists of one stretch are complete. This avoids the long lists of boilerplate, and misses no row. The
+    /// complete lists show how much of the passage each candidate can contain. The others are not returned for recheck.
     fn candidates(&self, bound: &Bound, keys: &[u64]) -> Result<Vec<u64>> {
         let mut lists: Vec<Option<Vec<u64>>> = memory::filled(None, keys.len())?;
         let mut limit = FIRST_OF_LIST;
@@ -258,7 +258,7 @@ impl<'a> IndexScan<'a> {
             memory::extend(&mut rows, lists[place].as_deref().unwrap_or_default())?;
         }
         sort(&mut rows);
-        // Rows and lists ascend, so each list is gone through once.
+        // Rows and lists ascend, so each list is traversed once.
         let next = memory::filled(Cell::new(0), lists.len())?;
         rows.retain(|row| {
             bound.is_possible(|place| {
@@ -273,7 +273,7 @@ impl<'a> IndexScan<'a> {
         Ok(rows)
     }
 
-    /// The rows under a key, ascending, if they are `limit` at most.
+    /// The rows of a key, ascending; `None` if there are more than `limit`.
     fn list(&self, key: u64, limit: usize) -> Result<Option<Vec<u64>>> {
         let (mut rows, mut is_complete) = (Vec::new(), true);
         descent::each(&self.state.index, self.snapshot.as_ref(), &[key], &mut |found| {
@@ -288,15 +288,15 @@ impl<'a> IndexScan<'a> {
         Ok(is_complete.then_some(rows))
     }
 
-    /// Calls `visit` with all rows, each for all of its entries.
+    /// Calls `visit` with all rows, once for each entry.
     fn each_row(&self, visit: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
         let (index, snapshot) = (&self.state.index, self.snapshot.as_ref());
-        // Nobody may insert anything anywhere.
+        // An insertion anywhere is a conflict.
         snapshot.into_iter().for_each(|snapshot| index.open().predicate_lock(snapshot));
         descent::each_leaf(index, snapshot, |leaf| visit(&memory::collect(leaf.entries.iter().map(|entry| entry.tid))?))
     }
 
-    /// Makes searches of the conditions.
+    /// Makes searches from the conditions.
     fn look_up(&self) -> Result<Lookup> {
         let index = &self.state.index;
         let mut asked: Vec<Option<(Oid, Datum)>> = vec![None; index.layout.columns()];
@@ -307,7 +307,7 @@ impl<'a> IndexScan<'a> {
             if !index.has_keys(key) {
                 continue;
             }
-            // Of two conditions on one column the first is looked up; the executor checks both.
+            // The first of two conditions on a column is looked up; the executor checks both.
             let place = &mut asked[key.sk_attno as usize - 1];
             *place = place.or(Some((key.sk_subtype, key.sk_argument)));
         }
@@ -320,14 +320,14 @@ impl<'a> IndexScan<'a> {
         if !options.is_current() {
             return Ok(Lookup::AllRows);
         }
-        // SAFETY: the scan's conditions are not NULL, as just checked, and those of scopes are of types that `has_keys`
-        // has found to have a hash.
+        // SAFETY: the scan's conditions are not NULL, as just checked. `has_keys` found a hash function for the types
+        // of scopes.
         let scope = || unsafe { index.scope(scopes.into_iter()) };
-        // The condition of a constraint has no type, and a value of the column itself.
+        // A constraint's condition has no type, and a value of the column's own.
         let is_of_column = type_oid == Oid::INVALID;
         let of_column = || IndexColumn::of(index.open(), index.layout.document).input_type;
         let type_oid = if is_of_column { of_column() } else { type_oid };
-        // SAFETY: not NULL, as just checked, and of the type that the condition has, or else of the column's.
+        // SAFETY: not NULL, as just checked, and of the condition's type, or else the column's.
         let sought = unsafe { TypedValue::new(value, type_oid) };
         Ok(match index.kind.search(sought, &options)? {
             BandSearch::Everything => {
@@ -346,9 +346,9 @@ impl<'a> IndexScan<'a> {
     }
 }
 
-/// Refuses a search below the threshold of the index that `minlsh.threshold` asks for. No plan does that, so
-/// the setting was lowered by the query itself. To give all rows for recheck would be right, but would let the
-/// caller count rows that it must not see by how similar they are.
+/// Refuses a search with a threshold from `minlsh.threshold` below the index's. No plan does so, so the query itself
+/// has lowered the setting. Returning all rows for recheck would be correct, but the caller could count hidden rows by
+/// their similarity.
 fn refuse_lowered(options: &IndexOptions) -> Result<()> {
     let threshold = threshold_setting();
     if threshold >= options.threshold {

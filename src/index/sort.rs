@@ -1,12 +1,12 @@
-//! Sorts the entries of a build within maintenance_work_mem: in memory, and beyond it by sorted runs in temporary
-//! files, which are merged.
+//! Sorts the entries of a build within maintenance_work_mem: in memory, and beyond it by merging sorted runs in
+//! temporary files.
 //!
-//! Keys are hashes. One pass over the upper bits brings entries into parts, chunk by chunk. Then each part is collected
-//! from the chunks, and sorted by itself: both by threads, if there are some, while the backend takes the parts before
-//! it. Runs are merged in the same way: the backend reads the next part of each run, a thread sorts what was read, and
-//! the backend takes it.
+//! Keys are hashes. A pass over their upper bits partitions entries into parts, chunk by chunk. Then each part is
+//! collected from the chunks and sorted by itself. Threads, if there are any, do both, while the backend takes the
+//! previous parts. Runs are merged the same way: the backend reads the next part of each run, a thread sorts what was
+//! read, and the backend takes it.
 //!
-//! Threads also do what is to be done with sorted entries: see [`EntryTaker`].
+//! Threads also process the sorted entries: see [`EntryTaker`].
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -21,17 +21,17 @@ use crate::pg::temp_file::TempFile;
 use crate::pg::worker_threads::setting;
 use crate::prelude::*;
 
-/// Entries that are sorted at a time, about.
+/// Approximate number of entries sorted at a time.
 const PART: usize = 16 << 10;
-/// Entries that are brought into parts at a time: the second-level cache has room for them.
+/// Entries partitioned at a time: they fit the second-level cache.
 const CHUNK: usize = 64 << 10;
-/// Bytes read of a run at a time: not more, nor less.
+/// Minimum and maximum number of bytes read from a run at a time.
 const RUN_BUFFER: std::ops::RangeInclusive<usize> = 8 << 10..=128 << 10;
 
-/// Takes entries in any order.
+/// Accepts entries in any order.
 pub struct Sorter {
     entries: Vec<Entry>,
-    /// Bytes for all; and entries held in memory at most, beside copies of parts.
+    /// Bytes for everything, and the maximum number of entries in memory besides copies of parts.
     memory: usize,
     capacity: usize,
     runs: Vec<SortedRun>,
@@ -55,28 +55,28 @@ impl Packable for Entry {
 }
 
 impl Sorter {
-    /// A sorter that takes `memory` bytes.
+    /// A sorter with `memory` bytes.
     pub fn new(memory: usize) -> Self {
         let capacity = ((memory - copies(memory)) / size_of::<Entry>()).max(1024);
         Self { entries: Vec::new(), memory, capacity, runs: Vec::new(), threads: 0 }
     }
 
-    /// So many threads help to sort.
+    /// Sorts with the help of `threads` threads.
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// The number of entries that it has taken.
+    /// Number of entries that it has taken.
     pub fn len(&self) -> usize {
         self.entries.len() + self.runs.iter().map(|run| run.left).sum::<usize>()
     }
 
-    /// Takes an entry.
+    /// Adds an entry.
     pub fn push(&mut self, entry: Entry) -> Result<()> {
         self.extend(&[entry])
     }
 
-    /// Takes entries.
+    /// Adds entries.
     pub fn extend(&mut self, entries: &[Entry]) -> Result<()> {
         let mut rest = entries;
         while !rest.is_empty() {
@@ -91,7 +91,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// Makes room for an entry, in memory or by writing a run.
+    /// Makes room for an entry, by allocating or by writing a run.
     fn grow(&mut self) -> Result<()> {
         let more = self.entries.len().max(1024).min(self.capacity - self.entries.len());
         if more == 0 {
@@ -108,18 +108,18 @@ impl Sorter {
         Ok(())
     }
 
-    /// Gives the entries in memory, in ascending order.
+    /// Passes the entries in memory to `taker`, ascending.
     fn sorted(&mut self, taker: &mut impl EntryTaker) -> Result<()> {
         let memory = copies(self.memory);
         with_crew(self.threads, memory, |crew| sorted(&mut self.entries, memory, crew, taker))
     }
 
-    /// Calls `visit` with all entries in ascending order.
+    /// Calls `visit` with all entries, ascending.
     pub fn finish(self, mut visit: impl FnMut(Entry) -> Result<()>) -> Result<()> {
         self.finish_by(&mut |part: &[Entry]| part.iter().try_for_each(|entry| visit(*entry)))
     }
 
-    /// Gives all entries in ascending order.
+    /// Passes all entries to `taker`, ascending.
     pub fn finish_by(mut self, taker: &mut impl EntryTaker) -> Result<()> {
         let (threads, memory) = (self.threads, self.memory);
         if self.runs.is_empty() {
@@ -133,27 +133,27 @@ impl Sorter {
     }
 }
 
-/// Takes entries in ascending order, and has something made of them by whoever is free.
+/// Takes entries in ascending order, and processes them in any thread.
 pub trait EntryTaker {
-    /// Entries of which something is to be made.
+    /// Entries to process together.
     type Part: Send;
-    /// The result of it.
+    /// Result of processing a part.
     type Made: Send;
 
-    /// Takes some entries, which are the next.
+    /// Takes the next entries.
     fn take(&mut self, entries: &[Entry]) -> Result<()>;
 
-    /// Gives the next part that is ready, with the bytes that it and its result take.
+    /// Returns the next part to process, with the bytes that it and its result take.
     fn ready(&mut self) -> Option<(Self::Part, usize)>;
 
-    /// Makes something of a part, which may have been begun before. This runs in any thread.
+    /// Processes a part, which may be a second attempt. Runs in any thread.
     fn make(part: &mut Self::Part, check: Check) -> Result<Self::Made, Error>;
 
-    /// Takes what was made of the next part.
+    /// Takes the result of the next part.
     fn made(&mut self, made: Self::Made) -> Result<()>;
 }
 
-/// Nothing is made of the entries.
+/// A taker without processing.
 impl<F: FnMut(&[Entry]) -> Result<()>> EntryTaker for F {
     type Part = ();
     type Made = ();
@@ -175,13 +175,14 @@ impl<F: FnMut(&[Entry]) -> Result<()>> EntryTaker for F {
     }
 }
 
-/// A part that is to be sorted, or of which something is to be made; or the result of that.
+/// A part to be sorted or processed, or its result.
 enum SortTask<S, M> {
     Sort(S),
     Make(M),
 }
 
-/// Has a crew sort the parts that `next` gives, gives what is sorted to `taker`, and has made what it wants.
+/// Sorts the parts that `next` returns with a crew, passes them to `taker`, and processes the parts that it makes
+/// ready.
 fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
     crew: &mut Crew,
     next: &mut Next<P, crate::error::SqlError>,
@@ -189,7 +190,7 @@ fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
     taker: &mut T,
 ) -> Result<()> {
     let taker = RefCell::new(taker);
-    // What is made is not taken at once but between two parts: so threads have others meanwhile.
+    // Results are not taken at once but between two parts, so that threads have work meanwhile.
     let later = RefCell::new(VecDeque::new());
     let take_one = || later.borrow_mut().pop_front().map(|made| taker.borrow_mut().made(made)).transpose();
     let make = |task: &mut SortTask<P, T::Part>, check: Check| match task {
@@ -217,7 +218,7 @@ fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
             Ok(())
         })?;
         while take_one()?.is_some() {}
-        // The last parts that were sorted may have made others ready.
+        // The last sorted parts may have made others ready.
         ready = taker.borrow_mut().ready();
         if ready.is_none() {
             return Ok(());
@@ -230,7 +231,7 @@ fn copies(memory: usize) -> usize {
     memory / 8
 }
 
-/// Calls `sort` with those who sort; what is out at a time takes `memory` bytes.
+/// Calls `sort` with a crew of `threads` that has at most `memory` bytes in flight.
 fn with_crew<T>(threads: usize, memory: usize, sort: impl FnOnce(&mut Crew) -> T) -> T {
     match threads {
         0 => sort(&mut Crew::Alone(&mut { check_interrupts })),
@@ -238,7 +239,7 @@ fn with_crew<T>(threads: usize, memory: usize, sort: impl FnOnce(&mut Crew) -> T
     }
 }
 
-/// Sorts entries by key and row, and gives one part after the other. `memory` bytes are for copies of parts.
+/// Sorts entries by key and row, and passes them on part by part, with `memory` bytes for copies of parts.
 fn sorted(entries: &mut [Entry], memory: usize, crew: &mut Crew, taker: &mut impl EntryTaker) -> Result<()> {
     if entries.len() < 2 * CHUNK {
         return sorted_in_place(entries, crew, taker);
@@ -247,7 +248,7 @@ fn sorted(entries: &mut [Entry], memory: usize, crew: &mut Crew, taker: &mut imp
     let chunks = parted(entries, parts, crew)?;
     let size = |part: usize| chunks.iter().map(|chunk| chunk.of(part, part + 1).len()).sum();
     let sizes: Vec<usize> = (0..parts.count()).map(size).collect();
-    // A copy of the largest part is too much where most keys are the same.
+    // The largest part may be too large to copy if most keys are equal.
     if sizes.iter().any(|size| size * size_of::<Entry>() > memory) {
         drop(chunks);
         return sorted_in_place(entries, crew, taker);
@@ -260,7 +261,7 @@ fn sorted(entries: &mut [Entry], memory: usize, crew: &mut Crew, taker: &mut imp
             end += 1;
         }
         let range = std::mem::replace(&mut start, end)..end;
-        // A copy, and what is made of it.
+        // A copy, and its result.
         let bytes = 2 * count * size_of::<Entry>();
         Ok((!range.is_empty()).then_some(((range, count), bytes)))
     };
@@ -279,7 +280,7 @@ struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// Those of the parts from `first` to `end`, which is not among them.
+    /// The entries of the parts from `first` to `end`, exclusive.
     fn of(&self, first: usize, end: usize) -> &[Entry] {
         let start = |part: usize| if part == 0 { 0 } else { self.ends[part - 1] as usize };
         &self.entries[start(first)..start(end)]
@@ -305,7 +306,7 @@ fn parted<'a>(entries: &'a mut [Entry], parts: SortParts, crew: &mut Crew) -> Re
     Ok(chunks)
 }
 
-/// As [`sorted`], where the entries are, and by the caller alone.
+/// Like [`sorted`], but in place, and in the backend alone.
 fn sorted_in_place<'a>(entries: &'a mut [Entry], crew: &mut Crew, taker: &mut impl EntryTaker) -> Result<()> {
     sort_by_key(entries, &mut || crew.check());
     let mut parts = entries.chunks(PART);
@@ -313,10 +314,10 @@ fn sorted_in_place<'a>(entries: &'a mut [Entry], crew: &mut Crew, taker: &mut im
     each(crew, &mut next, &|part: &mut &'a [Entry], _| Ok(*part), taker)
 }
 
-/// Merges sorted runs, and gives one part after the other. Reads about as much of each run as memory holds
-/// of all, and takes of that what is certain to be less than what was not read.
+/// Merges sorted runs, and passes them on part by part. Reads about the same amount of each run, within memory, and
+/// takes the entries that are certain to be less than all unread ones.
 fn merged(runs: &mut [SortedRun], memory: usize, crew: &mut Crew, taker: &mut impl EntryTaker) -> Result<()> {
-    // What is out at a time, what was read for the next, as entries and packed, and what is being read.
+    // In flight, read for the next part (as entries and packed), and being read.
     let shares = runs.len() * (2 * crew.size() + 3);
     let buffer = (memory / shares).clamp(*RUN_BUFFER.start(), *RUN_BUFFER.end());
     runs.iter_mut().try_for_each(|run| run.rewind(buffer / size_of::<Entry>()))?;
@@ -334,7 +335,7 @@ fn merged(runs: &mut [SortedRun], memory: usize, crew: &mut Crew, taker: &mut im
             part.extend_from_slice(&run.rest()[..count]);
             run.position += count;
         }
-        // What is taken of a part is copied.
+        // The part is a copy.
         Ok((count > 0).then_some((part, 2 * count * size_of::<Entry>())))
     };
     let sort = |part: &mut Vec<Entry>, check: Check| {
@@ -347,11 +348,11 @@ fn merged(runs: &mut [SortedRun], memory: usize, crew: &mut Crew, taker: &mut im
 /// Sorted entries in a temporary file, packed.
 struct SortedRun {
     file: TempFile,
-    /// Entries and bytes that are still to be read, and the bytes that an entry takes on average.
+    /// Unread entries and bytes, and the average bytes of an entry.
     left: usize,
     bytes: usize,
     average: usize,
-    /// Bytes that were read, and not unpacked yet.
+    /// Bytes that were read but not unpacked.
     packed: Vec<u8>,
     buffer: Vec<Entry>,
     position: usize,
@@ -365,7 +366,7 @@ impl SortedRun {
         Self { file, left: 0, bytes: 0, average: 0, packed, buffer, position: 0, size: 0 }
     }
 
-    /// Appends some entries, which are the next.
+    /// Appends the next entries.
     fn append(&mut self, entries: &[Entry]) -> Result<()> {
         check_interrupts();
         let mut bytes = Vec::new();
@@ -376,7 +377,7 @@ impl SortedRun {
         Ok(())
     }
 
-    /// Goes to the first entry, to read `size` entries at a time.
+    /// Goes back to the first entry, to read `size` entries at a time.
     fn rewind(&mut self, size: usize) -> Result<()> {
         self.buffer.try_reserve_exact(size).map_err(|_| out_of_memory())?;
         self.size = size;
@@ -386,12 +387,12 @@ impl SortedRun {
         Ok(())
     }
 
-    /// The entries that were read, and not taken yet.
+    /// Entries that were read but not taken.
     fn rest(&self) -> &[Entry] {
         &self.buffer[self.position..]
     }
 
-    /// The entry that none of those still to be read is less than, if there are any.
+    /// A lower bound of the unread entries, if there are any.
     fn bound(&self) -> Option<Entry> {
         self.buffer.last().copied().filter(|_| self.left > 0)
     }
@@ -405,7 +406,7 @@ impl SortedRun {
         self.buffer.drain(..std::mem::take(&mut self.position));
         let kept = self.buffer.len();
         let most = self.size - kept;
-        // A block at least.
+        // At least a block.
         let wanted = (most * self.average).max(MOST_PACKED_BYTES).saturating_sub(self.packed.len());
         self.read(wanted.min(self.bytes))?;
         let used = unpack(&self.packed, most, &mut self.buffer)?;
@@ -415,7 +416,7 @@ impl SortedRun {
         Ok(())
     }
 
-    /// Reads so many bytes more.
+    /// Reads `bytes` more bytes.
     fn read(&mut self, bytes: usize) -> Result<()> {
         let kept = self.packed.len();
         memory::resize(&mut self.packed, kept + bytes, 0)?;

@@ -1,5 +1,5 @@
-//! The options with which an index was built, in its block 1: an inner page that no downlink leads to,
-//! which VACUUM passes by and WAL carries.
+//! The options with which an index was built, stored in block 1: an inner page without a downlink, which VACUUM ignores
+//! and WAL covers.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,9 +17,9 @@ use crate::options::{IndexOptions, Options, Threshold, Versions};
 use crate::pg::rights::no_such_relation;
 use crate::prelude::*;
 
-/// The block that has the options of the build.
+/// The block with the build's options.
 pub const OPTIONS_BLOCK: pg_sys::BlockNumber = 1;
-/// The number of indexes whose options a session remembers.
+/// Number of indexes whose options a session caches.
 const REMEMBERED: usize = 64;
 
 /// The content of block 1, as JSON.
@@ -82,19 +82,18 @@ impl Built {
         if !options.config.depends_on_unicode() {
             versions.unicode = Versions::CURRENT.unicode;
         }
-        // The versions by which it was built, if this library would make other entries.
+        // The versions that built it, if this library would make other entries.
         let outdated = (versions != Versions::CURRENT).then_some(versions);
         Ok(IndexOptions { outdated, ..options })
     }
 }
 
 thread_local! {
-    /// By index and file: a rebuilt index has another file.
+    /// By index and file: a rebuilt index has a new file.
     static READ: RefCell<AHashMap<(Oid, Oid), Rc<IndexOptions>>> = RefCell::default();
 }
 
-/// Writes block 1 of an index that is built with these options. What is remembered of others is forgotten: a file may
-/// be filled again.
+/// Writes block 1 of an index that is built with `options`. Empties the cache, because a file may be filled again.
 pub fn append(file: &mut PageFile, options: &IndexOptions) -> Result<()> {
     assert_eq!(file.next_block(), OPTIONS_BLOCK, "the options come right behind the metapage");
     let json = to_json(options)?;
@@ -109,7 +108,7 @@ pub fn append(file: &mut PageFile, options: &IndexOptions) -> Result<()> {
 }
 
 impl MinlshIndex<'_> {
-    /// Reads block 1, which zeros fill up.
+    /// Reads block 1, which is padded with zeros.
     fn written(&self) -> Option<IndexOptions> {
         let (page, _) = self.tree_page(OPTIONS_BLOCK).ok()?;
         let item = page.item(HIGH_KEY)?.get(TUPLE_HEADER..)?.split(|byte| *byte == 0).next()?;
@@ -137,8 +136,8 @@ impl MinlshIndex<'_> {
     }
 }
 
-/// The options with which an index was built, which this locks; of a partitioned index, which has no pages, those
-/// that its next partition gets.
+/// Locks an index, and returns the options with which it was built. A partitioned index has no pages: the result is the
+/// options of its next partition.
 pub fn built(index: Oid) -> Result<Rc<IndexOptions>> {
     let index = Open::relation(index, Lock::Read).ok_or_else(|| no_such_relation(index))?;
     let index = MinlshIndex::of(&index)?;
@@ -148,7 +147,7 @@ pub fn built(index: Oid) -> Result<Rc<IndexOptions>> {
     }
 }
 
-/// The options that the next REINDEX gives an index of this access method, which this locks.
+/// Locks an index of this access method, and returns the options that the next REINDEX uses.
 pub fn wanted(index: Oid) -> Result<IndexOptions> {
     let index = Open::relation(index, Lock::Read).ok_or_else(|| no_such_relation(index))?;
     MinlshIndex::of(&index)?.wanted()
@@ -160,7 +159,7 @@ pub fn to_json(options: &IndexOptions) -> Result<String> {
     json.map_err(|cause| internal(format!("options: {cause}")))
 }
 
-/// True if a standby has no pages of an index, because it is unlogged.
+/// True for an unlogged index on a standby, which does not have its pages.
 pub fn is_out_of_reach(index: &Open) -> bool {
     let is_unlogged = index.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_UNLOGGED;
     // SAFETY: reads the state of the server.

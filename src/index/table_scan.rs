@@ -1,5 +1,5 @@
-//! The rows of a table that belong into an index, and the entries that each should have: for the build,
-//! and for the check of what was built.
+//! The rows of a table that belong in an index, and the entries that each should have, for the build and for the check
+//! of an index.
 
 use std::ffi::c_void;
 
@@ -18,15 +18,15 @@ use crate::pg::memory::in_transaction;
 use crate::pg::worker_threads::{for_build, setting};
 use crate::prelude::*;
 
-/// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.
+/// Bytes in a batch: some hundred texts, which take far longer to sign than to pass on.
 const BATCH: usize = 128 << 10;
 
-/// The rows of a table that belong into an index of it.
+/// The rows of a table that belong in an index on it.
 pub struct IndexedRows<'a> {
     heap: &'a Open,
     index: &'a MinlshIndex<'a>,
     info: *mut pg_sys::IndexInfo,
-    /// The rows are those that it sees; without one, those that a build needs.
+    /// Selects the rows that it sees; `None` for the rows that a build needs.
     snapshot: Option<&'a Snapshot>,
     share: Share,
 }
@@ -36,16 +36,16 @@ struct TableScan<'a, 'scope, 'env> {
     options: &'a IndexOptions,
     take: &'a mut dyn FnMut(&mut RowCopies) -> Result<()>,
     hands: &'a mut Hands<'scope, 'env, Maker>,
-    /// The batch that is being filled, and how many bytes fill it.
+    /// The current batch, and its size when it is full.
     rows: RowCopies,
     full: usize,
     share: Share,
-    /// Memory for one row, emptied after each.
+    /// Memory for one row, reset after each.
     memory: Memory,
 }
 
 impl TableScan<'_, '_, '_> {
-    /// Adds a row, and has a full batch computed.
+    /// Adds a row, and passes on a full batch.
     fn row(&mut self, row: &IndexRow, tid: u64) -> Result<()> {
         if !self.share.has(tid) {
             return Ok(());
@@ -67,19 +67,19 @@ impl TableScan<'_, '_, '_> {
 }
 
 impl<'a> IndexedRows<'a> {
-    /// Those that a build needs, of which progress is reported.
+    /// The rows that a build needs, with a progress report.
     ///
     /// # Safety
-    /// `index` is one of `heap`, and `info` describes it as long as the result is used.
+    /// `index` is an index on `heap`, and `info` describes it as long as the result is used.
     pub unsafe fn of_build(heap: &'a Open, index: &'a MinlshIndex<'a>, info: *mut pg_sys::IndexInfo) -> Self {
         Self { heap, index, info, snapshot: None, share: Share::ALL }
     }
 
-    /// Those of a share that a snapshot sees, scanned as by a concurrent build, as amcheck scans them.
+    /// A share of the rows that a snapshot sees, scanned like a concurrent build, as amcheck does.
     pub fn of_check(heap: &'a Open, index: &'a MinlshIndex<'a>, snapshot: &'a Snapshot, share: Share) -> Self {
         let form = index.open().index_form();
         assert!(form.is_some_and(|form| form.indrelid == heap.oid()), "an index of that table");
-        // SAFETY: the index is open; the description is made in the memory of the transaction, and is ours.
+        // SAFETY: the index is open. The description is new, in the transaction's memory.
         let info = in_transaction(|| unsafe {
             let info = pg_sys::BuildIndexInfo(index.open().raw());
             (*info).ii_Concurrent = true;
@@ -93,8 +93,7 @@ impl<'a> IndexedRows<'a> {
     }
 
     /// Calls `take` with the entries that the index should have, row by row in the order of their addresses. Threads
-    /// compute them as well if the table is large enough. Returns the number of rows, and the texts that are too long
-    /// for their shingles.
+    /// help with a large table. Returns the number of rows, and the texts that are too long for their shingles.
     pub fn each_entry(
         &self,
         options: &IndexOptions,
@@ -107,7 +106,7 @@ impl<'a> IndexedRows<'a> {
             take(&rows.entries)
         };
         let make = || Maker::new(options, index.layout.mask);
-        // Without memory for a thread there is one less.
+        // A thread without memory is left out.
         let mut others = || (0..for_build(self.heap)).filter_map(|_| make().ok()).collect();
         let rows = hands(setting(memory), make()?, &mut others, |hands| {
             let (rows, full) = (RowCopies::default(), BATCH.min(memory / 4));
@@ -122,21 +121,21 @@ impl<'a> IndexedRows<'a> {
         Ok((rows, saturated))
     }
 
-    /// `table_index_build_scan`: adds each row to a scan; returns how many there are.
+    /// `table_index_build_scan`: passes each row to `scan`, and returns their number.
     fn scan(&self, scan: &mut TableScan) -> f64 {
         let state = std::ptr::from_mut(scan).cast::<c_void>();
         let (heap, index, info) = (self.heap.raw(), self.index.open().raw(), self.info);
         let all = pg_sys::InvalidBlockNumber;
-        // Not synchronised with other scans: so rows come in the order of their addresses. (PostgreSQL asserts that
-        // a scan that it is given may be.)
+        // Not synchronised with other scans, so rows come in the order of their addresses. PostgreSQL asserts that a
+        // scan that it is given allows it.
         let (synchronised, any_visible) = (self.snapshot.is_some(), false);
         let progress = self.snapshot.is_none();
         let flags = pg_sys::ScanOptions::SO_TYPE_SEQSCAN
             | pg_sys::ScanOptions::SO_ALLOW_STRAT
             | pg_sys::ScanOptions::SO_ALLOW_PAGEMODE;
         let callback: pg_sys::IndexBuildCallback = Some(take_row);
-        // SAFETY: both relations are open and belong together, with that description, as whoever made `self` saw; a
-        // table has the functions of its access method. Nothing is dropped in the closure.
+        // SAFETY: the maker of `self` promises that both relations are open and belong together, with this description.
+        // A table has the functions of its access method. Nothing is dropped in the closure.
         unsafe {
             let methods = &*(*heap).rd_tableam;
             let (function, begin) = (methods.index_build_range_scan, methods.scan_begin);
@@ -155,7 +154,7 @@ impl<'a> IndexedRows<'a> {
     }
 }
 
-/// The callback of the table scan.
+/// Callback of the table scan.
 #[pg_guard]
 unsafe extern "C-unwind" fn take_row(
     _index: pg_sys::Relation,
@@ -165,7 +164,7 @@ unsafe extern "C-unwind" fn take_row(
     _alive: bool,
     state: *mut c_void,
 ) {
-    // SAFETY: the state is that of `IndexedRows::scan`; tid, values and nulls are those of a row.
+    // SAFETY: PostgreSQL passes on the state from `IndexedRows::scan`, with the address, values and nulls of a row.
     let taken = unsafe {
         let scan = &mut *state.cast::<TableScan>();
         let row = scan.index.row(values, nulls);
@@ -174,12 +173,12 @@ unsafe extern "C-unwind" fn take_row(
     taken.unwrap_or_else(|report| raise(report));
 }
 
-/// Copies of rows, and then their entries.
+/// Copies of rows, from which their entries are made.
 #[derive(Default)]
 struct RowCopies {
-    /// Their documents; an empty signature stands for NULL.
+    /// Their documents; NULL is an empty signature.
     documents: SignerBatch,
-    /// The address and the scope of each.
+    /// Address and scope of each row.
     places: Vec<(u64, ScopeHash)>,
     entries: Vec<Entry>,
 }
@@ -191,7 +190,7 @@ struct Maker {
 }
 
 impl Maker {
-    /// Makes the entries of an index with these options, of whose keys the bits of `mask` are stored.
+    /// Makes the entries of an index with these options; `mask` has the stored bits of a key.
     fn new(options: &IndexOptions, mask: u64) -> Result<Self, sketch::Error> {
         let sketcher = Sketcher::new(options.config.clone());
         let making = match options.min_match {
@@ -219,10 +218,10 @@ impl BatchWork for Maker {
     }
 }
 
-/// A share of all rows, picked by a hash.
+/// A share of all rows, selected by a hash.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
-    /// Rows with a greater hash are left out.
+    /// The greatest hash of a selected row.
     most: u64,
     seed: u64,
 }
@@ -231,12 +230,12 @@ impl Share {
     /// All rows.
     pub const ALL: Self = Self { most: u64::MAX, seed: 0 };
 
-    /// About that part of them, above 0 and at most 1; another seed picks others.
+    /// About the share `part` of all rows, above 0 and at most 1. Another seed selects others.
     pub fn new(part: f64, seed: i64) -> Self {
         Self { most: (part * u64::MAX as f64) as u64, seed: seed as u64 }
     }
 
-    /// True if it has the row with that number, such as its address.
+    /// True if it selects a row, by a number such as its address.
     pub fn has(self, row: u64) -> bool {
         let seeded = u128::from(self.seed) << 64 | u128::from(row);
         self.most == u64::MAX || ElementHash::Xxh3.hash(&seeded.to_le_bytes()) <= self.most

@@ -1,7 +1,7 @@
-//! A build's tree: pages written from sorted entries.
+//! The tree of a build: pages written from sorted entries.
 //!
-//! Leaf pages are filled left to right, then each level above them. Which entries a leaf page has is decided here; the
-//! page is [made](LeafBatch) a batch at a time by whoever is free, in any thread, and comes back to be written.
+//! Leaf pages are filled from left to right, then each level above them. This module decides which entries a leaf page
+//! gets. Any thread [makes](LeafBatch) the pages, a batch at a time, and they come back to be written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,42 +18,42 @@ use crate::index::stored_options::OPTIONS_BLOCK;
 use crate::pg::progress::{self, Phase, Tuples};
 use crate::prelude::*;
 
-/// Inner pages are filled to that many bytes, as nbtree fills them (`BTREE_NONLEAF_FILLFACTOR`).
+/// Bytes to which inner pages are filled, as in nbtree (`BTREE_NONLEAF_FILLFACTOR`).
 const INNER_ROOM: usize = ROOM * 70 / 100;
-/// Bytes of an item with a posting list, at most, as nbtree's build has it.
+/// Maximum size of an item with a posting list, as in nbtree's build.
 const MAX_LIST: usize = pg_sys::BLCKSZ as usize / 10 / 8 * 8 - LINE_POINTER;
-/// Bytes of a leaf page and of its entries.
+/// Bytes of a leaf page and its entries.
 const PAGE_AND_ENTRIES: usize = 2 * pg_sys::BLCKSZ as usize;
 
-/// The block of the leftmost leaf page.
+/// Block of the leftmost leaf page.
 const LEFTMOST: BlockNumber = OPTIONS_BLOCK + 1;
 
-/// The pages of one level, from left to right, each in the block behind the one before.
+/// The pages of a level, from left to right, in consecutive blocks.
 #[derive(Default)]
 struct TreeLevel {
-    /// The block of the leftmost page.
+    /// Block of the leftmost page.
     first: BlockNumber,
-    /// For each page the pivot that separates it from the one to its left: where it ends among `pivots`. That of the
-    /// leftmost page is empty.
+    /// For each page, the end in `pivots` of the pivot that separates it from its left sibling; the leftmost page's is
+    /// empty.
     ends: Vec<usize>,
     pivots: Vec<u8>,
 }
 
-/// Writes the tree of an index whose file is empty but for the metapage and the options.
+/// Writes the tree of an index whose file contains only the metapage and the options.
 pub struct TreeWriter<'a> {
     file: PageFile<'a>,
     shape: Arc<Shape>,
-    /// The number of entries that the sort gives, and the report of those that were taken.
+    /// Number of entries that the sort passes, and the report of how many were taken.
     total: usize,
     taken: Option<Tuples>,
-    /// Bytes of a full leaf page, and leaf pages that are made at a time.
+    /// Bytes of a full leaf page, and the number of leaf pages in a batch.
     room: usize,
     batch: usize,
-    /// Bytes of the items of the next leaf page, and the rows of the last one.
+    /// Bytes of the items on the next leaf page, and the number of rows in its last item.
     used: usize,
     last: usize,
     leaves: TreeLevel,
-    /// The entries of the next batch, and the end of each of its complete pages, with its high key.
+    /// The entries of the next batch, and for each complete page the end of its entries and its high key.
     pending: Vec<Entry>,
     ends: Vec<(usize, Vec<u8>)>,
     ready: VecDeque<(LeafBatch, usize)>,
@@ -61,16 +61,15 @@ pub struct TreeWriter<'a> {
 }
 
 impl<'a> TreeWriter<'a> {
-    /// A writer of `total` entries of an index into its file, which has leaf pages made that take `memory` bytes at a
-    /// time.
+    /// A writer of `total` entries to the file of an index, with batches of leaf pages that take `memory` bytes.
     pub fn new(index: &MinlshIndex, file: PageFile<'a>, memory: usize, total: usize) -> Self {
         assert_eq!(file.next_block(), LEFTMOST, "the tree comes right behind the options");
         let layout = &index.layout;
         let (fillfactor, deduplicates) = index.leaf_pages();
         let item = layout.size + LINE_POINTER;
-        // The high key takes part of the page: a pivot may be longer than an entry by a TID.
+        // The high key takes part of the page. A pivot may be longer than an entry by a TID.
         let room = (ROOM - item - 8) * fillfactor / 100;
-        // As much of a page as nbtree's own build gives a list at most.
+        // The longest posting list, as in nbtree's build.
         let list = if deduplicates { (MAX_LIST - layout.size) / TID } else { 1 };
         Self {
             file,
@@ -89,7 +88,7 @@ impl<'a> TreeWriter<'a> {
         }
     }
 
-    /// Adds an entry, not below the last one. Equal ones (a band twice in a row) count once.
+    /// Adds an entry, not less than the last one. Equal entries (a repeated band of a row) count once.
     fn push(&mut self, entry: Entry) -> Result<()> {
         let before = self.pending.last().copied();
         if before == Some(entry) {
@@ -110,13 +109,13 @@ impl<'a> TreeWriter<'a> {
         memory::push(&mut self.pending, entry).map_err(Into::into)
     }
 
-    /// Ends a leaf page with what is pending, before `next`, the first entry of the page after it.
+    /// Ends a leaf page with the pending entries; `next` is the first entry of the page after it.
     fn end_leaf(&mut self, next: Option<Entry>) -> Result<()> {
         let pivot = match (self.pending.last(), next) {
             (Some(last), Some(next)) => self.shape.pivot(*last, next),
             _ => Vec::new(),
         };
-        // The last pivot was made as the high key of the page before.
+        // The last pivot was made as the previous page's high key.
         memory::push(&mut self.leaves.ends, self.leaves.pivots.len())?;
         memory::extend(&mut self.leaves.pivots, &pivot)?;
         memory::push(&mut self.ends, (self.pending.len(), pivot))?;
@@ -126,7 +125,7 @@ impl<'a> TreeWriter<'a> {
         Ok(())
     }
 
-    /// Has the leaf pages made that have ended.
+    /// Passes on the leaf pages that are complete.
     fn end_batch(&mut self) -> Result<()> {
         let count = self.ends.len();
         let room = memory::with_capacity(self.pending.len())?;
@@ -141,7 +140,7 @@ impl<'a> TreeWriter<'a> {
         Ok(())
     }
 
-    /// Writes the rest, and the metapage; returns the number of entries.
+    /// Writes the rest and the metapage. Returns the number of entries.
     pub fn finish(mut self) -> Result<u64> {
         if !self.pending.is_empty() {
             self.end_leaf(None)?;
@@ -218,15 +217,15 @@ impl EntryTaker for TreeWriter<'_> {
     }
 }
 
-/// Writes the item that leads to a page: its pivot, with the block of the page in place of a row's. Without a pivot it
-/// has no attributes and stands for minus infinity. The bytes are zeros.
+/// Writes the downlink to a page: its pivot, with the block of the page in place of a row's block. Without a pivot it
+/// has no attributes, and stands for minus infinity. `bytes` are zeros.
 fn write_downlink(child: BlockNumber, pivot: &[u8], bytes: &mut [u8]) {
     bytes[..pivot.len()].copy_from_slice(pivot);
     let attributes = u16::from_ne_bytes([bytes[4], bytes[5]]);
     write_header(child, attributes, bytes);
 }
 
-/// Writes the header of an item that has a number of attributes or of rows in place of a row's offset.
+/// Writes the header of an item that stores a number of attributes or rows in place of a row's offset.
 fn write_header(block: BlockNumber, number: u16, item: &mut [u8]) {
     layout::write_tid(u64::from(block) << 16 | u64::from(number), &mut item[..TID]);
     let info = item.len() as u16 | nbtree::ALTERNATIVE_TID;
@@ -234,7 +233,7 @@ fn write_header(block: BlockNumber, number: u16, item: &mut [u8]) {
 }
 
 impl TreeLevel {
-    /// The block of the next page.
+    /// Block of the next page.
     fn next_block(&self) -> BlockNumber {
         self.first + self.ends.len() as BlockNumber
     }
@@ -244,13 +243,13 @@ impl TreeLevel {
         &self.pivots[start..self.ends[number]]
     }
 
-    /// The end of the pages from `first` on whose downlinks fit one page with its high key.
+    /// The end of the pages from `first` whose downlinks fit on one page together with its high key.
     fn fitting(&self, first: usize) -> usize {
         let mut room = INNER_ROOM;
         let mut end = first;
         while end < self.ends.len() {
             let size = self.pivot(end).len().max(TUPLE_HEADER) + LINE_POINTER;
-            // Two downlinks at least: a level must be smaller than the one below.
+            // At least two downlinks: a level must be smaller than the level below.
             if size > room && end > first + 1 {
                 break;
             }
@@ -263,31 +262,32 @@ impl TreeLevel {
 
 const TID: usize = 6;
 
-/// The shape of the leaf pages of an index.
+/// The form of the leaf pages of an index.
 struct Shape {
     layout: Layout,
-    /// The most rows of one key that an item takes.
+    /// Maximum number of rows in an item.
     list: usize,
 }
 
-/// Some leaf pages that are to be made, one behind the other.
+/// Consecutive leaf pages to be made.
 pub struct LeafBatch {
     shape: Arc<Shape>,
-    /// The entries of all; of each page the end of its entries, and its high key, empty for the rightmost.
+    /// The entries of all pages, and for each page the end of its entries and its high key, which is empty for the
+    /// rightmost.
     entries: Vec<Entry>,
     ends: Vec<(usize, Vec<u8>)>,
-    /// The block of the first of them.
+    /// Block of the first page.
     first: BlockNumber,
 }
 
 impl Shape {
-    /// The room that an item of so many rows takes, with its line pointer.
+    /// Size of an item with `rows` rows, including its line pointer.
     fn item_size(&self, rows: usize) -> usize {
         let list = if rows == 1 { 0 } else { (TID * rows).next_multiple_of(8) };
         self.layout.size + list + LINE_POINTER
     }
 
-    /// Writes an entry, or a posting list of several of one key (`_bt_form_posting`).
+    /// Writes an entry, or a posting list of entries with the same key (`_bt_form_posting`).
     fn write_item(&self, rows: &[Entry], bytes: &mut [u8]) {
         let (item, list) = bytes.split_at_mut(self.layout.size);
         self.layout.write(rows[0], item);
@@ -298,13 +298,13 @@ impl Shape {
         for (bytes, row) in list.chunks_exact_mut(TID).zip(rows) {
             layout::write_tid(row.tid, bytes);
         }
-        // The list's place stands where a plain item has its block, and their number as its offset.
+        // The list's offset is stored in place of a plain item's block, and its length in place of the offset.
         let place = item.len() as BlockNumber;
         write_header(place, rows.len() as u16 | nbtree::POSTING_LIST, bytes);
     }
 
-    /// The pivot between two pages, as `_bt_truncate` makes it, but with all attributes: the key of the first entry of
-    /// the right one. If the left one ends with that key, its last row stands behind it.
+    /// The pivot between two pages, as `_bt_truncate` makes it, but with all attributes: the key of the first entry on
+    /// the right. If the left page ends with this key, its last row follows.
     fn pivot(&self, last_left: Entry, first_right: Entry) -> Vec<u8> {
         let (size, attributes) = (self.layout.size, self.layout.columns() as u16);
         let mut pivot = vec![0; size];
@@ -326,7 +326,7 @@ impl LeafBatch {
     /// Makes the pages.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]; then it can be tried again.
+    /// [`Error::OutOfMemory`]; the caller may try again.
     fn make(&mut self, check: Check) -> Result<Vec<NewPage>, Error> {
         let mut pages = memory::with_capacity(self.ends.len())?;
         let mut start = 0;

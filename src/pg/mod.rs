@@ -1,8 +1,8 @@
-//! Islands of `unsafe`: what minlsh needs of PostgreSQL's C interface, behind safe faces.
+//! Safe wrappers around the parts of PostgreSQL's C interface that minlsh uses. All `unsafe` of the SQL layer is here.
 //!
-//! What is handed a datum cannot check what it is, and so is unsafe, but for what belongs to a call: the types
-//! of its arguments and of its result are those of `sql/minlsh.sql`. The rest of the source goes through here
-//! for relations, rows, queries, memory, names and encodings.
+//! A function that takes a datum cannot check its type, so it is unsafe. The exceptions are the arguments and the
+//! result of a call: `sql/minlsh.sql` declares their types. All other modules use this one for relations, rows,
+//! queries, memory, names and encodings.
 
 mod backend;
 mod calls;

@@ -1,4 +1,4 @@
-//! Errors of PostgreSQL, caught to be raised again in words that name the argument they are about.
+//! Catches errors of PostgreSQL, to raise them again in words that name the argument they are about.
 
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 
@@ -9,13 +9,13 @@ use pgrx::prelude::*;
 use crate::error::{LONGEST_MESSAGE, Result, beginning, error};
 use crate::pg::memory::unmoved;
 
-/// Does `work`. What PostgreSQL raises meanwhile about what a user wrote is returned, and must be raised in the end.
+/// Runs `work`. An error that it raises about the user's input is returned, and the caller must raise it in the end.
 pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T> {
     let attempt = PgTryBuilder::new(AssertUnwindSafe(|| Ok(work()))).catch_others(|caught| match caught {
         CaughtError::PostgresError(report) | CaughtError::ErrorReport(report)
             if !is_of_server(report.sql_error_code()) =>
         {
-            // Copied once they are short.
+            // Copies of a message are made only once it is short.
             let cut = |text| beginning(text, LONGEST_MESSAGE);
             let mut same = error(report.sql_error_code(), cut(report.message()));
             if let Some(detail) = report.detail() {
@@ -31,8 +31,8 @@ pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T> {
     unmoved(|| attempt.execute())
 }
 
-/// Does `work`. An error of SQLSTATE `code` that PostgreSQL raises meanwhile is returned with the HINT that `hint`
-/// gives, and must be raised in the end.
+/// Runs `work`. An error of SQLSTATE `code` is returned with the HINT that `hint` makes, and the caller must raise it
+/// in the end.
 pub fn hinting<T>(
     code: PgSqlErrorCode,
     hint: impl Fn() -> Option<&'static str> + UnwindSafe + RefUnwindSafe,
@@ -45,7 +45,7 @@ pub fn hinting<T>(
     unmoved(|| attempt.execute())
 }
 
-/// True if an error says nothing of what a user wrote: it was cancelled, or the server was short of something.
+/// True if the user's input did not cause an error: a cancelled query, or a server short of something.
 fn is_of_server(code: PgSqlErrorCode) -> bool {
     use PgSqlErrorCode::*;
     // The first two characters of a SQLSTATE are its lowest twelve bits.

@@ -1,4 +1,4 @@
-//! PostgreSQL's lists of nodes, and of OIDs.
+//! PostgreSQL's lists of nodes and of OIDs.
 
 use pgrx::pg_sys::{self, Oid};
 

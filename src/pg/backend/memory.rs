@@ -1,8 +1,8 @@
-//! Memory contexts of our own, and what owns that which PostgreSQL makes for a value of Rust.
+//! Memory contexts, and the owner of what PostgreSQL allocates for a value of Rust.
 //!
-//! It belongs to the transaction, or subtransaction, in progress, and not to the memory context that is current. A call
-//! ends before its transaction does, so no order in which values are dropped can be wrong. Each value frees its own
-//! when it is dropped, and the abort after an ERROR frees what is left.
+//! The owner is the transaction or subtransaction in progress, whatever memory context is current. A call ends before
+//! its transaction does, so values may be dropped in any order. Each value frees its own memory when it is dropped, and
+//! the abort after an ERROR frees the rest.
 
 use std::ffi::CStr;
 
@@ -13,10 +13,10 @@ use pgrx::pg_sys;
 pub struct Memory(pg_sys::MemoryContext);
 
 impl Memory {
-    /// A context for the work of one call, which an ERROR frees as well.
+    /// A context for the work of one call. An ERROR frees it too.
     pub fn scratch(name: &'static CStr) -> Self {
-        // SAFETY: a function is called within a transaction, whose context outlives the call; the name is static, as
-        // the context keeps it.
+        // SAFETY: a function runs within a transaction, whose context outlives the call. The context keeps `name`,
+        // which is static.
         Self(unsafe {
             pg_sys::AllocSetContextCreateInternal(
                 pg_sys::CurTransactionContext,
@@ -29,21 +29,20 @@ impl Memory {
     }
 
     pub fn bytes(&self) -> usize {
-        // SAFETY: the context is alive.
+        // SAFETY: `scratch` made the context, and only `drop` deletes it.
         unsafe { pg_sys::MemoryContextMemAllocated(self.0, true) }
     }
 
-    /// Runs `work` with what it allocates in this context.
+    /// Runs `work`, which allocates in this context.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
-        // SAFETY: the context is alive; an ERROR sets the current context itself.
+        // SAFETY: `scratch` made the context, and only `drop` deletes it. An ERROR sets the current context itself.
         unsafe { PgMemoryContexts::For(self.0).switch_to(|_| work()) }
     }
 
-    /// Runs `work` with what it allocates in this context, and frees that again: no pointer to it
-    /// may leave.
+    /// Runs `work`, which allocates in this context, and frees that memory again: no pointer to it may leave.
     pub fn run_and_reset<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let result = self.run(work);
-        // SAFETY: the context is alive; what was allocated was the work's own.
+        // SAFETY: only `work` allocated in the context, which the caller lends mutably.
         unsafe { pg_sys::MemoryContextReset(self.0) };
         result
     }
@@ -52,23 +51,24 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: made by `scratch`, deleted once; an ERROR deletes it with its parent.
+            // SAFETY: `scratch` made the context, and it is deleted once; an ERROR deletes it with its parent.
             unsafe { pg_sys::MemoryContextDelete(self.0) };
         }
     }
 }
 
-/// Runs `make` with what it allocates in the memory of the transaction: it outlives the call, and is to be freed by
-/// whoever holds it.
+/// Runs `make`, which allocates in the memory of the transaction. The result outlives the call, and its owner must free
+/// it.
 pub fn in_transaction<T>(make: impl FnOnce() -> T) -> T {
-    // SAFETY: a function is called within a transaction; an ERROR sets the current context itself.
+    // SAFETY: a function runs within a transaction. An ERROR sets the current context itself.
     unsafe { PgMemoryContexts::CurTransactionContext.switch_to(|_| make()) }
 }
 
-/// The same, for what keeps temporary files: these belong to the transaction as well, whoever owns what is opened
-/// otherwise. PostgreSQL notes the owner with each file.
+/// Like [`in_transaction`], also for temporary files, which PostgreSQL closes with the current resource owner: here the
+/// transaction's.
 pub fn with_files<T>(make: impl FnOnce() -> T) -> T {
-    // SAFETY: a transaction in progress has its owner, as alive as its memory; an abort sets the current one itself.
+    // SAFETY: a function runs within a transaction, whose resource owner lives as long as its memory. An abort sets the
+    // current owner itself.
     unsafe {
         let previous = pg_sys::CurrentResourceOwner;
         pg_sys::CurrentResourceOwner = pg_sys::CurTransactionResourceOwner;
@@ -78,9 +78,9 @@ pub fn with_files<T>(make: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Runs `call`, which may change the current memory context, and comes back to the caller's.
+/// Runs `call`, which may change the current memory context, and sets the caller's context again.
 pub fn unmoved<T>(call: impl FnOnce() -> T) -> T {
-    // SAFETY: the current context is alive, and stays so during a call.
+    // SAFETY: the caller's current context is not deleted during the call.
     unsafe {
         let current = pg_sys::CurrentMemoryContext;
         let result = call();

@@ -1,4 +1,4 @@
-//! The backend that runs us: its memory, snapshots, temporary files, errors and progress.
+//! The backend that runs minlsh: its memory, snapshots, temporary files, errors and progress.
 
 pub mod catching;
 pub mod list;

@@ -1,8 +1,9 @@
-//! The slot of shared memory in which a backend shows how far its work is: of a build, as PostgreSQL's
-//! `pg_stat_progress_create_index` shows it, or of a whole-corpus job.
+//! The slot of shared memory in which a backend shows its progress: of an index build in PostgreSQL's
+//! `pg_stat_progress_create_index`, or of a whole-corpus job.
 //!
-//! Each backend has one for VACUUM, CREATE INDEX and the like. A job reports there under a command of its
-//! own: so nothing has to be preloaded, an ERROR clears the slot, and PostgreSQL's own views pass it by.
+//! Each backend has one slot for VACUUM, CREATE INDEX and the like. A job reports there under a command number that
+//! PostgreSQL does not use. So nothing has to be preloaded, an ERROR clears the slot, and PostgreSQL's own views ignore
+//! it.
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -33,22 +34,22 @@ pub fn enter(phase: Phase) {
 }
 
 fn report(parameter: i32, value: i64) {
-    // SAFETY: sets a counter of this backend.
+    // SAFETY: sets a counter in this backend's own slot.
     unsafe { pg_sys::pgstat_progress_update_param(parameter, value) }
 }
 
-/// Counts tuples that are done, of how many there are.
+/// Counts the tuples that are done, out of a total.
 pub struct Tuples(i64);
 
 impl Tuples {
-    /// None is done yet; a `total` of zero is shown where it is unknown.
+    /// Starts at zero; a `total` of 0 means that it is unknown.
     pub fn of(total: i64) -> Self {
         report(pg_sys::PROGRESS_CREATEIDX_TUPLES_TOTAL as i32, total);
         report(pg_sys::PROGRESS_CREATEIDX_TUPLES_DONE as i32, 0);
         Self(0)
     }
 
-    /// So many more are done.
+    /// Counts `more` tuples.
     pub fn count(&mut self, more: usize) {
         let before = self.0 / TUPLES_AT_A_TIME;
         self.0 += more as i64;
@@ -58,13 +59,13 @@ impl Tuples {
     }
 }
 
-/// A build that is not a CREATE INDEX of PostgreSQL's, shown as one until it is dropped.
+/// A build that is not part of a CREATE INDEX, shown as one until it is dropped.
 pub struct Build;
 
 impl Build {
-    /// Shows that rows of a table are read for an index of type minlsh, about so many.
+    /// Shows a build of a minlsh index on `table`, which has about `rows` rows.
     pub fn of(table: Oid, rows: f32) -> (Self, Tuples) {
-        // SAFETY: fills this backend's own report; the name of an access method is looked up.
+        // SAFETY: fills this backend's own slot; an access method that does not exist gives an invalid OID.
         let method = unsafe {
             let command = pg_sys::ProgressCommandType::PROGRESS_COMMAND_CREATE_INDEX;
             pg_sys::pgstat_progress_start_command(command, table);
@@ -83,16 +84,16 @@ impl Build {
 
 impl Drop for Build {
     fn drop(&mut self) {
-        // SAFETY: clears this backend's own report.
+        // SAFETY: clears this backend's own slot.
         unsafe { pg_sys::pgstat_progress_end_command() }
     }
 }
 
-/// The command of our jobs: a number that PostgreSQL does not use. Both bytes and version: what the
-/// counters mean belongs to it.
+/// The command number of whole-corpus jobs, which PostgreSQL does not use. Its high bytes name minlsh, its low ones are
+/// the version of the layout of the counters.
 const COMMAND: pg_sys::ProgressCommandType::Type = 0x6d6c_0001;
 
-/// The places of the counters.
+/// Positions of the counters in the slot.
 #[derive(Clone, Copy)]
 pub enum Counter {
     Phase,
@@ -103,24 +104,24 @@ pub enum Counter {
     Spilled,
 }
 
-/// Bytes between two reports of what is written.
+/// Bytes written between two reports.
 const BYTES_AT_A_TIME: u64 = 1 << 20;
 
 thread_local! {
-    /// Bytes that the running job has written to temporary files, and how many of them are reported.
+    /// Bytes that the running job has written to temporary files, and how many of them it has reported.
     static SPILLED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
 /// A running job, shown until it is dropped.
 pub struct Job {
-    /// True if this one has the slot: a job within a COPY, or within another job, is not shown.
+    /// False for a job within a COPY or within another job, which has the slot.
     is_shown: bool,
 }
 
 impl Job {
-    /// A job begins; of that table, if it is one.
+    /// Shows a job; `table` is its source if that is a table.
     pub fn start(table: Option<Oid>) -> Self {
-        // SAFETY: this backend's own slot, which it has from its start to its end.
+        // SAFETY: a backend has its slot from its start to its end.
         let is_shown = unsafe {
             pg_sys::pgstat_track_activities
                 && pg_sys::MyBEEntry.as_ref().is_some_and(|slot| {
@@ -153,7 +154,7 @@ impl Drop for Job {
     }
 }
 
-/// So many more bytes went to temporary files.
+/// Counts `bytes` written to temporary files.
 pub fn spilled(bytes: u64) {
     let (all, reported) = SPILLED.get();
     let all = all + bytes;
@@ -161,21 +162,21 @@ pub fn spilled(bytes: u64) {
         return SPILLED.set((all, reported));
     }
     SPILLED.set((all, all));
-    // SAFETY: this backend's own slot.
+    // SAFETY: null, or this backend's own slot.
     if unsafe { pg_sys::MyBEEntry.as_ref() }.is_some_and(|slot| slot.st_progress_command == COMMAND) {
         report(Counter::Spilled as i32, all as i64);
     }
 }
 
 /// Calls `visit` with the slot of each running job that the caller may see: with rights to the user's role, or to
-/// `pg_read_all_stats`, as in PostgreSQL's own views. Its target is the table, invalid if it is not of one, and its
-/// parameters begin with the counters, in the order of [`Counter`].
+/// `pg_read_all_stats`, as in PostgreSQL's own views. The slot's target is the source table, or invalid. Its parameters
+/// begin with the counters, in the order of [`Counter`].
 pub fn running(visit: &mut dyn FnMut(&pg_sys::PgBackendStatus)) {
     versions::each_backend(|slot| {
         if slot.st_progress_command != COMMAND {
             return;
         }
-        // SAFETY: lookups of the caller's memberships.
+        // SAFETY: look-ups of the current role's memberships.
         let may_see = unsafe {
             let user = pg_sys::GetUserId();
             pg_sys::has_privs_of_role(user, Oid::from(pg_sys::ROLE_PG_READ_ALL_STATS))

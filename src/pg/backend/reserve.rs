@@ -1,10 +1,11 @@
-//! A reserve of memory for the time when the system has none left: errors need some to be raised.
+//! A reserve of memory for errors, which need some to be raised when the system has none left.
 //!
-//! What grows with the input asks for memory in a way that may be refused, and the refusal is an ERROR. But Rust ends
-//! the process where a short string is refused, and pgrx copies an error into the memory context that has just been
-//! refused some, fails again, and ends in a PANIC. Either ends all sessions of the server. So a part of the address
-//! space is kept, and given up where memory is refused to somebody who cannot be told. Whoever looks for interrupts
-//! raises an ERROR until it can be had again. An error whose texts are too long to be copied becomes one of memory.
+//! A buffer that grows with the input is allocated fallibly, and a refusal becomes an ERROR. But Rust aborts the
+//! process when it cannot allocate a short string. And pgrx copies an error into the memory context that was just
+//! refused memory, fails again, and ends in a PANIC. Either ends all sessions of the server. So a part of the address
+//! space is kept, and released when a request is refused that cannot report the refusal. From then on
+//! [`check_interrupts`] raises an ERROR until the reserve can be allocated again. An error with texts too long to be
+//! copied becomes an out-of-memory error.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -17,13 +18,14 @@ use sketch::MAX_STOP_WORDS;
 
 use crate::error::{Result, out_of_memory, raise};
 
-/// Bytes of the reserve: a memory context asks for a block of up to 1 MB, be it for a few bytes.
+/// Size of the reserve. A memory context allocates blocks of up to 1 MB, even for a few bytes.
 const BYTES: usize = 3 << 19;
 
-/// The reserve; null if there is none.
+/// The reserve; null while there is none.
 static RESERVE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// Lets PostgreSQL cancel a long loop: raises the error if that was asked for, or if there is no memory left.
+/// Lets PostgreSQL cancel a long loop. Raises an ERROR on a cancel request, or if the reserve is gone and cannot be
+/// allocated again.
 pub fn check_interrupts() {
     pgrx::check_for_interrupts!();
     if !keep() {
@@ -31,7 +33,7 @@ pub fn check_interrupts() {
     }
 }
 
-/// Keeps the reserve, if it can be had; true if it is there.
+/// Allocates the reserve unless it is there; false if that failed.
 fn keep() -> bool {
     if !RESERVE.load(Ordering::Relaxed).is_null() {
         return true;
@@ -42,65 +44,64 @@ fn keep() -> bool {
     true
 }
 
-/// So many bytes of memory that nobody has.
+/// Maps `bytes` bytes of fresh memory.
 fn pages(bytes: usize) -> Option<*mut c_void> {
     let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: asks for pages that nobody has, wherever they are.
+    // SAFETY: a new mapping at an address that the kernel chooses overlaps no other.
     let pages = unsafe { libc::mmap(null_mut(), bytes, access, kind, -1, 0) };
     (pages != libc::MAP_FAILED).then_some(pages)
 }
 
-/// Gives the reserve to whoever asks for memory next; false if it is gone.
+/// Releases the reserve for the next request; false if it was gone already.
 fn give_up() -> bool {
     give_back(RESERVE.swap(null_mut(), Ordering::Relaxed), BYTES)
 }
 
-/// Gives back what `pages` gave, unless it is null.
+/// Unmaps what `pages` returned, unless it is null.
 fn give_back(pages: *mut c_void, bytes: usize) -> bool {
-    // SAFETY: so many bytes of pages that were asked for here, of which nobody else knows.
+    // SAFETY: `pages` mapped these bytes, and the caller has taken the only pointer to them.
     !pages.is_null() && unsafe { libc::munmap(pages, bytes) } == 0
 }
 
-/// Answers a call of PostgreSQL's, or raises the error. Where memory is refused meanwhile, the error finds some.
+/// Runs a function for PostgreSQL, or raises its error. Releases the reserve for an error that finds no memory.
 pub fn answer<T>(work: impl FnOnce() -> Result<T>) -> T {
     if !keep() {
         raise_plainly(BYTES);
     }
-    // SAFETY: the stack of this backend.
+    // SAFETY: reads the top of this backend's own stack of callbacks.
     let before = Before(unsafe { pg_sys::error_context_stack });
     let mut callback = pg_sys::ErrorContextCallback {
-        // `note_error` calls the callers' before it looks at the error: each adds its text.
+        // `note_error` calls the callers' callbacks before it looks at the error: each adds its text.
         previous: null_mut(),
         callback: Some(note_error),
         arg: before.0.cast(),
     };
-    // SAFETY: the stack of this backend, from which the callback is taken before it is gone.
+    // SAFETY: `Before` takes the callback off this backend's stack before the callback goes out of scope.
     unsafe { pg_sys::error_context_stack = &raw mut callback };
     work().unwrap_or_else(|report| raise(report))
 }
 
-/// The top of the stack of callbacks before ours was put there.
+/// The top of the stack of callbacks before `answer` pushed its own.
 struct Before(*mut pg_sys::ErrorContextCallback);
 
 impl Drop for Before {
     fn drop(&mut self) {
-        // SAFETY: the stack of this backend, as `answer` found it.
+        // SAFETY: restores the top that `answer` read.
         unsafe { pg_sys::error_context_stack = self.0 };
     }
 }
 
-/// Bytes of an error's texts for which the reserve has room, whatever their copies take.
+/// Length of an error's texts up to which the reserve has room for all copies.
 const SHORT: usize = 64 << 10;
 
-/// The copies that are made of an error's texts on its way to the client: PostgreSQL's, those of pgrx in UTF-8, and
-/// ours.
+/// Number of copies of an error's texts on their way to the client, by PostgreSQL, by pgrx in UTF-8, and by minlsh.
 const COPIES: usize = 8;
 
-/// PostgreSQL calls this for each message, before it goes on to whoever catches an error. `callers` is the stack of
+/// Callback that PostgreSQL calls for each message, before the message reaches a handler. `callers` is the stack of
 /// callbacks below.
 unsafe extern "C-unwind" fn note_error(callers: *mut c_void) {
     let mut caller = callers.cast::<pg_sys::ErrorContextCallback>();
-    // SAFETY: the stack of callbacks as `answer` found it, whose callers are still there; each is called as
+    // SAFETY: `answer` found these callbacks on the stack, and their frames are still below it; each is called as
     // PostgreSQL would call it.
     unsafe {
         while let Some(callback) = caller.as_ref() {
@@ -110,9 +111,9 @@ unsafe extern "C-unwind" fn note_error(callers: *mut c_void) {
             caller = callback.previous;
         }
     }
-    // SAFETY: it is called for a message, whose code this reads; it raises no error.
+    // SAFETY: PostgreSQL calls this for a message in progress, whose code is read; it raises no error.
     let code = unsafe { pg_sys::geterrcode() };
-    // SAFETY: the context of errors is always there. It holds their texts, and nothing else that is long.
+    // SAFETY: the context of errors lives as long as the backend. It holds their texts, and nothing else that is long.
     let texts = unsafe { pg_sys::MemoryContextMemAllocated(pg_sys::ErrorContext, true) };
     if code == PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as c_int || !is_there(BYTES + COPIES * texts) {
         give_up();
@@ -122,16 +123,16 @@ unsafe extern "C-unwind" fn note_error(callers: *mut c_void) {
     }
 }
 
-/// True if so much memory could be had.
+/// True if `bytes` bytes can be allocated now.
 fn is_there(bytes: usize) -> bool {
     pages(bytes).is_some_and(|pages| give_back(pages, bytes))
 }
 
-/// Raises the error that there are no such bytes, in place of a message at hand, and as FATAL if that is. It takes no
-/// memory but what PostgreSQL keeps for errors.
+/// Raises an out-of-memory error for `bytes` bytes in place of the current message, as FATAL if that is. It needs only
+/// the memory that PostgreSQL keeps for errors.
 fn raise_plainly(bytes: usize) -> ! {
     unsafe extern "C-unwind" {
-        // utils/elog.h, the same since PostgreSQL 13
+        // From utils/elog.h, the same since PostgreSQL 13.
         fn errstart(level: c_int, domain: *const c_char) -> bool;
         fn errcode(code: c_int) -> c_int;
         fn errmsg(format: *const c_char, ...) -> c_int;
@@ -140,9 +141,9 @@ fn raise_plainly(bytes: usize) -> ! {
     }
     const FILE: &CStr = c"reserve.rs";
     const DETAIL: &CStr = c"Failed on request of %zu bytes for a call or its error.";
-    // SAFETY: an error amid a message at hand takes its level if that is higher, and its memory (`errstart`). Callers
-    // have said what they had to: PostgreSQL puts their stack back where it catches an ERROR. No frame up to there has
-    // anything to drop: they are PostgreSQL's, `note_error`, or `answer` before it does anything.
+    // SAFETY: an error raised during a message takes that message's level if it is higher, and its memory (`errstart`).
+    // The callers' callbacks have run, and PostgreSQL restores their stack where it catches an ERROR. No frame up to
+    // there has anything to drop: they are PostgreSQL's, `note_error`, or `answer` before it does anything.
     unsafe {
         pg_sys::error_context_stack = null_mut();
         errstart(PgLogLevel::ERROR as c_int, std::ptr::null());
@@ -154,18 +155,18 @@ fn raise_plainly(bytes: usize) -> ! {
     unreachable!("an ERROR does not return")
 }
 
-/// Bytes up to which a request may be one that cannot handle a refusal: twice the longest list of stop words. Larger
-/// ones get null and report it.
+/// Size up to which a request may come from code that cannot handle a refusal: twice the longest list of stop words.
+/// Larger requests get null and report it.
 const SMALL: usize = 2 * MAX_STOP_WORDS;
 
-/// The allocator of the system, which gives up the reserve for a small request.
+/// The system's allocator, which releases the reserve for a small request that fails.
 struct Reserving;
 
 #[global_allocator]
 static ALLOCATOR: Reserving = Reserving;
 
 impl Reserving {
-    /// Calls `allocate`, and once more without the reserve if a small request was refused.
+    /// Calls `allocate`, and again without the reserve if a small request failed.
     #[inline]
     fn or_reserve(size: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
         let taken = allocate();
@@ -173,29 +174,30 @@ impl Reserving {
     }
 }
 
-// SAFETY: the system's allocator, asked once more; none of it unwinds.
+// SAFETY: forwards to the system's allocator, at most twice, and does not unwind.
 unsafe impl GlobalAlloc for Reserving {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's layout.
+        // SAFETY: the caller promises a valid layout.
         Self::or_reserve(layout.size(), || unsafe { System.alloc(layout) })
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's layout.
+        // SAFETY: the caller promises a valid layout.
         Self::or_reserve(layout.size(), || unsafe { System.alloc_zeroed(layout) })
     }
 
     #[inline]
     unsafe fn dealloc(&self, taken: *mut u8, layout: Layout) {
-        // SAFETY: what the system gave for that layout.
+        // SAFETY: the caller promises that this allocator, so the system's, made `taken` with this layout.
         unsafe { System.dealloc(taken, layout) }
     }
 
     #[inline]
     unsafe fn realloc(&self, taken: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: what the system gave for that layout, which it still has where it gives nothing.
+        // SAFETY: the caller promises that this allocator made `taken` with this layout; a failed call leaves it as it
+        // was.
         Self::or_reserve(size, || unsafe { System.realloc(taken, layout, size) })
     }
 }

@@ -2,13 +2,13 @@
 
 use pgrx::pg_sys;
 
-/// While it lives, what is read is read under a snapshot of its own, that of the transaction: in READ COMMITTED
-/// a new one. It sees what the transaction has done before. After an ERROR the abort takes it away.
+/// Pushes a snapshot of the transaction, in READ COMMITTED a new one, until it is dropped. It sees what the transaction
+/// has done before. An abort after an ERROR pops it.
 pub struct ActiveSnapshot(());
 
 impl ActiveSnapshot {
     pub fn of_transaction() -> Self {
-        // SAFETY: within a transaction; the copy is on the stack of snapshots until `Drop`.
+        // SAFETY: a function runs within a transaction; the stack of snapshots keeps a copy until `drop`.
         unsafe {
             pg_sys::PushCopiedSnapshot(pg_sys::GetTransactionSnapshot());
             pg_sys::UpdateActiveSnapshotCommandId();
@@ -20,7 +20,7 @@ impl ActiveSnapshot {
 impl Drop for ActiveSnapshot {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: pushed by `of_transaction`, and what was pushed since is popped.
+            // SAFETY: `of_transaction` pushed it, and each snapshot that was pushed since is popped.
             unsafe { pg_sys::PopActiveSnapshot() };
         }
     }
@@ -29,37 +29,37 @@ impl Drop for ActiveSnapshot {
 /// A snapshot of the database.
 pub struct Snapshot {
     raw: pg_sys::Snapshot,
-    /// False if it is somebody else's: the statement's, or a constant.
+    /// False for the statement's snapshot and for constants, which others own.
     is_registered: bool,
 }
 
 impl Snapshot {
-    /// The snapshot of the statement that called us.
+    /// The snapshot of the calling statement.
     pub fn statement() -> Self {
-        // SAFETY: a function is called under an active snapshot, which outlives the call.
+        // SAFETY: a function runs under an active snapshot, which outlives the call.
         Self { raw: unsafe { pg_sys::GetActiveSnapshot() }, is_registered: false }
     }
 
-    /// All that is committed, and what this transaction has done, even just now.
+    /// Sees all that is committed, and all that this transaction has done up to now.
     pub fn own() -> Self {
         Self { raw: &raw mut pg_sys::SnapshotSelfData, is_registered: false }
     }
 
-    /// All that is committed by now, in any isolation level, and what this transaction has done.
+    /// Sees all that is committed by now, in any isolation level, and what this transaction has done.
     pub fn latest() -> Self {
-        // SAFETY: registered here, given back by `Drop`.
+        // SAFETY: registered here; `drop` unregisters it.
         let raw = unsafe { pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot()) };
         Self { raw, is_registered: true }
     }
 
-    /// That of the transaction: in READ COMMITTED all that is committed by now.
+    /// The transaction's snapshot: in READ COMMITTED it sees all that is committed by now.
     pub fn of_transaction() -> Self {
-        // SAFETY: registered here, given back by `Drop`.
+        // SAFETY: registered here; `drop` unregisters it.
         let raw = unsafe { pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot()) };
         Self { raw, is_registered: true }
     }
 
-    /// That of a scan, which may have none.
+    /// The snapshot of a scan; `None` if `raw` is null.
     ///
     /// # Safety
     /// `raw` is null, or valid as long as the result is used.
@@ -67,14 +67,14 @@ impl Snapshot {
         (!raw.is_null()).then_some(Self { raw, is_registered: false })
     }
 
-    /// As PostgreSQL takes it; valid as long as `self`.
+    /// PostgreSQL's pointer, valid as long as `self`.
     pub fn raw(&self) -> pg_sys::Snapshot {
         self.raw
     }
 
-    /// True if rows that others are writing are seen too, as a constraint sees them.
+    /// True if it also sees rows of transactions in progress, as a constraint does.
     pub fn is_dirty(&self) -> bool {
-        // SAFETY: valid as long as `self`.
+        // SAFETY: registered by `self`, or promised by its maker to outlive it.
         unsafe { (*self.raw).snapshot_type == pg_sys::SnapshotType::SNAPSHOT_DIRTY }
     }
 }
@@ -82,14 +82,14 @@ impl Snapshot {
 impl Drop for Snapshot {
     fn drop(&mut self) {
         if self.is_registered && !std::thread::panicking() {
-            // SAFETY: registered when it was made, given back once.
+            // SAFETY: registered when it was made, unregistered once.
             unsafe { pg_sys::UnregisterSnapshot(self.raw) };
         }
     }
 }
 
-/// Begins another command of the transaction, which sees what those before it have done.
+/// Begins another command of the transaction. It sees what earlier commands have done.
 pub fn next_command() {
-    // SAFETY: within a transaction.
+    // SAFETY: a function runs within a transaction.
     unsafe { pg_sys::CommandCounterIncrement() };
 }

@@ -1,5 +1,6 @@
-//! Numbers that are written once, piece by piece, and read back in any order: in memory, and beyond it in a temporary
-//! file, under PostgreSQL's temp_tablespaces and temp_file_limit, gone at the end of the transaction whatever happens.
+//! Numbers that are appended piece by piece and read back in any order. They stay in memory up to a limit, and go to a
+//! temporary file beyond it. PostgreSQL's temp_tablespaces and temp_file_limit apply, and the file is gone at the end
+//! of the transaction whatever happens.
 
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -9,7 +10,7 @@ use crate::error::{Result, error};
 use crate::pg::memory::with_files;
 use crate::pg::progress::spilled;
 
-/// Plain numbers, written as they lie in memory.
+/// Numbers that a file may store as they lie in memory.
 pub trait PlainNumbers: Copy {}
 
 impl PlainNumbers for u8 {}
@@ -17,7 +18,7 @@ impl PlainNumbers for u32 {}
 impl PlainNumbers for u64 {}
 impl PlainNumbers for u128 {}
 
-/// Numbers, appended once and read at any place.
+/// A temporary file of numbers, appended once and read at any offset.
 pub struct TempFile {
     file: *mut pg_sys::BufFile,
     written: u64,
@@ -25,8 +26,8 @@ pub struct TempFile {
 
 impl TempFile {
     pub fn create() -> Self {
-        // SAFETY: BufFileCreateTemp needs the tablespaces to be prepared. The file and its owner are the transaction's,
-        // which outlives the value.
+        // SAFETY: `BufFileCreateTemp` needs `PrepareTempTablespaces`, which is called before. The file and its resource
+        // owner belong to the transaction, which outlives the value.
         let file = with_files(|| unsafe {
             pg_sys::PrepareTempTablespaces();
             pg_sys::BufFileCreateTemp(false)
@@ -38,20 +39,20 @@ impl TempFile {
         self.written
     }
 
-    /// Appends `values`. Only before the first read.
+    /// Appends `values`. Only valid before the first read.
     pub fn append<T: PlainNumbers>(&mut self, values: &[T]) {
         let bytes = std::mem::size_of_val(values);
-        // SAFETY: the bytes are valid for the call; an I/O error or the limit is an ERROR.
+        // SAFETY: the slice is valid during the call; an I/O error or the limit raises an ERROR.
         unsafe { pg_sys::BufFileWrite(self.file, values.as_ptr().cast_mut().cast(), bytes) };
         self.written += bytes as u64;
         spilled(bytes as u64);
     }
 
-    /// Reads what was written at byte `offset` into `values`.
+    /// Reads the numbers at byte `offset` into `values`.
     pub fn read<T: PlainNumbers>(&mut self, offset: u64, values: &mut [T]) -> Result<()> {
         let bytes = std::mem::size_of_val(values);
-        // SAFETY: `values` has room for as many bytes, and any bytes are numbers; the offset is
-        // that of the whole file, which BufFileSeek takes apart.
+        // SAFETY: `values` has room for `bytes` bytes, and any bytes are valid numbers. `BufFileSeek` splits the
+        // offset, which counts from the start of the file.
         let read = unsafe {
             if pg_sys::BufFileSeek(self.file, 0, offset as pg_sys::off_t, 0) != 0 {
                 0
@@ -72,34 +73,34 @@ impl TempFile {
 impl Drop for TempFile {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: created in `create`, closed once.
+            // SAFETY: `create` opened it, and it is closed once.
             unsafe { pg_sys::BufFileClose(self.file) };
         }
     }
 }
 
-/// Pieces of numbers, each by its place.
+/// Pieces of numbers, found by their offsets.
 pub struct Spool<T> {
     held: Vec<T>,
-    /// Numbers that `held` may have.
+    /// Maximum length of `held`.
     limit: usize,
-    /// The pieces behind those in memory.
+    /// The pieces after `held`, once it is full.
     file: Option<TempFile>,
 }
 
 impl<T: PlainNumbers + Default> Spool<T> {
-    /// Nothing yet; memory holds what fits into so many bytes.
+    /// An empty spool that keeps up to `bytes` bytes in memory.
     pub fn new(bytes: usize) -> Self {
         Self { held: Vec::new(), limit: bytes / size_of::<T>(), file: None }
     }
 
-    /// The number of numbers.
+    /// Number of numbers appended.
     pub fn len(&self) -> u64 {
         let filed = self.file.as_ref().map_or(0, TempFile::len);
         self.held.len() as u64 + filed / size_of::<T>() as u64
     }
 
-    /// Appends a piece. Returns its place.
+    /// Appends a piece. Returns its offset.
     pub fn append(&mut self, piece: &[T]) -> Result<u64> {
         let place = self.len();
         if self.file.is_none() && self.held.len() + piece.len() <= self.limit {
@@ -110,14 +111,14 @@ impl<T: PlainNumbers + Default> Spool<T> {
         Ok(place)
     }
 
-    /// Replaces `out` by so many numbers from a place on, which are one piece or part of one.
+    /// Replaces `out` by the `count` numbers at `place`, which must lie in one piece.
     pub fn copy(&mut self, place: u64, count: usize, out: &mut Vec<T>) -> Result<()> {
         out.clear();
         memory::resize(out, count, T::default())?;
         self.read(place, out)
     }
 
-    /// Reads a piece, or a part of one, from a place on. No piece is appended afterwards.
+    /// Reads the numbers at `place` into `out`, which must lie in one piece. No piece may be appended afterwards.
     pub fn read(&mut self, place: u64, out: &mut [T]) -> Result<()> {
         let held = self.held.len() as u64;
         match &mut self.file {

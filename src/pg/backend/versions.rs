@@ -1,24 +1,25 @@
-//! The differences between versions of PostgreSQL, in one shape for all of them: no other file asks for a version.
+//! ~in one shape for all of them: no other file asks for a version. => behind one interface. No other file checks the
+//! version.
 
 use std::ffi::{c_int, c_void};
 
 use pgrx::pg_sys::{self, NodeTag, Oid, Relation};
 
 unsafe extern "C-unwind" {
-    /// `LockBuffer` of storage/bufmgr.h, but for unlocking. PostgreSQL 19 exports only what does it, with the same
-    /// arguments. The call is guarded by the caller.
+    /// `LockBuffer` of storage/bufmgr.h, for locking only. PostgreSQL 19 exports only the function behind it, with the
+    /// same arguments. The caller guards the call.
     #[cfg_attr(feature = "pg19", link_name = "LockBufferInternal")]
     pub fn LockBuffer(buffer: pg_sys::Buffer, mode: c_int);
 }
 
-/// `tuple_delete` of the access method of a table.
+/// `tuple_delete` of a table's access method.
 ///
 /// # Safety
-/// The table is open under ROW EXCLUSIVE lock, and a snapshot is active. The call is guarded by the caller.
+/// ~The call is guarded by the caller. => The caller guards the call.
 pub unsafe fn tuple_delete(table: Relation, place: pg_sys::ItemPointer) -> Option<pg_sys::TM_Result::Type> {
     let mut failure = pg_sys::TM_FailureData::default();
     let none = std::ptr::null_mut();
-    // SAFETY: the caller has the table open, so its methods are there; a snapshot is active while rows are written.
+    // SAFETY: the caller holds the table open, which has its methods, and promises an active snapshot.
     unsafe {
         let delete = (*(*table).rd_tableam).tuple_delete?;
         let command = pg_sys::GetCurrentCommandId(true);
@@ -31,7 +32,7 @@ pub unsafe fn tuple_delete(table: Relation, place: pg_sys::ItemPointer) -> Optio
     }
 }
 
-/// The result of the handler of an index access method, which `make` makes in the current memory context. Until
+/// Returns what `make` makes in the current memory context: the result of the handler of an index access method. Up to
 /// PostgreSQL 18 each caller frees it. PostgreSQL 19 keeps pointers to it, so there it is made once for the backend.
 pub fn access_method(make: impl FnOnce() -> *mut pg_sys::IndexAmRoutine) -> *mut pg_sys::IndexAmRoutine {
     #[cfg(not(feature = "pg19"))]
@@ -46,21 +47,21 @@ pub fn access_method(make: impl FnOnce() -> *mut pg_sys::IndexAmRoutine) -> *mut
                 const { Cell::new(std::ptr::null_mut()) };
         }
         if MADE.get().is_null() {
-            // SAFETY: the context of the backend is there all the time.
+            // SAFETY: `TopMemoryContext` lives as long as the backend.
             MADE.set(unsafe { PgMemoryContexts::TopMemoryContext.switch_to(|_| make()) });
         }
         MADE.get()
     }
 }
 
-/// Refuses IGNORE NULLS and RESPECT NULLS, which PostgreSQL 19 lets a window function be called with. The call is
-/// guarded by the caller.
+/// Refuses IGNORE NULLS and RESPECT NULLS, with which PostgreSQL 19 accepts calls of window functions. The caller
+/// guards the call.
 ///
 /// # Safety
 /// `window` is the window of `call`.
 pub unsafe fn refuse_null_treatment(window: *mut c_void, call: pg_sys::FunctionCallInfo) {
     #[cfg(feature = "pg19")]
-    // SAFETY: the window and the call are those that PostgreSQL passed; the function is declared as in windowapi.h.
+    // SAFETY: the caller promises the window and its call; the function is declared as in windowapi.h.
     unsafe {
         unsafe extern "C-unwind" {
             fn WinCheckAndInitializeNullTreatment(window: *mut c_void, allow: bool, call: pg_sys::FunctionCallInfo);
@@ -71,12 +72,12 @@ pub unsafe fn refuse_null_treatment(window: *mut c_void, call: pg_sys::FunctionC
     let _ = (window, call);
 }
 
-/// `index_fetch_begin` of the access method of a table; `None` if it has none.
+/// `index_fetch_begin` of a table's access method; `None` if it has none.
 ///
 /// # Safety
-/// The table is open. The call is guarded by the caller.
+/// The table is open. The caller guards the call.
 pub unsafe fn index_fetch_begin(table: Relation) -> Option<*mut pg_sys::IndexFetchTableData> {
-    // SAFETY: the caller has the table open, so its methods are there.
+    // SAFETY: the caller holds the table open, which has its methods.
     unsafe {
         let begin = (*(*table).rd_tableam).index_fetch_begin?;
         #[cfg(not(feature = "pg19"))]
@@ -89,9 +90,9 @@ pub unsafe fn index_fetch_begin(table: Relation) -> Option<*mut pg_sys::IndexFet
 /// `index_beginscan` with one key.
 ///
 /// # Safety
-/// The index is one of the table, both are open, and the snapshot is held.
+/// `index` is an index of `table`, both are open, and the snapshot is registered or active.
 pub unsafe fn index_beginscan(table: Relation, index: Relation, snapshot: pg_sys::Snapshot) -> pg_sys::IndexScanDesc {
-    // SAFETY: the caller has both open and holds the snapshot; the place for statistics may be null.
+    // SAFETY: the caller holds both open and the snapshot; the pointer to statistics may be null.
     unsafe {
         #[cfg(not(any(feature = "pg18", feature = "pg19")))]
         return pg_sys::index_beginscan(table, index, snapshot, 1, 0);
@@ -110,10 +111,11 @@ pub unsafe fn index_beginscan(table: Relation, index: Relation, snapshot: pg_sys
     }
 }
 
-/// `reindex_relation`, which locks the table itself.
+/// `reindex_relation`, which takes its own locks.
 pub fn reindex_relation(table: Oid, flags: i32) {
     let parameters = pg_sys::ReindexParams::default();
-    // SAFETY: PostgreSQL opens and locks what has that OID; the parameters live until the call ends, and are only read.
+    // SAFETY: PostgreSQL opens and locks the relation itself; the parameters live until the call ends, and are only
+    // read.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16"))]
         pg_sys::reindex_relation(table, flags, (&raw const parameters).cast_mut());
@@ -125,9 +127,9 @@ pub fn reindex_relation(table: Oid, flags: i32) {
 /// Gives a relation a new, empty file.
 ///
 /// # Safety
-/// The relation is open under ACCESS EXCLUSIVE lock, and not in use otherwise.
+/// The relation is open under ACCESS EXCLUSIVE lock, and nothing else uses it.
 pub unsafe fn set_new_file(relation: Relation) {
-    // SAFETY: the caller holds the relation open, and alone, as a new file wants it.
+    // SAFETY: the caller holds the relation open and alone, as a change of its file needs.
     unsafe {
         let persistence = (*(*relation).rd_rel).relpersistence;
         #[cfg(feature = "pg15")]
@@ -142,7 +144,7 @@ pub type Locator = pg_sys::RelFileNode;
 #[cfg(not(feature = "pg15"))]
 pub type Locator = pg_sys::RelFileLocator;
 
-/// Reads where the file of a relation is.
+/// Returns where the file of a relation is.
 pub fn locator(relation: &pg_sys::RelationData) -> Locator {
     #[cfg(feature = "pg15")]
     return relation.rd_node;
@@ -150,7 +152,7 @@ pub fn locator(relation: &pg_sys::RelationData) -> Locator {
     return relation.rd_locator;
 }
 
-/// The subtransaction that gave a relation the file it has; 0 if none of this transaction did.
+/// Returns the subtransaction that gave a relation its current file; 0 if that was before this transaction.
 pub fn new_file_by(relation: &pg_sys::RelationData) -> pg_sys::SubTransactionId {
     #[cfg(feature = "pg15")]
     return relation.rd_firstRelfilenodeSubid;
@@ -158,7 +160,7 @@ pub fn new_file_by(relation: &pg_sys::RelationData) -> pg_sys::SubTransactionId 
     return relation.rd_firstRelfilelocatorSubid;
 }
 
-/// The attributes of a row type.
+/// Returns the attributes of a row type.
 ///
 /// # Safety
 /// `descriptor` is a valid descriptor for `'a`.
@@ -175,13 +177,13 @@ pub unsafe fn attributes<'a>(descriptor: pg_sys::TupleDesc) -> &'a [pg_sys::Form
     }
 }
 
-/// Completes a descriptor that was made attribute by attribute, as PostgreSQL 19 wants.
+/// Completes a descriptor that was filled attribute by attribute, which PostgreSQL 19 requires.
 ///
 /// # Safety
 /// `descriptor` is a valid descriptor whose attributes are all set.
 pub unsafe fn finalize(descriptor: pg_sys::TupleDesc) {
     #[cfg(feature = "pg19")]
-    // SAFETY: the caller has set all attributes of the descriptor, which is all that is read.
+    // SAFETY: the caller has set all attributes, and nothing else is read.
     unsafe {
         pg_sys::TupleDescFinalize(descriptor);
     }
@@ -191,7 +193,7 @@ pub unsafe fn finalize(descriptor: pg_sys::TupleDesc) {
 
 pub fn may_use_schema(schema: Oid, role: Oid) -> bool {
     let usage = pg_sys::ACL_USAGE as pg_sys::AclMode;
-    // SAFETY: a lookup in the system caches.
+    // SAFETY: a look-up in the system caches, which takes any value.
     let result = unsafe {
         #[cfg(feature = "pg15")]
         let result = pg_sys::pg_namespace_aclcheck(schema, role, usage);
@@ -202,12 +204,12 @@ pub fn may_use_schema(schema: Oid, role: Oid) -> bool {
     result == pg_sys::AclResult::ACLCHECK_OK
 }
 
-/// Calls `visit` with the status of each backend, as this transaction first saw it.
+/// Calls `visit` with the status of each backend, as this transaction first saw them.
 pub fn each_backend(mut visit: impl FnMut(&pg_sys::PgBackendStatus)) {
-    // SAFETY: PostgreSQL makes a copy of all slots, and gives null for a place that has none.
+    // SAFETY: PostgreSQL copies all slots, and returns null for an entry that has none.
     let count = unsafe { pg_sys::pgstat_fetch_stat_numbackends() };
     for place in 1..=count {
-        // SAFETY: a place in that copy, which stays until the transaction ends; `visit` cannot keep it.
+        // SAFETY: an entry of that copy, which stays until the transaction ends; `visit` cannot keep the reference.
         let entry = unsafe {
             #[cfg(feature = "pg15")]
             let entry = pg_sys::pgstat_fetch_stat_local_beentry(place);
@@ -219,7 +221,7 @@ pub fn each_backend(mut visit: impl FnMut(&pg_sys::PgBackendStatus)) {
     }
 }
 
-/// Counts a search of an index in its statistics.
+/// Counts an index scan in the statistics of the index.
 pub fn count_search(statistics: &mut pg_sys::PgStat_TableStatus) {
     #[cfg(feature = "pg15")]
     {
@@ -237,7 +239,8 @@ pub fn count_search(statistics: &mut pg_sys::PgStat_TableStatus) {
 /// `scan` is a scan that has begun.
 pub unsafe fn count_search_of(scan: pg_sys::IndexScanDesc) {
     #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
-    // SAFETY: the scan has begun; the place for statistics is null unless EXPLAIN ANALYZE asks for them.
+    // SAFETY: the caller promises a scan that has begun; its pointer to statistics is null unless EXPLAIN ANALYZE set
+    // it.
     unsafe {
         if let Some(instrument) = (*scan).instrument.as_mut() {
             instrument.nsearches += 1;
@@ -247,31 +250,31 @@ pub unsafe fn count_search_of(scan: pg_sys::IndexScanDesc) {
     let _ = scan;
 }
 
-/// Has the planner count a path as disabled. Before PostgreSQL 18 its cost alone says so.
+/// Marks a path as disabled for the planner. Before PostgreSQL 18 only its cost does so.
 ///
 /// # Safety
-/// `path` is a path of the planner, of a query that it plans now.
+/// `path` is a path of the query that is planned now.
 pub unsafe fn disable(path: *mut pg_sys::IndexPath) {
     #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
-    // SAFETY: the path is of the query that is planned, and so is the description of its index.
+    // SAFETY: the caller promises a path of the query that is planned now, which has the description of its index too.
     unsafe {
         (*path).path.disabled_nodes += 2;
-        // A bitmap scan takes over neither the cost that forbids it nor this count, so leave it out: the
-        // description of the index is that of this query's planner.
+        // A bitmap scan takes over neither the prohibitive cost nor this count, so leave it out. The description of the
+        // index belongs to this query alone.
         (*(*path).indexinfo).amhasgetbitmap = false;
     }
     #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
     let _ = path;
 }
 
-/// Raises an ERROR if a page has changed since a snapshot that is too old to be kept, of which rows may have been
-/// removed (`old_snapshot_threshold`, which PostgreSQL 17 no longer has). `lsn` gives the page's last change.
+/// Raises an ERROR if a page has changed since a snapshot that `old_snapshot_threshold` has expired, because rows may
+/// be gone. PostgreSQL 17 removed that setting. `lsn` returns the page's last change.
 ///
 /// # Safety
 /// `index` is open, and the snapshot null or valid.
 pub unsafe fn refuse_old(index: Relation, snapshot: pg_sys::Snapshot, lsn: impl FnOnce() -> u64) {
     #[cfg(any(feature = "pg15", feature = "pg16"))]
-    // SAFETY: the caller has the index open; the snapshot is null or valid, and read only if it is not null.
+    // SAFETY: the caller has the index open; the snapshot is read only if it is not null.
     unsafe {
         let is_mvcc = |snapshot: &pg_sys::SnapshotData| snapshot.snapshot_type == pg_sys::SnapshotType::SNAPSHOT_MVCC;
         if pg_sys::old_snapshot_threshold >= 0
@@ -286,7 +289,7 @@ pub unsafe fn refuse_old(index: Relation, snapshot: pg_sys::Snapshot, lsn: impl 
     let _ = (index, snapshot, lsn);
 }
 
-/// The node of JSON_VALUE and its sisters, which came with PostgreSQL 17.
+/// The node tag of JSON_VALUE and its siblings, new in PostgreSQL 17.
 #[cfg(not(any(feature = "pg15", feature = "pg16")))]
 pub const JSON_EXPRESSION: Option<NodeTag> = Some(NodeTag::T_JsonExpr);
 #[cfg(any(feature = "pg15", feature = "pg16"))]

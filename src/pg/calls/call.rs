@@ -1,8 +1,7 @@
-//! A call of a SQL function: its arguments, their types, and its result.
+//! A call of an SQL function: its arguments, their types, and its result.
 //!
-//! Every function is exported by [`sql_function!`], and reads its arguments through [`Call`]: by the
-//! type that `sql/minlsh.sql` declares, which is what makes that sound. A polymorphic one says in the
-//! call which type it is.
+//! [`sql_function!`] exports each function, which reads its arguments through [`Call`]. That is sound because
+//! `sql/minlsh.sql` declares the types that the functions read. A polymorphic argument has its type in the call.
 
 use std::ffi::{CStr, CString};
 
@@ -40,9 +39,9 @@ macro_rules! sql_function {
 }
 pub(crate) use sql_function;
 
-/// An argument of a function that is STRICT, which is never NULL.
+/// An argument of a STRICT function, which is never NULL.
 pub trait Strict<T> {
-    /// The argument; an error if somebody has declared the function otherwise.
+    /// The argument. An error if someone has declared the function differently.
     fn given(self) -> Result<T>;
 }
 
@@ -62,23 +61,23 @@ impl<T> Strict<T> for Result<Option<T>> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extension {
     pub schema: Oid,
-    /// Its type `minlsh_document`; invalid if there is none.
+    /// The type `minlsh_document`; invalid if there is none.
     pub document: Oid,
 }
 
-/// One call in progress.
+/// A call in progress.
 pub struct Call {
     fcinfo: pg_sys::FunctionCallInfo,
 }
 
 impl Call {
     /// # Safety
-    /// `fcinfo` must be what PostgreSQL handed to the function, and outlive the `Call`.
+    /// `fcinfo` is what PostgreSQL passed to the function, and outlives the `Call`.
     pub unsafe fn new(fcinfo: pg_sys::FunctionCallInfo) -> Self {
         Self { fcinfo }
     }
 
-    /// The raw call, for the other islands.
+    /// PostgreSQL's call, for the other modules of `pg`.
     pub fn raw(&self) -> pg_sys::FunctionCallInfo {
         self.fcinfo
     }
@@ -93,9 +92,10 @@ impl Call {
         unsafe { (*self.fcinfo).nargs as usize }
     }
 
-    /// Argument `index` (from 0), `None` when it is NULL.
+    /// Argument `index` (from 0); `None` for NULL.
     pub fn datum(&self, index: usize) -> Option<Datum> {
-        // SAFETY: `new` promises a valid call; the SQL declaration fixes the number of arguments.
+        // SAFETY: `new` promises a valid call, and the declaration in `sql/minlsh.sql` fixes the number of its
+        // arguments.
         unsafe { pg_getarg_datum(self.fcinfo, index) }
     }
 
@@ -122,33 +122,35 @@ impl Call {
 
     /// A `text` argument as UTF-8, whatever the database's encoding is.
     pub fn text(&self, index: usize) -> Result<Option<&str>> {
-        // SAFETY: the argument is declared `text`, and lives as long as the call.
+        // SAFETY: `sql/minlsh.sql` declares the argument as `text`, and it lives as long as the call.
         self.datum(index).map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
     /// The bytes of an argument of type `bytea`, `text` (in the database's encoding) or
     /// `minlsh_document`.
     pub fn bytes(&self, index: usize) -> Option<&[u8]> {
-        // SAFETY: the argument is declared as one of those, all varlenas, and lives as long as the call.
+        // SAFETY: `sql/minlsh.sql` declares the argument as one of these types, all varlenas, and it lives as long as
+        // the call.
         self.datum(index).map(|datum| unsafe { bytes::read(datum) })
     }
 
     /// The bytes of a `cstring` argument, in the database's encoding.
     pub fn cstring(&self, index: usize) -> Option<&[u8]> {
-        // SAFETY: the argument is declared `cstring`, NUL-terminated, and lives as long as the call.
+        // SAFETY: `sql/minlsh.sql` declares the argument as `cstring`, which ends with a NUL and lives as long as the
+        // call.
         self.datum(index).map(|datum| unsafe { CStr::from_ptr(datum.cast_mut_ptr()).to_bytes() })
     }
 
-    /// An array argument, which must not hold NULLs.
+    /// An array argument without NULLs.
     pub fn array<T: ArrayElement>(&self, index: usize) -> Result<Option<&[T]>> {
-        // SAFETY: the argument is declared as an array of that type, and lives as long as the call.
+        // SAFETY: `sql/minlsh.sql` declares the argument as an array of `T`'s type, and it lives as long as the call.
         self.datum(index).map(|datum| unsafe { array::read(datum) }).transpose()
     }
 
-    /// The elements of a `bigint[]` argument but its NULLs.
+    /// The elements of a `bigint[]` argument, without its NULLs.
     pub fn bigints(&self, index: usize) -> Result<Option<Vec<i64>>> {
         let Some(array) = self.datum(index) else { return Ok(None) };
-        // SAFETY: the argument is declared `bigint[]`.
+        // SAFETY: `sql/minlsh.sql` declares the argument as `bigint[]`.
         let elements = unsafe { array::each_element(array) };
         let present = elements.flatten().map(|element| element.value() as i64);
         memory::collect(present).map(Some).map_err(Into::into)
@@ -156,21 +158,21 @@ impl Call {
 
     /// A `name` argument in the database's encoding.
     pub fn raw_name(&self, index: usize) -> Option<CString> {
-        // SAFETY: the argument is declared `name`: a NUL-terminated array.
+        // SAFETY: `sql/minlsh.sql` declares the argument as `name`, an array that ends with a NUL.
         let name = |datum: Datum| unsafe { CStr::from_ptr(datum.cast_mut_ptr()) };
         self.datum(index).map(|datum| name(datum).to_owned())
     }
 
-    /// The type of argument `index` in this very call: what a polymorphic argument stands for.
+    /// The type of argument `index` in this call, also of a polymorphic argument.
     pub fn argument_type(&self, index: usize) -> Oid {
-        // SAFETY: a valid call has a valid flinfo.
+        // SAFETY: `new` promises a valid call, which has its `flinfo`.
         unsafe { pg_sys::get_fn_expr_argtype((*self.fcinfo).flinfo, index as i32) }
     }
 
-    /// A polymorphic argument as a parameter of a query, of its base type, by which it must be asked for.
+    /// An argument as a parameter of a query, of its base type; a polymorphic one must be passed so.
     pub fn parameter(&self, index: usize) -> Option<Parameter> {
         let type_oid = catalog::base_type(self.argument_type(index));
-        // SAFETY: an argument is of the type that its place in the query has; it lives as long as the call.
+        // SAFETY: PostgreSQL passes an argument of the type that the query gives it, and it lives as long as the call.
         self.datum(index).map(|value| unsafe { Parameter::new(type_oid, Some(value)) })
     }
 
@@ -182,33 +184,32 @@ impl Call {
 
     /// True if argument `index` is the same in all calls of this query.
     pub fn is_constant(&self, index: usize) -> bool {
-        // SAFETY: a valid call has a valid flinfo.
+        // SAFETY: `new` promises a valid call, which has its `flinfo`.
         unsafe { pg_sys::get_fn_expr_arg_stable((*self.fcinfo).flinfo, index as i32) }
     }
 
-    /// True if the call is of no place in a query: an exclusion constraint compares values so.
+    /// True if the call has no place in a query. Exclusion constraints call an operator this way.
     pub fn has_no_place(&self) -> bool {
-        // SAFETY: a valid call has a valid flinfo.
+        // SAFETY: `new` promises a valid call, which has its `flinfo`.
         unsafe { (*(*self.fcinfo).flinfo).fn_expr.is_null() }
     }
 
-    /// The state that this place of a query keeps from one call to the next, at first the default. It is
-    /// dropped with the query.
+    /// The state that this place of a query keeps between calls, at first the default. It is dropped with the query.
     ///
     /// # Safety
-    /// A function must always ask for the same type, and only once in a call.
+    /// A function always asks for the same type, and only once in a call.
     #[expect(clippy::mut_from_ref, reason = "it is not part of the call: the caller's promise")]
     pub unsafe fn kept<T: Default + 'static>(&self) -> &mut T {
-        // SAFETY: a valid call has a valid flinfo; the value lives until the memory context in
-        // which PostgreSQL says that `fn_extra` shall be is reset, and `fn_extra` is ours.
+        // SAFETY: `new` promises a valid call with its `flinfo`. `fn_extra` belongs to this function, and its value
+        // lives until the context that PostgreSQL keeps it in is reset.
         unsafe { &mut *pg_func_extra(self.fcinfo, T::default).as_ptr() }
     }
 
-    /// The names of the arguments, in order. Those of results are declared behind them.
+    /// The names of the arguments, in order, followed by the names of OUT parameters.
     pub fn argument_names(&self) -> Vec<String> {
         let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(self.function());
         let names = row.as_ref().and_then(|row| row.column(pg_sys::Anum_pg_proc_proargnames));
-        // SAFETY: `proargnames` is a text[], whose elements are copied while the row is held.
+        // SAFETY: `proargnames` is a text[]; its elements are copied while the row is held.
         let names = names.map(|names| unsafe { array::each_element(names) });
         // SAFETY: an element of a text[].
         let name = |name: Datum| unsafe { bytes::read(name) };
@@ -216,15 +217,15 @@ impl Call {
         names.take(self.count()).map(|name| String::from_utf8_lossy(name).into_owned()).collect()
     }
 
-    /// The extension that the function being called belongs to.
+    /// The extension to which the called function belongs.
     pub fn extension(&self) -> Extension {
         let schema = catalog::function_schema(self.function());
         Extension { schema, document: catalog::document_type() }
     }
 
-    /// The function being called.
+    /// The called function.
     pub fn function(&self) -> Oid {
-        // SAFETY: a valid call has a valid flinfo.
+        // SAFETY: `new` promises a valid call, which has its `flinfo`.
         unsafe { (*(*self.fcinfo).flinfo).fn_oid }
     }
 }

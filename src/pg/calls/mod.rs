@@ -1,4 +1,4 @@
-//! The calls of functions: ordinary ones, those of aggregates and of windows, and what they return.
+//! Calls of functions, aggregates and window functions, and their results.
 
 pub mod aggregate;
 pub mod call;

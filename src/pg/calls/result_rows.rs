@@ -1,6 +1,5 @@
-//! The result of a function with OUT parameters: rows in a tuplestore that keeps to work_mem and
-//! spills beyond (materialize mode), or a single row. Values are of the types that `sql/minlsh.sql`
-//! declares, as those of [`Call`] are.
+//! The result of a function with OUT parameters: a single row, or rows in a tuplestore, which keeps to work_mem and
+//! spills beyond it (materialize mode). As with [`Call`], values have the types that `sql/minlsh.sql` declares.
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
@@ -8,20 +7,20 @@ use crate::error::{Result, not_supported};
 use crate::pg::call::Call;
 use crate::pg::catalog;
 
-/// The rows a set-returning function gives back.
+/// The rows that a set-returning function returns.
 pub struct ResultRows {
     store: *mut pg_sys::Tuplestorestate,
     descriptor: pg_sys::TupleDesc,
-    /// The type of the one OUT parameter, if that is composite: its columns are those of the rows.
+    /// The type of the only OUT parameter, if it is composite. The rows then have its columns.
     composite: Option<Oid>,
 }
 
 impl ResultRows {
-    /// Prepares the call to return a set; from then on the function returns `None` and its
-    /// rows are those put here.
+    /// Prepares the call to return a set. The function then returns `None`, and the rows pushed here are its result.
     pub fn start(call: &Call) -> Self {
         let flags = pg_sys::MAT_SRF_USE_EXPECTED_DESC | pg_sys::MAT_SRF_BLESS;
-        // SAFETY: a valid call; `InitMaterializedSRF` raises an error unless it can return a set so.
+        // SAFETY: `Call::new` promises a valid call; `InitMaterializedSRF` raises an ERROR unless it can return a set
+        // this way.
         unsafe {
             pg_sys::InitMaterializedSRF(call.raw(), flags);
             let info = &*(*call.raw()).resultinfo.cast::<pg_sys::ReturnSetInfo>();
@@ -38,29 +37,30 @@ impl ResultRows {
         if let Some(composite) = self.composite {
             return composite;
         }
-        // SAFETY: the descriptor has the columns of the SQL declaration.
+        // SAFETY: `start` got the descriptor from the call, with the columns that `sql/minlsh.sql` declares.
         unsafe { pg_sys::SPI_gettypeid(self.descriptor, column as i32 + 1) }
     }
 
-    /// Adds a row: one value for each column, `None` for NULL.
+    /// Appends a row: one value for each column, `None` for NULL.
     pub fn push<const COLUMNS: usize>(&self, row: &[Option<Datum>; COLUMNS]) {
         if let (Some(_), [Some(value)]) = (self.composite, &row[..]) {
             return self.push_composite(*value);
         }
-        // SAFETY: the descriptor of the call's result.
+        // SAFETY: `start` got the descriptor from the call, in whose memory it lives.
         let columns = unsafe { (*self.descriptor).natts } as usize;
         assert_eq!(COLUMNS, columns, "a row has the columns of the SQL declaration");
         let mut values = row.map(|value| value.unwrap_or(Datum::from(0)));
         let mut nulls = row.map(|value| value.is_none());
-        // SAFETY: the arrays have one entry for each column; the store copies the values.
+        // SAFETY: both arrays have an entry for each column, as just checked; the store copies the values.
         unsafe {
             pg_sys::tuplestore_putvalues(self.store, self.descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());
         }
     }
 
-    /// Adds the row that a value is: one of the composite type that is the type of the result.
+    /// Appends a row that is a value of the result's composite type.
     fn push_composite(&self, value: Datum) {
-        // SAFETY: a value of that type is a varlena, and detoasted the header of a row; the store copies the row.
+        // SAFETY: a composite value is a varlena, and starts with a row's header once it is detoasted; the store copies
+        // the row.
         unsafe {
             let header = pg_sys::pg_detoast_datum(value.cast_mut_ptr());
             let mut tuple = pg_sys::HeapTupleData {
@@ -77,7 +77,7 @@ impl ResultRows {
 pub fn result_row<const COLUMNS: usize>(call: &Call, row: [Option<Datum>; COLUMNS]) -> Result<Datum> {
     let mut values = row.map(|value| value.unwrap_or(Datum::from(0)));
     let mut nulls = row.map(|value| value.is_none());
-    // SAFETY: a valid call; the descriptor is checked to have as many columns as the arrays; the
+    // SAFETY: `Call::new` promises a valid call. The descriptor is checked to have as many columns as the arrays. The
     // tuple is made in the current memory context.
     unsafe {
         let mut descriptor = std::ptr::null_mut();

@@ -1,5 +1,5 @@
-//! Window functions: the rows of a partition, as the executor has them. windowapi.h is not among
-//! pgrx's bindings; the few functions needed are declared here, the same from PostgreSQL 15 to 19.
+//! Window functions: the rows of a partition, which the executor stores. windowapi.h is not among pgrx's bindings, so
+//! the functions that are needed are declared here. They are the same from PostgreSQL 15 to 19.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -34,15 +34,15 @@ mod raw {
 /// `WINDOW_SEEK_HEAD`: positions count from the first row of the partition.
 const FROM_HEAD: c_int = 1;
 
-/// The partition of the row for which a window function is called.
+/// The partition of the current row of a window function.
 pub struct Window {
     object: *mut c_void,
 }
 
 impl Window {
-    /// The window of a call.
+    /// Returns the window of a call.
     pub fn of(call: &Call) -> Result<Self> {
-        // SAFETY: a valid call; what a window function is called with is a node of that type.
+        // SAFETY: `Call::new` promises a valid call; the node's tag is checked before it is taken for a window.
         let object = unsafe {
             let context = (*call.raw()).context;
             let is_window = !context.is_null() && (*context).type_ == pg_sys::NodeTag::T_WindowObjectData;
@@ -52,40 +52,41 @@ impl Window {
             return Err(not_supported("a window function must be called with OVER"));
         };
         let object = object.cast();
-        // SAFETY: the window of this call.
+        // SAFETY: `of` found the window in this call.
         unsafe {
             pg_guard_ffi_boundary(|| versions::refuse_null_treatment(object, call.raw()));
         }
         Ok(Self { object })
     }
 
-    /// The number of rows of the partition. They are all put aside by the executor.
+    /// Number of rows in the partition. The executor stores them all to count them.
     pub fn rows(&self) -> i64 {
-        // SAFETY: the window of this call.
+        // SAFETY: `of` found the window in this call.
         unsafe { pg_guard_ffi_boundary(|| raw::WinGetPartitionRowCount(self.object)) }
     }
 
-    /// The place of the current row in the partition, from 0.
+    /// Position of the current row in the partition, from 0.
     pub fn position(&self) -> i64 {
-        // SAFETY: the window of this call.
+        // SAFETY: `of` found the window in this call.
         unsafe { pg_guard_ffi_boundary(|| raw::WinGetCurrentPosition(self.object)) }
     }
 
-    /// An argument as the current row has it.
+    /// The value of an argument for the current row.
     pub fn argument(&self, argument: usize) -> Option<Datum> {
         let mut is_null = false;
-        // SAFETY: the window of this call, which has such an argument.
+        // SAFETY: `of` found the window in this call, whose function has such an argument.
         let value = unsafe {
             pg_guard_ffi_boundary(|| raw::WinGetFuncArgCurrent(self.object, argument as c_int, &mut is_null))
         };
         (!is_null).then_some(value)
     }
 
-    /// An argument as the row at `position` has it, made in the current memory context, or in that row: it is there
-    /// until another row is asked for.
+    /// The value of an argument for the row at `position`. It lies in the current memory context or in that row, and is
+    /// valid until the next call.
     pub fn argument_at(&self, argument: usize, position: u32) -> Option<Datum> {
         let (mut is_null, mut is_out) = (false, false);
-        // SAFETY: the window of this call, which has such an argument; no row is given up.
+        // SAFETY: `of` found the window in this call, whose function has such an argument; no mark is set, so no row is
+        // dropped.
         let value = unsafe {
             pg_guard_ffi_boundary(|| {
                 raw::WinGetFuncArgInPartition(
@@ -102,10 +103,10 @@ impl Window {
         (!is_null && !is_out).then_some(value)
     }
 
-    /// Numbers that are kept for the partition, at first 0; `count` is the same in each call.
+    /// Numbers that are kept for the partition, at first 0. `count` is the same in each call.
     pub fn numbers(&self, count: usize) -> &[Cell<u32>] {
         let size = count * size_of::<u32>();
-        // SAFETY: memory that PostgreSQL keeps, zeroed at first, until the partition ends.
+        // SAFETY: PostgreSQL zeroes this memory, and keeps it until the partition ends.
         unsafe {
             let memory = pg_guard_ffi_boundary(|| raw::WinGetPartitionLocalMemory(self.object, size));
             std::slice::from_raw_parts(memory.cast(), count)

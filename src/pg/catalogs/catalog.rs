@@ -1,5 +1,5 @@
-//! Rows of the system catalogs, found in their caches, and what single look-ups there give. A look-up is safe for
-//! whatever it is asked: of what does not exist it gives an invalid OID, or raises an error where it says so.
+//! Rows of the system catalogs, found in their caches, and single look-ups. A look-up is safe with any value: for an
+//! object that does not exist it returns an invalid OID, or raises an error where its comment says so.
 
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::bytes;
 
-/// Look-ups in the system caches by OIDs, as PostgreSQL's lsyscache has them.
+/// Look-ups by OID in the system caches, as in PostgreSQL's lsyscache.
 macro_rules! look_ups {
     ($($(#[$meta:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $call:expr;)*) => {
         $($(#[$meta])*
@@ -21,22 +21,22 @@ macro_rules! look_ups {
 }
 
 look_ups! {
-    /// The type of a domain's values; any other type itself. An error for a type that does not exist.
+    /// The base type of a domain; any other type itself. An error for a type that does not exist.
     base_type(type_oid: Oid) -> Oid = pg_sys::getBaseType(type_oid);
-    /// The type of an array's elements; invalid for another type, and for a domain over arrays.
+    /// The type of an array's elements; invalid for other types, and for a domain over arrays.
     element_type(type_oid: Oid) -> Oid = pg_sys::get_element_type(type_oid);
-    /// The same, also of a domain over arrays.
+    /// The type of the elements of an array, or of a domain over arrays; invalid for other types.
     base_element_type(type_oid: Oid) -> Oid = pg_sys::get_base_element_type(type_oid);
-    /// The type of arrays of a type; invalid if there is none.
+    /// The array type of a type; invalid if there is none.
     array_of(type_oid: Oid) -> Oid = pg_sys::get_array_type(type_oid);
     /// True if values of a type are rows.
     is_rowtype(type_oid: Oid) -> bool = pg_sys::type_is_rowtype(type_oid);
-    /// The equality of a type, by its default operator class; invalid if it has none.
+    /// The equality operator of a type's default operator class; invalid if it has none.
     equality_of(type_oid: Oid) -> Oid =
         (*pg_sys::lookup_type_cache(type_oid, pg_sys::TYPECACHE_EQ_OPR as i32)).eq_opr;
     /// `pg_type.typtype`
     type_kind(type_oid: Oid) -> u8 = pg_sys::get_typtype(type_oid) as u8;
-    /// True if values of a type are stored as those of another.
+    /// True if values of a type are stored like values of another.
     is_stored_as(type_oid: Oid, other: Oid) -> bool = pg_sys::IsBinaryCoercible(type_oid, other);
     /// True if texts of a collation are equal only if their bytes are. An error if it does not exist.
     is_deterministic(collation: Oid) -> bool = pg_sys::get_collation_isdeterministic(collation);
@@ -48,17 +48,17 @@ look_ups! {
     is_partition(relation: Oid) -> bool = pg_sys::get_rel_relispartition(relation);
     /// True if the search path finds a relation by its name alone.
     is_visible(relation: Oid) -> bool = pg_sys::RelationIsVisible(relation);
-    /// The relation of that name in a schema.
+    /// The relation with this name in a schema.
     relation_called(name: &CStr, schema: Oid) -> Oid = pg_sys::get_relname_relid(name.as_ptr(), schema);
-    /// True if a schema is that of the temporary tables of another session.
+    /// True if a schema holds the temporary tables of another session.
     is_of_other_session(schema: Oid) -> bool = pg_sys::isOtherTempNamespace(schema);
-    /// The table that an index is of, without a lock; invalid if there is no such index.
+    /// The table of an index, without a lock; invalid if there is no such index.
     table_of_index(index: Oid) -> Oid = pg_sys::IndexGetRelation(index, true);
-    /// The constraint that an index belongs to.
+    /// The constraint that owns an index.
     constraint_of_index(index: Oid) -> Oid = pg_sys::get_index_constraint(index);
-    /// The trigger of that name.
+    /// The trigger with this name.
     trigger_called(table: Oid, name: &CStr) -> Oid = pg_sys::get_trigger_oid(table, name.as_ptr(), true);
-    /// True if a table has a constraint of that name.
+    /// True if a table has a constraint with this name.
     has_constraint_called(table: Oid, name: &CStr) -> bool = pg_sys::ConstraintNameIsUsed(
         pg_sys::ConstraintCategory::CONSTRAINT_RELATION,
         table,
@@ -66,7 +66,7 @@ look_ups! {
     );
     /// The schema of a function.
     function_schema(function: Oid) -> Oid = pg_sys::get_func_namespace(function);
-    /// The access method of the extension; invalid if there is none. Only a superuser can make one.
+    /// The access method `minlsh`; invalid if there is none. Only a superuser can create one.
     access_method() -> Oid = pg_sys::get_am_oid(c"minlsh".as_ptr(), true);
     /// The operator of a family for two types.
     operator_of_family(family: Oid, left: Oid, right: Oid, strategy: i16) -> Oid =
@@ -74,11 +74,11 @@ look_ups! {
     /// The support function of a family for a type.
     function_of_family(family: Oid, type_oid: Oid, number: i16) -> Oid =
         pg_sys::get_opfamily_proc(family, type_oid, type_oid, number);
-    /// The schema of that name, which the caller may use. An error if there is none.
+    /// The schema with this name, for which the caller has USAGE. An error if there is none.
     schema_to_use(name: &CStr) -> Oid = pg_sys::LookupExplicitNamespace(name.as_ptr(), false);
     /// True if a role has all rights of another, or is a superuser.
     has_rights_of(role: Oid, other: Oid) -> bool = pg_sys::has_privs_of_role(role, other);
-    /// True if an operator is the `=` of a family of B-trees or of hashes.
+    /// True if an operator is the `=` of a B-tree or hash operator family.
     is_equality(operator: Oid) -> bool = !pg_sys::get_mergejoin_opfamilies(operator).is_null()
         || pg_sys::get_op_hash_functions(operator, std::ptr::null_mut(), std::ptr::null_mut());
     /// The function that an operator calls.
@@ -88,13 +88,13 @@ look_ups! {
 /// The fixed columns of a catalog.
 ///
 /// # Safety
-/// `CACHE` must have rows that begin like this, and as its keys an OID and at most the number of a column.
+/// `CACHE` has rows that begin like this type. Its keys are an OID, and at most a column number.
 pub unsafe trait CatalogForm {
     /// A cache of its rows.
     const CACHE: pg_sys::SysCacheIdentifier::Type;
 }
 
-/// The catalogs that are read, each with its cache.
+/// The catalogs that minlsh reads, each with its cache.
 macro_rules! catalogs {
     ($($form:ident: $cache:ident;)*) => {
         $(// SAFETY: the cache of that catalog (syscache.c), whose rows have the type that its header declares.
@@ -124,38 +124,37 @@ pub struct CatalogRow<F: CatalogForm> {
 pub type AttributeRow = CatalogRow<pg_sys::FormData_pg_attribute>;
 
 impl AttributeRow {
-    /// The column of that number, if there is one.
+    /// The row of a column, if there is one.
     pub fn of_column(relation: Oid, number: i16) -> Option<Self> {
         Self::of(Datum::from(relation), Datum::from(number))
     }
 }
 
 impl<F: CatalogForm> CatalogRow<F> {
-    /// The row of that OID, if there is one.
+    /// The row of an object, if there is one.
     pub fn find(oid: Oid) -> Option<Self> {
         Self::of(Datum::from(oid), Datum::from(0))
     }
 
     fn of(oid: Datum, number: Datum) -> Option<Self> {
         let none = Datum::from(0);
-        // SAFETY: a look-up in a cache by such keys, as `CatalogForm` promises; `Drop` gives the row back.
+        // SAFETY: `CatalogForm` promises that the cache has such keys; `drop` releases the row.
         let tuple = unsafe { pg_sys::SearchSysCache(F::CACHE as i32, oid, number, none, none) };
-        // Lazily: one that is null must not come to be, since dropping it gives it back.
+        // Lazily: dropping a `CatalogRow` releases its tuple, so none may exist around null.
         (!tuple.is_null()).then(|| Self { tuple, form: PhantomData })
     }
 
-    /// Column `number`, one that is not among the fixed ones; `None` for NULL. It is valid as long as
-    /// the row is held.
+    /// Column `number`, which is not a fixed one; `None` for NULL. It is valid while the row is held.
     pub fn column(&self, number: u32) -> Option<Datum> {
         let mut is_null = false;
-        // SAFETY: a row of that cache, which is held; the catalog has such a column.
+        // SAFETY: a row of this cache, held by `self`; callers name columns of that catalog.
         let value = unsafe { pg_sys::SysCacheGetAttr(F::CACHE as i32, self.tuple, number as i16, &mut is_null) };
         (!is_null).then_some(value)
     }
 
-    /// The header of the row, which has the transaction that wrote it.
+    /// The header of the row, which names the transaction that wrote it.
     pub fn header(&self) -> &pg_sys::HeapTupleHeaderData {
-        // SAFETY: a row that is held has its header.
+        // SAFETY: `self` holds the row, which has a header.
         unsafe { &*(*self.tuple).t_data }
     }
 }
@@ -164,7 +163,7 @@ impl<F: CatalogForm> Deref for CatalogRow<F> {
     type Target = F;
 
     fn deref(&self) -> &F {
-        // SAFETY: a row that is held begins with its fixed columns, as `CatalogForm` promises.
+        // SAFETY: `self` holds the row, which begins with these columns, as `CatalogForm` promises.
         unsafe { &*pg_sys::GETSTRUCT(self.tuple).cast::<F>() }
     }
 }
@@ -172,33 +171,33 @@ impl<F: CatalogForm> Deref for CatalogRow<F> {
 impl<F: CatalogForm> Drop for CatalogRow<F> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: found in the cache, given back once; after an ERROR the abort does it.
+            // SAFETY: `SearchSysCache` returned it, and it is released once; after an ERROR the abort releases it.
             unsafe { pg_sys::ReleaseSysCache(self.tuple) };
         }
     }
 }
 
-/// The name of the C function that a function of SQL calls, if it is one of that language. Superusers alone declare
-/// such functions, and who declares one by a name of ours means ours.
+/// The C symbol that an SQL function calls; `None` unless its language is C. Only superusers declare such functions, so
+/// a symbol of minlsh means minlsh's function.
 pub fn c_function(function: Oid) -> Option<Vec<u8>> {
     let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(function)?;
     if row.prolang != Oid::from(pg_sys::ClanguageId) {
         return None;
     }
     let name = row.column(pg_sys::Anum_pg_proc_prosrc)?;
-    // SAFETY: a text that PostgreSQL has stored, copied while the row is held.
+    // SAFETY: `prosrc` is a text, copied while the row is held.
     Some(unsafe { bytes::read(name) }.to_vec())
 }
 
-/// True if values of a type are written by the C function `output`. That of a domain is that of its base type.
+/// True if the C function `output` writes values of a type, or of its base type if it is a domain.
 pub fn is_written_by(type_oid: Oid, output: &[u8]) -> bool {
     let (mut function, mut is_varlena) = (Oid::INVALID, false);
-    // SAFETY: a lookup in the system caches, with places for its results.
+    // SAFETY: a look-up in the system caches, which takes any value; the results go to local variables.
     unsafe { pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena) };
     is_varlena && c_function(function).as_deref() == Some(output)
 }
 
-/// The type `minlsh_document`, whatever its name and schema are: the type of an operator class of ours; invalid if
+/// The type `minlsh_document`, whatever its name and schema are: the input type of a minlsh operator class. Invalid if
 /// there is none.
 pub fn document_type() -> Oid {
     let is_own = |oid: Oid| oid.to_u32() >= pg_sys::FirstNormalObjectId && is_written_by(oid, b"minlsh_document_out");
@@ -206,13 +205,13 @@ pub fn document_type() -> Oid {
     types.into_iter().find(|oid| is_own(*oid)).unwrap_or(Oid::INVALID)
 }
 
-/// Calls `read` with all rows that a cache of several keys has for the first one.
+/// Calls `read` with each row that a cache of several keys lists for the first key.
 ///
 /// # Safety
-/// The cache has rows that begin like an `F`, and a first key of the type of `key`.
+/// The cache has rows that begin like `F`, and its first key has the type of `key`.
 pub unsafe fn listed<F, T>(cache: pg_sys::SysCacheIdentifier::Type, key: Datum, read: impl Fn(&F) -> T) -> Vec<T> {
     let none = Datum::from(0);
-    // SAFETY: the caller promises the key and the rows; the list is given back after its members were read.
+    // SAFETY: the caller promises the cache and its key; the list is released after its members were read.
     unsafe {
         let list = pg_sys::SearchSysCacheList(cache as i32, 1, key, none, none);
         let members = (*list).members.as_slice((*list).n_members as usize);
@@ -223,16 +222,16 @@ pub unsafe fn listed<F, T>(cache: pg_sys::SysCacheIdentifier::Type, key: Datum, 
     }
 }
 
-/// Calls `read` with the operator classes of an access method.
+/// Calls `read` with each operator class of an access method.
 pub fn classes_of_method<T>(method: Oid, read: impl Fn(&pg_sys::FormData_pg_opclass) -> T) -> Vec<T> {
-    // SAFETY: `pg_opclass` by access method, name and schema.
+    // SAFETY: this cache lists `pg_opclass` by access method, name and schema.
     unsafe { listed(pg_sys::SysCacheIdentifier::CLAAMNAMENSP, Datum::from(method), read) }
 }
 
-/// The relations of that name in all schemas.
+/// The relations with this name, in all schemas.
 pub fn relations_called(name: &CStr) -> Vec<Oid> {
     let cache = pg_sys::SysCacheIdentifier::RELNAMENSP;
     let oid = |class: &pg_sys::FormData_pg_class| class.oid;
-    // SAFETY: `pg_class` by name and schema.
+    // SAFETY: this cache lists `pg_class` by name and schema.
     unsafe { listed(cache, Datum::from(name.as_ptr()), oid) }
 }

@@ -1,10 +1,10 @@
-//! `pg_depend`: which catalog objects belong together.
+//! `pg_depend`: dependencies between catalog objects.
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::relation::owner_of;
 
-/// The indexes of `pg_depend`: by what is depended on, and by what depends.
+/// The indexes of `pg_depend`: by referenced object, and by dependent object.
 const DEPEND_BY_REFERENCE: u32 = pg_sys::DependReferenceIndexId;
 const DEPEND_BY_DEPENDENT: u32 = pg_sys::DependDependerIndexId;
 
@@ -21,7 +21,7 @@ pub enum Object {
 }
 
 impl Object {
-    /// As PostgreSQL addresses it.
+    /// As PostgreSQL's `ObjectAddress`.
     pub fn address(self) -> pg_sys::ObjectAddress {
         let (class, object, column) = match self {
             Self::Relation(oid) => (pg_sys::RelationRelationId, oid, 0),
@@ -35,7 +35,7 @@ impl Object {
     }
 }
 
-/// `dependent` is dropped together with `referenced`, silently, as an index is with its table.
+/// Records that `dependent` is dropped together with `referenced`, silently, as an index is with its table.
 pub fn drop_together(dependent: Object, referenced: Object) {
     let automatic = pg_sys::DependencyType::DEPENDENCY_AUTO;
     if !is_recorded(dependent, referenced, Some(automatic)) {
@@ -43,7 +43,7 @@ pub fn drop_together(dependent: Object, referenced: Object) {
     }
 }
 
-/// Dropping `referenced` needs CASCADE, and then drops `dependent`.
+/// Records that dropping `referenced` needs CASCADE, and then drops `dependent`.
 pub fn drop_on_cascade(dependent: Object, referenced: Object) {
     if !depends(dependent, referenced) {
         record(dependent, referenced, pg_sys::DependencyType::DEPENDENCY_NORMAL);
@@ -51,7 +51,7 @@ pub fn drop_on_cascade(dependent: Object, referenced: Object) {
 }
 
 fn record(dependent: Object, referenced: Object, kind: pg_sys::DependencyType::Type) {
-    // SAFETY: two valid addresses; the catalog is written in the current transaction.
+    // SAFETY: both addresses are local variables; the row is written in the current transaction.
     unsafe { pg_sys::recordDependencyOn(&dependent.address(), &referenced.address(), kind) };
 }
 
@@ -65,12 +65,12 @@ fn dependents(referenced: Object, class: Oid) -> Vec<Oid> {
     dependents
 }
 
-/// The relations that depend on an operator class: the indexes that use it.
+/// The relations that depend on an operator class, which are its indexes.
 pub fn indexes_of_class(class: Oid) -> Vec<Oid> {
     dependents(Object::OperatorClass(class), pg_sys::RelationRelationId)
 }
 
-/// The relations that something is recorded to need, as a whole or by a column, each once.
+/// The relations that `dependent` depends on, as a whole or by a column, each once.
 pub fn relations_needed_by(dependent: Object) -> Vec<Oid> {
     let mut relations = Vec::new();
     each(DEPEND_BY_DEPENDENT, dependent, |form| {
@@ -81,7 +81,7 @@ pub fn relations_needed_by(dependent: Object) -> Vec<Oid> {
     relations
 }
 
-/// True if `dependent` is recorded to depend on `referenced`, in whatever way.
+/// True if `dependent` depends on `referenced` in any way.
 pub fn depends(dependent: Object, referenced: Object) -> bool {
     is_recorded(dependent, referenced, None)
 }
@@ -98,8 +98,9 @@ fn is_recorded(dependent: Object, referenced: Object, kind: Option<pg_sys::Depen
     found
 }
 
-/// The tables whose triggers a relation is needed by, as far as they are its owner's, or it is recorded to be dropped
-/// with them or a column: anybody can make a trigger that needs it, and lock the table.
+/// The tables with a trigger that depends on `relation`. A table counts only if it has the same owner, or if `relation`
+/// is recorded to be dropped with the table or one of its columns. Anyone can create a trigger that depends on a
+/// relation, and lock their own table.
 pub fn tables_tied_to(relation: Oid) -> Vec<Oid> {
     let owner = owner_of(relation);
     let linked = relations_needed_by(Object::Relation(relation));
@@ -111,23 +112,23 @@ pub fn tables_tied_to(relation: Oid) -> Vec<Oid> {
     tables
 }
 
-/// Visits the rows of one side's object, by the index of that side.
+/// Calls `visit` with the rows of `pg_depend` that `index` finds for `object`.
 fn each(index: u32, object: Object, mut visit: impl FnMut(&pg_sys::FormData_pg_depend)) {
     let address = object.address();
     let first = if index == DEPEND_BY_DEPENDENT { 1 } else { 4 };
     let keys = [(first, address.classId), (first + 1, address.objectId)];
     scan(pg_sys::DependRelationId, Oid::from(index), &keys, |tuple| {
-        // SAFETY: a row of `pg_depend`.
+        // SAFETY: `scan` was called for `pg_depend`, so its tuples are rows of that catalog.
         visit(unsafe { &*pg_sys::GETSTRUCT(tuple).cast() });
     });
 }
 
-/// Calls `visit` with the rows of a catalog that have these OIDs in these columns, by an index that begins with them.
-/// Each is valid until the next one.
+/// Calls `visit` with the rows of a catalog that have the OIDs of `keys` in its columns, found by an index that begins
+/// with them. A row is valid until the next one.
 fn scan(catalog: Oid, index: Oid, keys: &[(i16, Oid)], mut visit: impl FnMut(pg_sys::HeapTuple)) {
     let lock = pg_sys::AccessShareLock as i32;
     let mut conditions = vec![pg_sys::ScanKeyData::default(); keys.len()];
-    // SAFETY: a scan of a catalog of this module by one of its indexes, under the catalog's own snapshot.
+    // SAFETY: callers in this module pass a catalog and one of its indexes; the scan uses the catalog's own snapshot.
     unsafe {
         for (condition, (column, value)) in conditions.iter_mut().zip(keys) {
             let (equal, function) = (pg_sys::BTEqualStrategyNumber as u16, Oid::from(pg_sys::F_OIDEQ));
@@ -155,12 +156,12 @@ fn table_of_trigger(trigger: Oid) -> Option<Oid> {
     (copy_of == Oid::INVALID).then_some(table)
 }
 
-/// The transaction that has written the row of a trigger.
+/// The transaction that wrote the row of a trigger.
 pub fn writer_of_trigger(trigger: Oid) -> Option<u32> {
     row_of_trigger(trigger).map(|(_, _, writer)| writer)
 }
 
-/// The table of a trigger, the trigger that it is a partition's copy of, and the transaction that has written its row.
+/// The table of a trigger, the trigger that it copies on a partition, and the transaction that wrote its row.
 fn row_of_trigger(trigger: Oid) -> Option<(Oid, Oid, u32)> {
     let (index, mut found) = (Oid::from(pg_sys::TriggerOidIndexId), None);
     let key = (pg_sys::Anum_pg_trigger_oid as i16, trigger);
@@ -175,11 +176,11 @@ fn row_of_trigger(trigger: Oid) -> Option<(Oid, Oid, u32)> {
     found
 }
 
-/// Drops something as DROP ... RESTRICT does: what depends on it and is not part of it is named in an error.
-/// The caller's rights are not checked.
+/// Drops an object as DROP ... RESTRICT does, with an error that names the objects that depend on it. Does not check
+/// the caller's rights.
 pub fn drop_restricted(object: Object) {
     let restrict = pg_sys::DropBehavior::DROP_RESTRICT;
-    // SAFETY: PostgreSQL looks the object up, and raises an error if there is none.
+    // SAFETY: PostgreSQL looks the object up, and raises an ERROR if there is none.
     unsafe {
         pg_sys::performDeletion(&object.address(), restrict, 0);
         pg_sys::CommandCounterIncrement();

@@ -1,8 +1,8 @@
 //! Code that others have stored, in expressions of their indexes and in casts of their types.
 //!
-//! A function of minlsh evaluates such expressions as the caller, where a plain SELECT would evaluate none. So a
-//! function counts only if its owner has the caller's rights already: a superuser, to whom what is built in belongs,
-//! the caller, or a member of the caller's role. An extension is not enough: who owns one may add functions to it.
+//! A function of minlsh evaluates such expressions as the caller, where a plain SELECT would not. So it accepts a
+//! function only if the owner has the caller's rights already: a superuser (all built-in functions), the caller, or a
+//! member of the caller's role. Membership in an extension is not enough, because its owner may add functions to it.
 
 use std::ffi::c_void;
 
@@ -16,42 +16,42 @@ use crate::pg::relation::owner_of;
 use crate::pg::rights::current_role;
 use crate::pg::{text, versions};
 
-/// A function, or a type with functions of its own, that belongs to somebody without the caller's rights: its kind and
-/// name, for a message, and its owner.
+/// A function, or a type with its own functions, that belongs to a role without the caller's rights: its kind and name,
+/// for a message, and its owner.
 type Foreign = (String, Oid);
 
-/// The search for one.
+/// The search of an expression for foreign code.
 struct ForeignSearch {
     caller: Oid,
     found: Option<Foreign>,
 }
 
-/// Refuses expressions that run somebody else's code with the caller's rights; `of` is what they belong to.
+/// Refuses expressions that run foreign code with the caller's rights. `of` names what they belong to.
 ///
 /// # Safety
 /// The nodes are valid trees of expressions, or null.
 pub unsafe fn check(nodes: impl IntoIterator<Item = *mut Node>, of: &str) -> Result<()> {
     let mut search = ForeignSearch { caller: current_role(), found: None };
     let context = (&raw mut search).cast();
-    // SAFETY: null or a valid tree, as # Safety asks; the context is the `ForeignSearch` that `visit` takes it for.
+    // SAFETY: null or a valid tree, as # Safety asks; `context` points to a `ForeignSearch`, which `visit` expects.
     nodes.into_iter().any(|node| unsafe { visit(node, context) });
     search.found.map_or(Ok(()), |found| Err(refused(found, of)))
 }
 
-/// Refuses to read values of a type, of what `of` says, if that runs somebody else's code with the caller's rights.
+/// Refuses a type if reading its values runs foreign code with the caller's rights. `of` names what has the values.
 pub fn check_type(type_oid: Oid, of: &str) -> Result<()> {
     let found = foreign_type(type_oid, current_role());
     found.map_or(Ok(()), |found| Err(refused(found, of)))
 }
 
-/// True if what belongs to the owner of a table runs with that role's rights, and can change nothing of the session.
+/// True if code of the table's owner runs with the owner's rights, in a security-restricted operation.
 pub fn runs_restricted(table: Oid) -> bool {
-    // SAFETY: reads backend-local state.
+    // SAFETY: reads globals of this backend.
     unsafe { pg_sys::InSecurityRestrictedOperation() && owner_of(table) == current_role() }
 }
 
 fn refused((label, owner): Foreign, of: &str) -> SqlError {
-    // SAFETY: a lookup in the system caches; null for a role that does not exist.
+    // SAFETY: a look-up in the system caches, which returns null for a role that does not exist.
     let role = unsafe { text::from_cstring(pg_sys::GetUserNameFromId(owner, true)) };
     not_allowed(format!("{of} would run code of role \"{role}\" with your rights"))
         .set_detail(format!("It uses {label}, whose owner does not have your rights."))
@@ -63,10 +63,10 @@ unsafe extern "C-unwind" fn visit(node: *mut Node, context: *mut c_void) -> bool
     if node.is_null() {
         return false;
     }
-    // SAFETY: a node of the tree, and what `check` has given.
+    // SAFETY: PostgreSQL's walker passes a node of the tree, and the context that `check` gave it.
     unsafe {
         let search = &mut *context.cast::<ForeignSearch>();
-        // The checks of a domain run where its values are made, those of the columns of a row too.
+        // A domain's checks run where its values are made, and so do the checks of a row's columns.
         if makes_values((*node).type_) {
             search.found = foreign_type(pg_sys::exprType(node), search.caller);
         }
@@ -76,7 +76,7 @@ unsafe extern "C-unwind" fn visit(node: *mut Node, context: *mut c_void) -> bool
     }
 }
 
-/// True of nodes that make values of their type by functions of it.
+/// True for nodes that make values of their type by calling its functions.
 fn makes_values(tag: NodeTag) -> bool {
     matches!(tag, NodeTag::T_FuncExpr | NodeTag::T_CoerceToDomain | NodeTag::T_CoerceViaIO)
         || versions::JSON_EXPRESSION == Some(tag)
@@ -84,7 +84,7 @@ fn makes_values(tag: NodeTag) -> bool {
 
 #[pg_guard]
 unsafe extern "C-unwind" fn is_foreign(function: Oid, context: *mut c_void) -> bool {
-    // SAFETY: what `check` has given.
+    // SAFETY: PostgreSQL passes on the context that `check` gave it.
     let search = unsafe { &mut *context.cast::<ForeignSearch>() };
     if is_built_in(function) {
         return false;
@@ -92,14 +92,14 @@ unsafe extern "C-unwind" fn is_foreign(function: Oid, context: *mut c_void) -> b
     let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(function);
     let owner = row.map_or(Oid::INVALID, |row| row.proowner);
     if !has_rights_of(owner, search.caller) {
-        // SAFETY: a lookup in the system caches, of whatever OID.
+        // SAFETY: a look-up in the system caches, which takes any OID.
         let name = unsafe { text::from_cstring(pg_sys::format_procedure(function)) };
         search.found = Some((format!("function {name}"), owner));
     }
     search.found.is_some()
 }
 
-/// A type by which reading a value runs somebody else's code: a domain, or what has parts that may be of one.
+/// Returns a type whose values run foreign code when they are read: a domain, or a type with parts of such a type.
 fn foreign_type(type_oid: Oid, caller: Oid) -> Option<Foreign> {
     let mut next = type_oid;
     while !is_built_in(next) {
@@ -110,7 +110,7 @@ fn foreign_type(type_oid: Oid, caller: Oid) -> Option<Foreign> {
         }
         let row = CatalogRow::<pg_sys::FormData_pg_type>::find(next)?;
         match row.typtype as u8 {
-            // Functions of base types are a superuser's.
+            // Only superusers create base types.
             b'b' | b'e' | b'p' => return None,
             _ if !has_rights_of(row.typowner, caller) => {
                 return Some((format!("type {}", type_label(next)), row.typowner));

@@ -1,24 +1,24 @@
-//! Settings changed for a while, as CREATE INDEX does.
+//! Temporary changes of settings, as in CREATE INDEX.
 
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
 use pgrx::pg_sys;
 
-/// While it lives, settings made through [`LocalSettings::set`] hold; dropping it restores all, also
-/// those that other code made meanwhile. An ERROR restores them too.
+/// A nest level for settings made by [`LocalSettings::set`]. Dropping it restores them, and all others changed since.
+/// An ERROR restores them too.
 pub struct LocalSettings {
     level: i32,
 }
 
 impl LocalSettings {
     pub fn open() -> Self {
-        // SAFETY: opens a nest level that `Drop` (or the transaction's abort) closes.
+        // SAFETY: opens a nest level, which `drop` or the transaction's abort closes.
         Self { level: unsafe { pg_sys::NewGUCNestLevel() } }
     }
 
-    /// Has values written as text in such a way that they are read back as they were, whatever
-    /// the caller's preferences are: what pg_dump sets.
+    /// Sets what pg_dump sets, so that values written as text are read back exactly, whatever the caller's preferences
+    /// are.
     pub fn write_exact_text(&self) {
         self.set(c"datestyle", c"ISO");
         self.set(c"intervalstyle", c"postgres");
@@ -27,7 +27,7 @@ impl LocalSettings {
 
     /// Sets `name` to `value` until the level is closed.
     pub fn set(&self, name: &CStr, value: &CStr) {
-        // SAFETY: valid NUL-terminated strings; GUC_ACTION_SAVE belongs to the open level.
+        // SAFETY: both strings end with a NUL; GUC_ACTION_SAVE belongs to the open level.
         unsafe {
             pg_sys::set_config_option(
                 name.as_ptr(),
@@ -52,16 +52,16 @@ impl Drop for LocalSettings {
     }
 }
 
-/// Reads `effective_cache_size`: pages that caches are thought to hold for a query.
+/// Reads `effective_cache_size`: pages that the planner assumes are cached.
 pub fn cache_pages() -> u64 {
-    // SAFETY: a setting of this backend.
+    // SAFETY: reads a setting of this backend.
     u64::try_from(unsafe { pg_sys::effective_cache_size }).unwrap_or(0)
 }
 
 /// Reads `debug_assertions`: true on a server that was compiled with `--enable-cassert`.
 pub fn has_assertions() -> bool {
     static ASSERTIONS: OnceLock<bool> = OnceLock::new();
-    // SAFETY: NUL-terminated strings; a setting of every server, whose value is shown as text.
+    // SAFETY: both strings end with a NUL; every server has this setting, whose value is shown as text.
     *ASSERTIONS.get_or_init(|| unsafe {
         let shown = pg_sys::GetConfigOption(c"debug_assertions".as_ptr(), true, false);
         !shown.is_null() && CStr::from_ptr(shown) == c"on"
@@ -70,6 +70,6 @@ pub fn has_assertions() -> bool {
 
 /// True if the transaction is SERIALIZABLE.
 pub fn is_serializable() -> bool {
-    // SAFETY: reads a backend-local setting.
+    // SAFETY: reads a global of this backend.
     unsafe { pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 }
 }

@@ -1,4 +1,4 @@
-//! The contents of the catalogs: relations, names, indexes, rights, settings, and code that others have stored.
+//! Look-ups in the catalogs: relations, names, indexes, rights, settings, and code that others have stored.
 
 pub mod catalog;
 pub mod dependency;

@@ -10,29 +10,29 @@ use crate::pg::snapshot::Snapshot;
 use crate::pg::{text, versions};
 
 unsafe extern "C-unwind" {
-    /// storage/bufmgr.h, the same since PostgreSQL 8: pgrx has it with a guard around each call.
+    /// storage/bufmgr.h, the same since PostgreSQL 8. pgrx guards each call of its own binding.
     fn ReadBuffer(relation: pg_sys::Relation, block: pg_sys::BlockNumber) -> pg_sys::Buffer;
 }
 
-/// The locks that are taken on a relation, until the end of the transaction.
+/// Locks on a relation, held until the end of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// None: the caller holds one.
+    /// No lock: the caller holds one.
     Held,
     /// `ACCESS SHARE`: what a SELECT takes.
     Read,
     /// `ROW EXCLUSIVE`: what an INSERT takes.
     Write,
-    /// `SHARE ROW EXCLUSIVE`: holds writers off, not readers; what CREATE TRIGGER takes.
+    /// `SHARE ROW EXCLUSIVE`: blocks writers but not readers, as CREATE TRIGGER does.
     HoldWriters,
-    /// `EXCLUSIVE`: holds writers off and whoever takes it, not readers.
+    /// `EXCLUSIVE`: blocks writers and other holders of this lock, but not readers.
     Alone,
     /// `ACCESS EXCLUSIVE`: what DROP takes.
     Exclusive,
 }
 
 impl Lock {
-    /// As PostgreSQL numbers them.
+    /// PostgreSQL's number of the lock mode.
     pub fn mode(self) -> i32 {
         let mode = match self {
             Self::Held => pg_sys::NoLock,
@@ -46,36 +46,37 @@ impl Lock {
     }
 }
 
-/// An open table or index. The lock stays until the end of the transaction.
+/// An open table or index. Its lock stays until the end of the transaction.
 #[repr(transparent)]
 pub struct Open(pg_sys::Relation);
 
 impl Open {
-    /// A relation that PostgreSQL has opened, and closes: what it passes to a callback.
+    /// A relation that PostgreSQL opens and closes, as an argument of a callback.
     ///
     /// # Safety
-    /// The relation is open, and stays so for `'a`.
+    /// The relation is open, and stays open for `'a`.
     pub unsafe fn lent(relation: &pg_sys::Relation) -> &Self {
-        // SAFETY: the type is a transparent one; what is behind a reference is not dropped, so it is not closed.
+        // SAFETY: `Open` is a transparent wrapper. A value behind a reference is not dropped, so the relation is not
+        // closed.
         unsafe { &*std::ptr::from_ref(relation).cast::<Self>() }
     }
 
     /// Locks and opens `oid`; `None` if there is no such relation.
     pub fn relation(oid: Oid, lock: Lock) -> Option<Self> {
-        // SAFETY: null for a relation that does not exist, else a reference that `Drop` gives back.
+        // SAFETY: null for a relation that does not exist, else a reference that `drop` gives back.
         let relation = unsafe { pg_sys::try_relation_open(oid, lock.mode()) };
-        // Lazily: one that is null must not come to be, since dropping it closes it.
+        // Lazily: dropping an `Open` closes its relation, so none may exist around null.
         (!relation.is_null()).then(|| Self(relation))
     }
 
-    /// PostgreSQL's own entry, valid as long as `self`.
+    /// PostgreSQL's relcache entry, valid as long as `self`.
     pub fn raw(&self) -> pg_sys::Relation {
         self.0
     }
 
-    /// The same, to be read.
+    /// The relcache entry, for reading.
     pub fn entry(&self) -> &pg_sys::RelationData {
-        // SAFETY: an open relation has its entry, which stays where it is until it is closed.
+        // SAFETY: `self` holds the relation open, and its entry stays where it is until it is closed.
         unsafe { &*self.0 }
     }
 
@@ -85,50 +86,49 @@ impl Open {
 
     /// The row of `pg_class`.
     pub fn class(&self) -> &pg_sys::FormData_pg_class {
-        // SAFETY: an open relation has its row.
+        // SAFETY: an open relation has its row of `pg_class`.
         unsafe { &*self.entry().rd_rel }
     }
 
-    /// The row of `pg_index`, if it is an index.
+    /// The row of `pg_index`; `None` if it is not an index.
     pub fn index_form(&self) -> Option<&pg_sys::FormData_pg_index> {
-        // SAFETY: null, or the row of an open index.
+        // SAFETY: an open index has its row, and `rd_index` is null for other relations.
         unsafe { self.entry().rd_index.as_ref() }
     }
 
-    /// True if a column of its row of `pg_index` is NULL.
+    /// True if column `attribute` of its row of `pg_index` is NULL.
     pub fn lacks(&self, attribute: u32) -> bool {
         let row = self.entry().rd_indextuple;
-        // SAFETY: an open index has that row, and anything else none.
+        // SAFETY: an open index has its row, and `rd_indextuple` is null for other relations.
         row.is_null() || unsafe { pg_sys::heap_attisnull(row, attribute as i32, std::ptr::null_mut()) }
     }
 
-    /// True if it is a heap whose rows have places, and that no other table inherits from: its rows have their own.
+    /// True if it is a heap table without inheritance children, so that a row is identified by its `ctid`.
     pub fn has_places(&self) -> bool {
         let class = self.class();
         matches!(class.relkind as u8, b'r' | b'm') && class.relam == pg_sys::HEAP_TABLE_AM_OID && !class.relhassubclass
     }
 
-    /// The name, as messages show it.
+    /// The name, for messages.
     pub fn name(&self) -> String {
         text::of_name(&self.class().relname).to_string_lossy().into_owned()
     }
 
-    /// Its columns, dropped ones too.
+    /// Its columns, including dropped ones.
     pub fn attributes(&self) -> impl Iterator<Item = &pg_sys::FormData_pg_attribute> {
         // SAFETY: an open relation has its descriptor.
         unsafe { versions::attributes(self.entry().rd_att) }.iter()
     }
 
-    /// True if `snapshot` is younger than the relation as it is now: one that was created or built again
-    /// since has rows that the snapshot does not see.
+    /// True if `snapshot` was taken after the relation was last created or built. An older snapshot does not see all
+    /// rows that are now in it.
     pub fn is_older_than(&self, snapshot: &Snapshot) -> bool {
         let Some(row) = CatalogRow::<pg_sys::FormData_pg_class>::find(self.oid()) else {
             return false;
         };
         let header = row.header();
         let frozen = pg_sys::HEAP_XMIN_FROZEN as u16;
-        // SAFETY: of a row that is stored the header tells its writer; the snapshot is one of a
-        // statement.
+        // SAFETY: the header of a stored row has its writer; `snapshot` holds its snapshot.
         unsafe {
             let writer = header.t_choice.t_heap.t_xmin;
             header.t_infomask & frozen == frozen
@@ -137,23 +137,24 @@ impl Open {
         }
     }
 
-    /// The number of its pages, and of those with values that are stored out of line.
+    /// Number of its pages and of the pages of its TOAST table.
     pub fn pages_and_toast(&self) -> u64 {
         let toast = self.class().reltoastrelid;
         let toast = (toast != Oid::INVALID).then(|| Self::relation(toast, Lock::Read)).flatten();
         u64::from(self.pages()) + toast.map_or(0, |toast| u64::from(toast.pages()))
     }
 
-    /// Has a SERIALIZABLE transaction conflict with whoever writes to it. Does nothing in others.
+    /// Makes a SERIALIZABLE transaction conflict with later writers of the relation. Does nothing in other
+    /// transactions.
     pub fn predicate_lock(&self, snapshot: &Snapshot) {
-        // SAFETY: an open relation and a snapshot that is held.
+        // SAFETY: `self` holds the relation open, and `snapshot` its snapshot.
         unsafe { pg_sys::PredicateLockRelation(self.0, snapshot.raw()) }
     }
 
-    /// Pins a page, and locks it for reading. The caller unlocks it; who has it locked for writing would wait for
-    /// itself. An ERROR is raised if there is no such page.
+    /// Pins a page, and locks it for reading until the caller unlocks it. A caller that holds its write lock would wait
+    /// for itself. Raises an ERROR if there is no such page.
     pub fn pin_and_lock(&self, block: pg_sys::BlockNumber) -> pg_sys::Buffer {
-        // SAFETY: an open relation; no destructor is in the closure.
+        // SAFETY: `self` holds the relation open; no destructor is in the closure.
         unsafe {
             pg_guard_ffi_boundary(|| {
                 let buffer = ReadBuffer(self.0, block);
@@ -164,7 +165,7 @@ impl Open {
     }
 
     pub fn pages(&self) -> u32 {
-        // SAFETY: an open relation with storage.
+        // SAFETY: `self` holds the relation open, and callers pass relations with storage.
         unsafe { pg_sys::RelationGetNumberOfBlocksInFork(self.0, pg_sys::ForkNumber::MAIN_FORKNUM) }
     }
 }

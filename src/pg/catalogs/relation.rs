@@ -1,4 +1,4 @@
-//! A relation under a lock, and its columns.
+//! Relations under a lock, and their columns.
 
 use std::ffi::{CStr, CString};
 
@@ -9,10 +9,9 @@ pub use crate::pg::open::Lock;
 use crate::pg::open::Open;
 use crate::pg::{array, list, text};
 
-/// A relation as it is while we hold a lock on it, until the end of the transaction.
+/// A description of a relation, valid while it is locked, until the end of the transaction.
 ///
-/// A copy, not PostgreSQL's own entry: a reference to that would be "in use" to every ALTER
-/// TABLE that we run.
+/// It is a copy. A reference to PostgreSQL's own entry would count as "in use" for each ALTER TABLE that minlsh runs.
 #[derive(Clone, Debug)]
 pub struct Relation {
     pub oid: Oid,
@@ -31,14 +30,14 @@ pub fn lock(oid: Oid, lock: Lock) -> bool {
     Open::relation(oid, lock).is_some()
 }
 
-/// Calls `look`, and gives back the locks that it takes: for what anybody may be told of any relation, who could else
-/// hold off its owner until the end of a transaction.
+/// Calls `look`, and releases the locks that it takes. For functions that show everyone something of any relation:
+/// their locks must not block its owner until the end of the transaction.
 pub fn without_keeping_locks<T>(look: impl FnOnce() -> T) -> T {
     use pg_sys::ResourceReleasePhase::{
         RESOURCE_RELEASE_AFTER_LOCKS, RESOURCE_RELEASE_BEFORE_LOCKS, RESOURCE_RELEASE_LOCKS,
     };
-    // SAFETY: PostgreSQL notes each lock with the owner that is current. This one is released and deleted once, after
-    // all that was opened under it is closed; an ERROR releases it with its parent, and sets the current one itself.
+    // SAFETY: PostgreSQL notes each lock with the current resource owner. This one is released and deleted once, after
+    // all relations opened under it are closed. An ERROR releases it with its parent, and sets the current one itself.
     unsafe {
         let current = pg_sys::CurrentResourceOwner;
         let own = pg_sys::ResourceOwnerCreate(current, c"minlsh locks".as_ptr());
@@ -74,12 +73,12 @@ impl Relation {
         self.kind == b'p'
     }
 
-    /// The live column of that number, if there is one.
+    /// The live column with this number, if there is one.
     pub fn column(&self, number: i16) -> Option<&Column> {
         self.columns.iter().find(|column| column.number == number)
     }
 
-    /// The live column of that name in the database's encoding, if there is one.
+    /// The live column with this name, in the database's encoding, if there is one.
     pub fn column_called(&self, name: &CStr) -> Option<&Column> {
         self.columns.iter().find(|column| column.raw_name.as_c_str() == name)
     }
@@ -87,9 +86,9 @@ impl Relation {
 
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Unquoted, as messages show it.
+    /// Unquoted, for messages.
     pub name: String,
-    /// The name in the database's encoding: for SQL.
+    /// In the database's encoding, for SQL.
     pub raw_name: CString,
     /// `attnum`, from 1.
     pub number: i16,
@@ -117,7 +116,7 @@ impl Column {
 }
 
 impl Open {
-    /// The live column of that number, if there is one.
+    /// The live column with this number, if there is one.
     pub fn column(&self, number: i16) -> Option<Column> {
         let mut live = self.attributes().filter(|attribute| !attribute.attisdropped);
         live.find(|attribute| attribute.attnum == number).map(Column::of)
@@ -141,8 +140,7 @@ pub fn has_row_security(relation: Oid) -> bool {
     row.is_some_and(|row| row.relrowsecurity)
 }
 
-/// The tables that have the rows of a table: itself, or the leaves below a partitioned one. Locks
-/// them.
+/// The tables that store the rows of a table: itself, or the leaves of a partitioned table. Locks them.
 pub fn leaves(table: &Relation, lock: Lock) -> Vec<Relation> {
     if !table.is_partitioned() {
         return vec![table.clone()];
@@ -154,19 +152,19 @@ pub fn leaves(table: &Relation, lock: Lock) -> Vec<Relation> {
 
 /// A table or index and all that inherit from it, locked.
 pub fn inheritors(parent: Oid, lock: Lock) -> Vec<Oid> {
-    // SAFETY: catalog lookups; the list is made for us.
+    // SAFETY: looks up the catalogs for any OID, and returns a new list.
     unsafe { list::oids(pg_sys::find_all_inheritors(parent, lock.mode(), std::ptr::null_mut())) }
 }
 
-/// The tables or indexes that inherit from one directly, locked.
+/// The tables or indexes that inherit directly from `parent`, locked.
 pub fn children(parent: Oid, lock: Lock) -> Vec<Oid> {
-    // SAFETY: catalog lookups; the list is made for us.
+    // SAFETY: looks up the catalogs for any OID, and returns a new list.
     unsafe { list::oids(pg_sys::find_inheritance_children(parent, lock.mode())) }
 }
 
-/// The partitioned tables above a partition, from its parent to the root; none of any other relation.
+/// The partitioned tables above a partition, from its parent to the root; none for any other relation.
 pub fn partition_ancestors(relation: Oid) -> Vec<Oid> {
-    // SAFETY: catalog lookups; the list is made for us.
+    // SAFETY: looks up the catalogs for any OID, and returns a new list.
     unsafe { list::oids(pg_sys::get_partition_ancestors(relation)) }
 }
 
@@ -180,9 +178,9 @@ pub fn grantees(relation: Oid) -> Vec<Oid> {
     let columns: Vec<AttributeRow> = columns.collect();
     let of_columns = columns.iter().filter_map(|row| row.column(pg_sys::Anum_pg_attribute_attacl));
     let rights = row.column(pg_sys::Anum_pg_class_relacl).into_iter().chain(of_columns);
-    // SAFETY: the lists of rights are arrays of aclitem, read while the rows are held.
+    // SAFETY: both lists of rights are arrays of aclitem, read while the rows are held.
     let items = rights.map(|rights| unsafe { array::each_element(rights) });
-    // SAFETY: an item of that list.
+    // SAFETY: an element of an array of aclitem points to one.
     let grantee = |item: Datum| unsafe { (*item.cast_mut_ptr::<pg_sys::AclItem>()).ai_grantee };
     items.flatten().flatten().map(grantee).filter(|grantee| *grantee != owner).collect()
 }

@@ -1,9 +1,9 @@
 //! Rights to see relations and rows, and acting as another role.
 //!
-//! An index of the access method is asked by a query of its table, whose rights the executor
-//! checks. A side table is not a table of the caller's: here the caller's rights to the user's table
-//! are checked before it is read, and where rows may be held back, or be gone without a trigger
-//! having been fired, what was found is looked up in the table as the caller.
+//! A query of an indexed table calls the access method, and the executor checks the caller's rights. A side table is
+//! not the caller's: here the caller's rights to the user's table are checked before the side table is read. Row-level
+//! security may hide rows, and rows may be deleted without a trigger. In these cases what was found is looked up in the
+//! table as the caller.
 
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
@@ -16,20 +16,20 @@ use crate::pg::names::relation_name;
 use crate::pg::relation::{self, Relation};
 use crate::pg::{text, versions};
 
-/// While it lives, the rights are those of another role, in a security-restricted operation with a search path of its
-/// own, as when PostgreSQL builds an index: what runs meanwhile can neither change the session nor queue something that
-/// would run as somebody else. Drop brings the caller's rights and settings back, and so does an ERROR.
+/// Acts as another role while it lives: in a security-restricted operation with its own search path, as when PostgreSQL
+/// builds an index. Code that runs meanwhile can neither change the session nor queue code that would run as another
+/// role. Dropping it restores the caller's rights and settings, and so does an ERROR.
 pub struct Restricted {
     role: Oid,
     context: i32,
-    /// Dropped before the role comes back, as in core.
+    /// Dropped before the role is restored, as in core.
     settings: Option<LocalSettings>,
 }
 
 /// Acts as `role`.
 pub fn restricted_to(role: Oid) -> Restricted {
     let (mut previous, mut context) = (Oid::INVALID, 0);
-    // SAFETY: plain reads and writes of backend-local state; `Drop` undoes them.
+    // SAFETY: reads and writes globals of this backend; `drop` restores them.
     unsafe {
         pg_sys::GetUserIdAndSecContext(&mut previous, &mut context);
         let context = context | pg_sys::SECURITY_RESTRICTED_OPERATION as i32;
@@ -50,37 +50,37 @@ impl Drop for Restricted {
 
 /// The role whose rights apply now.
 pub fn current_role() -> Oid {
-    // SAFETY: reads backend-local state.
+    // SAFETY: reads a global of this backend.
     unsafe { pg_sys::GetUserId() }
 }
 
-/// True if the caller may read those columns of a table; 0 stands for the whole row.
+/// True if the caller may read `columns` of a table; 0 stands for the whole row.
 pub fn may_read(table: Oid, columns: &[i16]) -> bool {
     let user = current_role();
     versions::may_use_schema(relation_schema(table), user) && may_select(table, columns, user)
 }
 
-/// True if a role may read those columns of a table, all of it if there are none; 0 stands for the whole row.
+/// True if a role may read `columns` of a table, or the whole table if there are none; 0 stands for the whole row.
 pub fn may_select(table: Oid, columns: &[i16], role: Oid) -> bool {
     let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
     let (ok, all) = (pg_sys::AclResult::ACLCHECK_OK, pg_sys::AclMaskHow::ACLMASK_ALL);
-    // SAFETY: lookups in the system caches.
+    // SAFETY: look-ups in the system caches, which take any value.
     let may_select_column = |column: &i16| unsafe {
         match column {
             0 => pg_sys::pg_attribute_aclcheck_all(table, role, select, all) == ok,
             column => pg_sys::pg_attribute_aclcheck(table, *column, role, select) == ok,
         }
     };
-    // SAFETY: a lookup in the system caches.
+    // SAFETY: a look-up in the system caches, which takes any value.
     let may_select_all = unsafe { pg_sys::pg_class_aclcheck(table, role, select) == ok };
     may_select_all || !columns.is_empty() && columns.iter().all(may_select_column)
 }
 
-/// Checks that the caller may read those columns of a table whose side table is to be read. True if that is enough: the
-/// caller sees every row of the table. Otherwise what is found must be looked up in the table as the caller: row-level
-/// security applies, or the table may have lost rows without a trigger being fired, as a partition.
+/// Checks that the caller may read `columns` of a table, before its side table is read. True if the caller sees every
+/// row of the table. Otherwise results must be looked up in the table as the caller: row-level security applies, or a
+/// partition may have lost rows without a trigger.
 pub fn check_sees_all(table: &Relation, columns: &[i16]) -> Result<bool> {
-    // SAFETY: lookups in the system caches.
+    // SAFETY: look-ups in the system caches, which take any value.
     unsafe {
         let user = current_role();
         if !versions::may_use_schema(table.schema, user) {
@@ -91,15 +91,15 @@ pub fn check_sees_all(table: &Relation, columns: &[i16]) -> Result<bool> {
             let name = relation_name(table.oid);
             return Err(not_allowed(format!("permission denied for table {name}")));
         }
-        // With row_security = off this raises the error that a plain SELECT would.
+        // With row_security = off this raises the same error as a plain SELECT.
         let security = pg_sys::check_enable_rls(table.oid, Oid::INVALID, false);
         let enabled = pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32;
         Ok(security != enabled && !table.is_partitioned())
     }
 }
 
-/// The tables that a relation is about, as the catalogs say without a lock: itself, or that of an index, and
-/// those whose triggers it is needed by, as a side table is.
+/// The tables behind a relation, as the catalogs show without a lock: the table itself, the table of an index, or the
+/// tables whose triggers need it, for a side table.
 fn tables_behind(relation: Oid) -> Vec<Oid> {
     let table = match catalog::relation_kind(relation) {
         b'i' | b'I' => catalog::table_of_index(relation),
@@ -108,12 +108,12 @@ fn tables_behind(relation: Oid) -> Vec<Oid> {
     std::iter::once(table).chain(dependency::tables_tied_to(table)).collect()
 }
 
-/// Refuses whoever may read nothing of the table behind a relation: before a lock stands in the way of others.
+/// Refuses a caller who may not read any of the table behind a relation, before a lock blocks others.
 pub fn check_before_reading(relation: Oid) -> Result<()> {
     let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
     let (ok, any) = (pg_sys::AclResult::ACLCHECK_OK, pg_sys::AclMaskHow::ACLMASK_ANY);
     let user = current_role();
-    // SAFETY: lookups in the system caches; nobody may read what is gone.
+    // SAFETY: look-ups in the system caches, which take any value; no rights exist on a relation that is gone.
     let may_read_some = |table: &Oid| unsafe {
         let schema = relation_schema(*table);
         schema != Oid::INVALID
@@ -131,20 +131,20 @@ pub fn check_before_reading(relation: Oid) -> Result<()> {
     Err(not_allowed(format!("permission denied for table {}", relation_name(tables[0]))))
 }
 
-/// Refuses whoever does not own the table behind a relation: before a lock stands in the way of others.
+/// Refuses a caller who does not own the table behind a relation, before a lock blocks others.
 pub fn check_owner_before(relation: Oid) -> Result<()> {
     let tables = tables_behind(relation);
     let is_owned = tables.iter().any(|table| check_owner(*table).is_ok());
     if is_owned { Ok(()) } else { check_owner(tables[0]) }
 }
 
-/// The error of a relation that is gone.
+/// The error for a relation that does not exist.
 pub fn no_such_relation(oid: Oid) -> SqlError {
     let code = PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE;
     error(code, format!("relation with OID {} does not exist", oid.to_u32()))
 }
 
-/// Only the owner of a table (or a member of that role, or a superuser) may change its indexes.
+/// Refuses a caller who may not change the indexes of a table: only its owner, members of that role and superusers may.
 pub fn check_owner(table: Oid) -> Result<()> {
     if relation::owner_of(table) == Oid::INVALID {
         return Err(no_such_relation(table));

@@ -1,4 +1,4 @@
-//! Queries: SQL through SPI, a user's SELECT, and what the planner passes to estimators.
+//! Queries: SQL through SPI, a user's SELECT, and the planner's structures that estimators read.
 
 pub mod plan;
 pub mod planner;

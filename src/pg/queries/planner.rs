@@ -1,5 +1,5 @@
-//! A query while it is planned, as the planner passes it to estimators: they get these types once, where they are
-//! called, and follow no pointer of it.
+//! Safe views of what the planner passes to estimators. An estimator wraps its arguments once, and follows no pointer
+//! of the planner's.
 
 use std::marker::PhantomData;
 use std::ptr::null_mut;
@@ -13,7 +13,7 @@ use crate::pg::open::Open;
 #[derive(Clone, Copy)]
 pub struct Query<'a>(&'a pg_sys::PlannerInfo);
 
-/// A node of an expression of a query that is being planned, or of an index.
+/// A node of an expression, in a query that is being planned or in an index.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     raw: *mut pg_sys::Node,
@@ -22,9 +22,9 @@ pub struct Node<'a> {
 
 impl<'a> Query<'a> {
     /// # Safety
-    /// `root` is the planner's state of a query that it plans as long as the result is used.
+    /// `root` is the planner's state of a query, and is valid as long as the result.
     pub unsafe fn of(root: *const pg_sys::PlannerInfo) -> Self {
-        // SAFETY: the caller has such a state.
+        // SAFETY: the caller promises such a state.
         Self(unsafe { &*root })
     }
 
@@ -32,50 +32,50 @@ impl<'a> Query<'a> {
         std::ptr::from_ref(self.0).cast_mut()
     }
 
-    /// The tables and subqueries of the query.
+    /// The range table entries of the query.
     fn entries(self) -> impl Iterator<Item = &'a pg_sys::RangeTblEntry> {
-        // SAFETY: a query that is planned has a list of them.
+        // SAFETY: a query that is planned has such a list.
         unsafe {
             let entries = list::pointers::<pg_sys::RangeTblEntry>((*self.0.parse).rtable);
             entries.map(|entry| &*entry)
         }
     }
 
-    /// True if it is within a view that is a security barrier.
+    /// True if it is within a security-barrier view.
     pub fn is_behind_barrier(self) -> bool {
-        // SAFETY: a query within another one has its planner's state as parent.
+        // SAFETY: null, or the state of the query around this one.
         let parent = |query: Self| unsafe { query.0.parent_root.as_ref() }.map(Self);
         let mut above = std::iter::successors(parent(self), |query| parent(*query));
         above.any(|query| query.entries().any(|entry| entry.security_barrier))
     }
 
-    /// True if a policy keeps rows of any of its tables from the caller.
+    /// True if a policy hides rows of any of its tables from the caller.
     pub fn has_policies(self) -> bool {
         self.entries().any(|entry| !entry.securityQuals.is_null())
     }
 
-    /// The value that an expression will have, as far as it is known.
+    /// Simplifies an expression as far as its value can be estimated now.
     pub fn estimated(self, node: Node<'a>) -> Node<'a> {
-        // SAFETY: an expression of this query.
+        // SAFETY: a `Node` is an expression of this query.
         Node { raw: unsafe { pg_sys::estimate_expression_value(self.raw(), node.raw) }, ..node }
     }
 
     /// An expression of this query; `None` if it is null.
     ///
     /// # Safety
-    /// `node` is null, or such an expression.
+    /// `node` is null, or an expression of this query.
     pub unsafe fn node(self, node: *mut pg_sys::Node) -> Option<Node<'a>> {
         (!node.is_null()).then_some(Node { raw: node, query: PhantomData })
     }
 }
 
 impl Open {
-    /// The expression of a column (from 0) of an open index, simplified, in the current memory context; `None` for a
-    /// column of the table.
+    /// The simplified expression of column `column` (from 0) of an open index, in the current memory context; `None`
+    /// for a column of the table.
     pub fn index_expression(&self, column: usize) -> Option<Node<'_>> {
         let form = self.index_form().filter(|form| column < form.indnatts as usize)?;
-        // SAFETY: an open index, whose `indkey` has an entry for each of its columns, and of whose expressions, one for
-        // each entry that is 0, PostgreSQL makes a copy.
+        // SAFETY: the index is open. Its `indkey` has an entry for each column, and PostgreSQL copies its expressions,
+        // one for each entry that is 0.
         let (columns, expressions) = unsafe {
             let expressions = pg_sys::RelationGetIndexExpressions(self.raw());
             (form.indkey.values.as_slice(column + 1), list::pointers(expressions))
@@ -88,28 +88,28 @@ impl Open {
 }
 
 impl<'a> Node<'a> {
-    /// The node as what its tag says that it is.
+    /// The node as a `T`, if it has this tag.
     fn tagged<T>(self, tag: NodeTag) -> Option<&'a T> {
-        // SAFETY: a node of the query; each caller asks for the type of that tag.
+        // SAFETY: a `Node` points to a valid node, and each caller asks for the type of its tag.
         unsafe { ((*self.raw).type_ == tag).then(|| &*self.raw.cast::<T>()) }
     }
 
     fn list(self, nodes: *const pg_sys::List) -> impl Iterator<Item = Node<'a>> {
-        // SAFETY: a list of expressions in a node of the query.
+        // SAFETY: the list belongs to a valid node, and holds expressions.
         unsafe { list::pointers(nodes) }.map(move |raw| Node { raw, ..self })
     }
 
     pub fn type_oid(self) -> Oid {
-        // SAFETY: an expression.
+        // SAFETY: a `Node` points to a valid expression.
         unsafe { pg_sys::exprType(self.raw) }
     }
 
-    /// A constant: a value of its type, or NULL.
+    /// The constant that it is: a value of its type, or NULL.
     pub fn constant(self) -> Option<&'a pg_sys::Const> {
         self.tagged(NodeTag::T_Const)
     }
 
-    /// The expression that is relabelled as another type, if it is.
+    /// The expression below relabellings as another type.
     pub fn unlabelled(self) -> Self {
         let mut node = self;
         while let Some(relabelled) = node.tagged::<pg_sys::RelabelType>(NodeTag::T_RelabelType) {
@@ -118,20 +118,20 @@ impl<'a> Node<'a> {
         node
     }
 
-    /// The function that it calls, and the arguments.
+    /// The function that it calls, with the arguments.
     pub fn call(self) -> Option<(Oid, impl Iterator<Item = Node<'a>>)> {
         let call = self.tagged::<pg_sys::FuncExpr>(NodeTag::T_FuncExpr)?;
         Some((call.funcid, self.list(call.args)))
     }
 
-    /// The elements of an array that is written as such.
+    /// The elements of an ARRAY[...] expression.
     pub fn elements(self) -> Option<impl Iterator<Item = Node<'a>>> {
         let array = self.tagged::<pg_sys::ArrayExpr>(NodeTag::T_ArrayExpr)?;
         (!array.multidims).then(|| self.list(array.elements))
     }
 
-    /// The right side of a condition, which is an operator between two operands; true if it is an array, each of whose
-    /// elements is compared.
+    /// The right operand of a condition with two operands. True if it is an array, and the operator is applied to its
+    /// elements.
     pub fn right_side(self) -> Option<(Node<'a>, bool)> {
         let one = self.tagged::<pg_sys::OpExpr>(NodeTag::T_OpExpr).map(|of| of.args);
         let each = || self.tagged::<pg_sys::ScalarArrayOpExpr>(NodeTag::T_ScalarArrayOpExpr);
@@ -140,16 +140,15 @@ impl<'a> Node<'a> {
     }
 }
 
-/// A condition of a path, with the column of the index that it is on (from 0).
+/// A condition of a path, with its index column (from 0).
 pub struct PathCondition<'a> {
     pub column: usize,
     pub expression: Node<'a>,
-    /// True if conditions that the caller cannot see past keep rows from it: a policy, or a view that is a security
-    /// barrier.
+    /// True if a policy or a security-barrier view hides rows, and the caller may not learn about them.
     pub hides_rows: bool,
 }
 
-/// A path of an index.
+/// A path that scans an index.
 #[derive(Clone, Copy)]
 pub struct Path<'a> {
     pub query: Query<'a>,
@@ -158,26 +157,26 @@ pub struct Path<'a> {
 
 impl<'a> Path<'a> {
     /// # Safety
-    /// `path` is one of the query.
+    /// `path` is a path of `query`.
     pub unsafe fn of(query: Query<'a>, path: *const pg_sys::IndexPath) -> Self {
-        // SAFETY: the caller has such a path.
+        // SAFETY: the caller promises such a path.
         Self { query, path: unsafe { &*path } }
     }
 
     pub fn index(self) -> Oid {
-        // SAFETY: a path of an index has its description.
+        // SAFETY: an index path has the description of its index.
         unsafe { (*self.path.indexinfo).indexoid }
     }
 
     pub fn relation(self) -> &'a pg_sys::RelOptInfo {
-        // SAFETY: a path is of a relation of its query.
+        // SAFETY: a path has its relation.
         unsafe { &*self.path.path.parent }
     }
 
-    /// Its conditions. The index column is on the left, a condition having been commuted where it was not.
+    /// Its conditions. The planner has put the index column on their left side.
     pub fn conditions(self) -> impl Iterator<Item = PathCondition<'a>> {
         let (query, relation) = (self.query, self.relation());
-        // SAFETY: the clauses of a path, each with the conditions that the index checks for it.
+        // SAFETY: the planner gives each clause of a path the list of the conditions that the index checks.
         unsafe {
             let clauses = list::pointers::<pg_sys::IndexClause>(self.path.indexclauses);
             clauses.filter_map(move |clause| {
@@ -193,17 +192,18 @@ impl<'a> Path<'a> {
     }
 }
 
-/// An expression of which an estimator asks how many rows it has, and what is known of it.
+/// An expression whose number of rows an estimator asks for, with the statistics about it.
 pub struct Variable<'a> {
     data: pg_sys::VariableStatData,
     query: Query<'a>,
 }
 
 impl<'a> Variable<'a> {
-    /// That of a restriction, and what it is compared with; `None` if there is not just one.
+    /// The variable of a restriction, and what it is compared with; `None` unless the restriction has just one
+    /// variable.
     ///
     /// # Safety
-    /// The planner has called a restriction estimator with these arguments about the query.
+    /// The planner has called a restriction estimator with these arguments for `query`.
     pub unsafe fn of_restriction(
         query: Query<'a>,
         arguments: *mut pg_sys::List,
@@ -211,7 +211,7 @@ impl<'a> Variable<'a> {
     ) -> Option<(Self, Option<Node<'a>>)> {
         let mut data = pg_sys::VariableStatData::default();
         let (mut other, mut on_left) = (null_mut(), false);
-        // SAFETY: the caller's arguments; the others are filled in if the function returns true.
+        // SAFETY: the caller promises the arguments; the function fills in the out parameters if it returns true.
         unsafe {
             let found =
                 pg_sys::get_restriction_variable(query.raw(), arguments, relation, &mut data, &mut other, &mut on_left);
@@ -219,10 +219,10 @@ impl<'a> Variable<'a> {
         }
     }
 
-    /// Those of both sides of a join.
+    /// The variables on both sides of a join.
     ///
     /// # Safety
-    /// The planner has called a join estimator with these arguments about the query.
+    /// The planner has called a join estimator with these arguments for `query`.
     pub unsafe fn of_join(
         query: Query<'a>,
         arguments: *mut pg_sys::List,
@@ -231,33 +231,33 @@ impl<'a> Variable<'a> {
         let mut sides = [pg_sys::VariableStatData::default(); 2];
         let [left, right] = &mut sides;
         let (root, mut reversed) = (query.raw(), false);
-        // SAFETY: the caller's arguments; the others are filled in.
+        // SAFETY: the caller promises the arguments; the function fills in both out parameters.
         unsafe {
             pg_sys::get_join_variables(root, arguments, join, left, right, &mut reversed);
         }
         sides.map(|data| Self { data, query })
     }
 
-    /// Its relation, if it is of just one.
+    /// Its relation; `None` if it has several or none.
     fn relation(&self) -> Option<&'a pg_sys::RelOptInfo> {
-        // SAFETY: a relation of the planner, which outlives its estimates, or null.
+        // SAFETY: null, or a relation of the planner, which outlives its estimates.
         unsafe { self.data.rel.as_ref() }
     }
 
-    /// The same, if it is a table.
+    /// Its relation, if that is a table.
     fn table(&self) -> Option<&'a pg_sys::RelOptInfo> {
         self.relation().filter(|relation| relation.rtekind == pg_sys::RTEKind::RTE_RELATION)
     }
 
-    /// The number of rows of its relation; 0 if that is not known.
+    /// Number of rows of its relation; 0 if unknown.
     pub fn rows(&self) -> f64 {
         self.relation().map_or(0.0, |relation| relation.tuples)
     }
 
-    /// The indexes of its table that are of this expression alone, and of all rows: their OIDs and operator families.
+    /// The OIDs and operator families of its table's indexes on this expression alone, without a predicate.
     pub fn indexes(&self, method: Oid) -> Vec<(Oid, Oid)> {
         let Some(relation) = self.table() else { return Vec::new() };
-        // SAFETY: the indexes of a table of the planner, of which each has an operator family for each column.
+        // SAFETY: the planner describes the indexes of a table, each with an operator family for each column.
         unsafe {
             list::pointers::<pg_sys::IndexOptInfo>(relation.indexlist)
                 // A partitioned index has no pages, and cannot be scanned.
@@ -270,13 +270,13 @@ impl<'a> Variable<'a> {
         }
     }
 
-    /// The table by which the query names its own, which may be a child of that, and the role whose rights count for it
-    /// if that is not the current one.
+    /// The table as the query names it, which may be the parent of the variable's own, and the role whose rights apply
+    /// unless it is the current one.
     pub fn named_table(&self) -> Option<(Oid, Option<Oid>)> {
         let (relation, root) = (self.table()?, self.query.0);
         let user = (relation.userid != Oid::INVALID).then_some(relation.userid);
         let mut number = relation.relid;
-        // SAFETY: numbers out of the planner's arrays, which have an entry for each relation; a child has a link to its
+        // SAFETY: the planner's arrays have an entry for each relation that it numbers; a child has a link to its
         // parent.
         unsafe {
             let entry = |number: pg_sys::Index| &**root.simple_rte_array.add(number as usize);
@@ -293,11 +293,11 @@ impl<'a> Variable<'a> {
 }
 
 impl Drop for Variable<'_> {
-    /// Gives back what the lookup holds (`ReleaseVariableStats`).
+    /// Releases the statistics (`ReleaseVariableStats`).
     fn drop(&mut self) {
         let Self { data, .. } = self;
         if let (false, Some(free)) = (data.statsTuple.is_null() || std::thread::panicking(), data.freefunc) {
-            // SAFETY: the function that belongs to that tuple, which nobody else gives back.
+            // SAFETY: the planner gives each tuple its function; it is called once, here.
             unsafe { free(data.statsTuple) }
         }
     }

@@ -1,6 +1,6 @@
-//! A SELECT whose text comes from a user: it is checked to be one, and nothing but one, and runs
-//! as the caller, reading only, under the caller's snapshot. Its rows are handed on one by one, as
-//! the executor makes them, so that nothing is copied and the plan may be a parallel one.
+//! Runs a SELECT whose text comes from a user. It is checked to be a single SELECT, and runs as the caller, read only,
+//! under the caller's snapshot. Its rows are passed on one by one as the executor makes them. So nothing is copied, and
+//! the plan may be parallel.
 
 use std::ffi::{CStr, CString};
 
@@ -15,23 +15,23 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::spi::Session;
 use crate::pg::{list, text};
 
-/// A checked SELECT, planned when it is run.
+/// A checked SELECT, which is planned when it runs.
 pub struct Select<'a> {
     plan: PreparedPlan,
-    /// The types of the columns that it must give, if they are known.
+    /// The required types of its columns, if they are known.
     gives: Option<Vec<Oid>>,
     /// The parts of it that others have stored.
     stored: Option<Stored>,
     session: &'a Session,
 }
 
-/// The parts of a statement that are not the caller's own words: its columns, which may be casts.
+/// The parts of a statement that come from stored objects: its columns, which may be casts.
 pub struct Stored {
-    /// The thing that they belong to, for messages.
+    /// The object that they belong to, for messages.
     pub of: String,
-    /// The number of a column that is the caller's own words.
+    /// Number of a column that the caller wrote.
     pub but: Option<i16>,
-    /// True if the relations of FROM are made of an index's expressions.
+    /// True if the subqueries of FROM are made of an index's expressions.
     pub has_expressions: bool,
 }
 
@@ -45,10 +45,10 @@ pub struct SelectColumn {
 }
 
 impl<'a> Select<'a> {
-    /// Analyses `sql`, whose parameters are of those types.
+    /// Analyses `sql`, whose parameters have these types.
     ///
     /// # Errors
-    /// What PostgreSQL says of it; SQLSTATE 25006 if it is not a SELECT, or would write.
+    /// PostgreSQL's errors about the statement; SQLSTATE 25006 if it is not a SELECT, or would write.
     pub fn prepare(session: &'a Session, sql: &CStr, types: &[Oid]) -> Result<Self> {
         let options = pg_sys::CURSOR_OPT_PARALLEL_OK;
         let plan = catching(|| session.plan(sql.to_bytes(), types, options))??;
@@ -61,18 +61,18 @@ impl<'a> Select<'a> {
         Ok(Self { plan, gives: None, stored: None, session })
     }
 
-    /// Has each run refuse to give columns of other types than these. PostgreSQL analyses the text again when something
-    /// that it names has changed, or when its names mean something else, and then its columns may have other types.
+    /// Makes each run refuse columns of types other than `types`. PostgreSQL analyses the text again when an object
+    /// that it names has changed, or when a name means another object. Then its columns may have other types.
     pub fn giving(self, types: Vec<Oid>) -> Self {
         Self { gives: Some(types), ..self }
     }
 
-    /// The same, which is refused if one of those parts runs somebody else's code with the caller's rights.
+    /// Makes each run refuse stored parts that run foreign code with the caller's rights.
     pub fn with_stored(self, stored: Option<Stored>) -> Self {
         Self { stored, ..self }
     }
 
-    /// Looks at the statement that runs next.
+    /// Checks the stored parts of the statement that runs next.
     fn check_code(&self) -> Result<()> {
         let Some(Stored { of, but, has_expressions }) = &self.stored else { return Ok(()) };
         let is_current =
@@ -93,20 +93,21 @@ impl<'a> Select<'a> {
         self.plan.statement().map(|statement| statement.columns(column)).unwrap_or_default()
     }
 
-    /// True if it computes each of its rows from one row of FROM: without aggregates, window functions and sets.
+    /// True if it computes each row from one row of FROM: without aggregates, window functions and set-returning
+    /// functions.
     pub fn is_row_by_row(&self) -> bool {
         self.plan.statement().is_some_and(Statement::is_row_by_row)
     }
 
-    /// True if it reads that relation.
+    /// True if it reads only this relation.
     pub fn reads(&self, relation: Oid) -> bool {
         self.plan.statement().is_some_and(|statement| statement.relations().contains(&relation))
     }
 
-    /// Runs it with parameters of the types it was prepared for, and calls `visit` with each row.
+    /// Runs it with parameters of the types that it was prepared for, and calls `visit` with each row.
     pub fn each(&self, parameters: &[Parameter], visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
         self.check_code()?;
-        // Raised within it, an error says which statement it is about: the user's own.
+        // An error that is raised inside the query names it in its context: it is the user's own.
         let visit = &mut |row: &Row| {
             visit(row).unwrap_or_else(|report| raise(report));
             Ok(Continue::Yes)
@@ -116,10 +117,10 @@ impl<'a> Select<'a> {
     }
 }
 
-/// Does `work`, amid which nothing is written, not even by a volatile function that a SELECT calls. An ERROR ends the
-/// transaction, or the subtransaction, and that puts the state back by itself.
+/// Runs `work` in a read-only transaction, so that not even a volatile function can write. An ERROR ends the
+/// transaction or subtransaction, which restores the state by itself.
 fn reading_only<T>(work: impl FnOnce() -> T) -> T {
-    // SAFETY: a backend-local variable of the current transaction, as SET TRANSACTION sets it.
+    // SAFETY: reads and writes a global of this backend, as SET TRANSACTION does.
     unsafe {
         let before = pg_sys::XactReadOnly;
         pg_sys::XactReadOnly = true;
@@ -129,16 +130,16 @@ fn reading_only<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// The text of the one statement that `sql` is.
+/// The text of the only statement in `sql`.
 ///
 /// # Errors
-/// SQLSTATE 42601 if it is not a statement, or several.
+/// SQLSTATE 42601 if it is not a single statement.
 pub fn one_statement(sql: &CStr) -> Result<(CString, *mut pg_sys::Node)> {
     let statements = catching(|| {
-        // SAFETY: a NUL-terminated text.
+        // SAFETY: the text ends with a NUL.
         unsafe { pg_sys::raw_parser(sql.as_ptr(), pg_sys::RawParseMode::RAW_PARSE_DEFAULT) }
     })?;
-    // SAFETY: the parser returns a list of RawStmt, or none.
+    // SAFETY: the parser returns a list of RawStmt, or null.
     let statements: Vec<*mut pg_sys::RawStmt> = unsafe { list::pointers(statements) }.collect();
     let [statement] = statements[..] else {
         return Err(error(
@@ -146,7 +147,7 @@ pub fn one_statement(sql: &CStr) -> Result<(CString, *mut pg_sys::Node)> {
             format!("it must be one statement, not {}", statements.len()),
         ));
     };
-    // SAFETY: a RawStmt of the parser; its place lies within the text, and length 0 means all.
+    // SAFETY: the parser made the RawStmt. Its location lies within the text, and length 0 means the rest.
     unsafe {
         let statement = &*statement;
         let all = sql.to_bytes();

@@ -1,11 +1,10 @@
-//! SQL run inside the server, with plans that live as long as their owner.
+//! Runs SQL inside the server, with plans that live as long as their owner.
 //!
-//! pgrx has a client of its own, which decides by the transaction's history whether a query
-//! sees the caller's snapshot. A STABLE function must always see it: here the caller says.
+//! pgrx's own client decides by the transaction's history whether a query sees the caller's snapshot. A STABLE function
+//! must always see it, so here the caller decides.
 //!
-//! Nothing here moves the caller's memory context: what is allocated between two queries is freed
-//! with the function's call, and not only when the last session ends. Values are read only as the
-//! type they are of, whatever became of the table behind a plan.
+//! Nothing here changes the caller's memory context, so memory allocated between two queries is freed with the
+//! function's call. Values are read only as their own type, whatever has happened to the table behind a plan.
 
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
@@ -19,39 +18,39 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::sql::Sql;
 use crate::pg::{text, versions};
 
-/// A connection to SPI. Queries read only, under the snapshot of the statement that called us.
+/// A connection to SPI. Queries are read only, under the snapshot of the calling statement.
 pub struct Session(());
 
 impl Session {
     pub fn open() -> Self {
         free_left();
-        // SAFETY: paired with SPI_finish in `Drop`; on an ERROR the abort cleans up.
+        // SAFETY: `drop` calls SPI_finish; after an ERROR the abort cleans up.
         unmoved(|| unsafe { pg_sys::SPI_connect() });
         Self(())
     }
 
-    /// Runs `sql`, in the encoding of the database, once with typed parameters. Returns its first row.
+    /// Runs `sql`, in the database's encoding, once with typed parameters. Returns its first row.
     pub fn query(&self, sql: &str, parameters: &[Parameter]) -> Result<Option<Row>> {
         self.first(&self.plan(sql, &types(parameters), 0)?, parameters)
     }
 
-    /// Plans `sql`, with options of a cursor. The plan ends with the session, unless it is kept.
+    /// Plans `sql` with these cursor options. The plan ends with the session unless it is kept.
     pub fn plan(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid], options: u32) -> Result<PreparedPlan> {
         let command = text::c_string(sql.as_ref())?;
         let mut types = types.to_vec();
-        // SAFETY: SPI is connected; a NUL-terminated command, and as many types as it says.
+        // SAFETY: the session is connected. The command ends with a NUL, and the slice of types has this length.
         let pointer = unmoved(|| unsafe {
             let (count, options) = (types.len() as i32, options as i32);
             pg_sys::SPI_prepare_cursor(command.as_ptr(), count, types.as_mut_ptr(), options)
         });
         if pointer.is_null() {
-            // SAFETY: set by the call before.
+            // SAFETY: reads a global that the previous call has set.
             return Err(failed(unsafe { pg_sys::SPI_result }));
         }
         Ok(PreparedPlan { pointer, types, kept: false })
     }
 
-    /// Runs a plan, up to its first row, of which this is a copy.
+    /// Runs a plan. Returns a copy of its first row.
     pub fn first(&self, plan: &PreparedPlan, values: &[Parameter]) -> Result<Option<Row>> {
         let mut first = None;
         self.each(plan, values, None, &mut |row| {
@@ -61,15 +60,15 @@ impl Session {
         Ok(first)
     }
 
-    /// Runs a plan that writes, under a snapshot of its own. Returns the number of rows that it has written.
+    /// Runs a plan that writes, under a new snapshot. Returns the number of rows that it wrote.
     pub fn write(&self, plan: &PreparedPlan, values: &[Parameter]) -> Result<u64> {
         self.execute(plan, values, pg_sys::SPIExecuteOptions::default())?;
-        // SAFETY: set by the call before.
+        // SAFETY: reads a global that the previous call has set.
         Ok(unsafe { pg_sys::SPI_processed })
     }
 
-    /// Runs a plan, and calls `visit` with its rows one by one, as the executor makes them, until it says that it has
-    /// enough. An error is raised if they are not of the types `gives`, if these are known.
+    /// Runs a plan, and calls `visit` with each row as the executor makes it, until `visit` returns that it has enough.
+    /// An error if the rows do not have the types `gives`, if these are known.
     pub fn each(
         &self,
         plan: &PreparedPlan,
@@ -89,8 +88,8 @@ impl Session {
             return Err(internal("the parameters of an internal query are of other types"));
         }
         let options = pg_sys::SPIExecuteOptions { params: parameter_list(values), ..options };
-        // SAFETY: SPI is connected, and the plan is alive and has these parameters; the receiver, if there is one, is
-        // that of `each`, which waits for it.
+        // SAFETY: the session is connected, and the plan is alive and has these parameters. A receiver lives in `each`,
+        // which waits for this call.
         let status = unmoved(|| unsafe { pg_sys::SPI_execute_plan_extended(plan.pointer, &options) });
         if status < 0 { Err(failed(status)) } else { Ok(()) }
     }
@@ -106,20 +105,20 @@ impl Drop for Session {
 }
 
 impl Sql {
-    /// Runs it as a command. Rows that it returns are dropped.
+    /// Runs it as a command, and discards its rows.
     pub fn run(self) -> Result<()> {
         let session = Session::open();
         session.write(&session.plan(&self, &[], 0)?, &[]).map(|_| ())
     }
 }
 
-/// A receiver of the rows of a statement that hands each to a closure.
+/// A receiver of a statement's rows that passes each to a closure.
 #[repr(C)]
 struct Receiver<'a> {
     base: pg_sys::DestReceiver,
     gives: Option<&'a [Oid]>,
     visit: &'a mut dyn FnMut(&Row) -> Result<Continue>,
-    /// The answer to the last row, which has ended it unless it is to go on.
+    /// The result for the last row; anything but `Continue` has ended the statement.
     outcome: Result<Continue>,
 }
 
@@ -130,8 +129,7 @@ impl<'a> Receiver<'a> {
             slot: *mut pg_sys::TupleTableSlot,
             receiver: *mut pg_sys::DestReceiver,
         ) -> bool {
-            // SAFETY: called by the executor with a row, and with the receiver given to it, which
-            // is the head of ours.
+            // SAFETY: the executor calls this with a row and with its receiver, the first field of a `Receiver`.
             let (row, receiver) = unsafe { (Row::borrowed(slot), &mut *receiver.cast::<Receiver>()) };
             receiver.outcome = (receiver.visit)(&row);
             matches!(receiver.outcome, Ok(Continue::Yes))
@@ -142,8 +140,8 @@ impl<'a> Receiver<'a> {
             _operation: i32,
             descriptor: pg_sys::TupleDesc,
         ) {
-            // SAFETY: called by the executor before the first row, with the descriptor of all rows, and with the
-            // receiver given to it, which is the head of ours.
+            // SAFETY: the executor calls this before the first row, with the descriptor of all rows and with its
+            // receiver, the first field of a `Receiver`.
             let is_so = unsafe {
                 let found = versions::attributes(descriptor).iter().map(|column| &column.atttypid);
                 (*receiver.cast::<Receiver>()).gives.is_none_or(|types| found.eq(types))
@@ -171,9 +169,9 @@ fn types(parameters: &[Parameter]) -> Vec<Oid> {
     parameters.iter().map(Parameter::type_oid).collect()
 }
 
-/// The error of an SPI call that gave `status`.
+/// The error for an SPI call that returned `status`.
 fn failed(status: i32) -> SqlError {
-    // SAFETY: returns a static string, or one in a static buffer.
+    // SAFETY: returns a static string, or a string in a static buffer.
     let reason = unsafe { text::from_cstring(pg_sys::SPI_result_code_string(status)) };
     internal(format!("internal query failed: {reason}"))
 }

@@ -1,8 +1,8 @@
-//! A query of one table, written as text, for many executions as the caller.
+//! A query of one table, written as text, and run many times as the caller.
 //!
-//! Names are written with their schemas, and values with casts to the types that operators and functions take, so that
-//! each means one thing. A name in an expression of an index is written as the search path finds it. Before each use
-//! the query is checked to read the table that was meant, to give what it gave, and to run no code of strangers.
+//! Names are written with their schemas, and values with casts to the types that operators and functions take, so each
+//! has one meaning. A name in an index expression is written as the search path finds it. Before each run the query is
+//! checked: it must read the intended table, return the same types, and run no foreign code.
 
 use pgrx::pg_sys::{self, Oid};
 
@@ -14,26 +14,26 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::sql::Sql;
 
-/// A query of a table, to be planned.
+/// The parts of a query of a table.
 #[derive(Default)]
 pub struct Parts {
-    /// The table; none to evaluate expressions of parameters.
+    /// The table; `None` to evaluate expressions of parameters.
     pub table: Option<Oid>,
-    /// True if the rows of tables that inherit from it are left out.
+    /// True to exclude rows of tables that inherit from it.
     pub only: bool,
     pub columns: Vec<Sql>,
     pub conditions: Vec<Sql>,
-    /// The SQL behind the conditions.
+    /// SQL that follows the conditions.
     pub order: &'static str,
     /// The types of its parameters.
     pub parameters: Vec<Oid>,
-    /// True if it is worth the time to plan it for the values of its parameters.
+    /// True to plan it for the values of its parameters.
     pub custom: bool,
-    /// The thing that code in it may belong to, if others have stored some; for messages.
+    /// The object that stored code in it may belong to, for messages.
     pub stored: Option<String>,
 }
 
-/// A query, planned for many executions, which run as the caller.
+/// A query that is planned for many runs as the caller.
 pub struct TableQuery {
     plan: PreparedPlan,
     table: Option<Oid>,
@@ -49,13 +49,13 @@ impl TableQuery {
         Ok(Self { plan, table: query.table, types, stored: query.stored.clone() })
     }
 
-    /// Runs it, up to its first row.
+    /// Runs it. Returns its first row.
     pub fn first(&self, session: &Session, values: &[Parameter]) -> Result<Option<Row>> {
         self.check()?;
         session.first(&self.plan, values)
     }
 
-    /// Runs it, and calls `visit` with each of its rows.
+    /// Runs it, and calls `visit` with each row.
     pub fn each(
         &self,
         session: &Session,
@@ -67,9 +67,8 @@ impl TableQuery {
         session.each(&self.plan, values, None, visit)
     }
 
-    /// Has PostgreSQL bring the query up to date, and sees that it reads the table that was meant,
-    /// as a table, and gives what was promised. All that it locks stays locked: it is this query
-    /// that runs then.
+    /// Makes the query valid, and checks that it reads the intended table and returns the promised types. The query
+    /// keeps its locks, so this is the one that runs next.
     fn check(&self) -> Result<()> {
         let is_current = self.plan.bring_up_to_date(|statement| {
             if !statement.is_of(self.table) || types(statement) != self.types {
@@ -80,12 +79,12 @@ impl TableQuery {
         if is_current { Ok(()) } else { Err(self.replaced()) }
     }
 
-    /// The type of a column of the result, from 0; invalid if there is no such column.
+    /// The type of column `column` (from 0) of the result; invalid if there is no such column.
     pub fn type_of(&self, column: usize) -> Oid {
         self.types.get(column).copied().unwrap_or(Oid::INVALID)
     }
 
-    /// The error of a query that has become another one.
+    /// The error for a query that reads something else now.
     pub fn replaced(&self) -> SqlError {
         let table = self.table.map(relation_name).unwrap_or_default();
         wrong_state(format!("table \"{table}\" was replaced while it was being read")).set_hint("Retry the statement.")

@@ -1,6 +1,6 @@
-//! Tables that stand beside a user's table: kept by its triggers, and read and written as relations, as TOAST tables
-//! are, never by SQL. Whoever owns one can alter it, so it is trusted for the types of its columns and for its
-//! indexes, which are looked at under lock each time, and for nothing else.
+//! Tables beside a user's table. Triggers maintain them, and minlsh reads and writes them as relations, like TOAST
+//! tables, and never by SQL. The owner of such a table can alter it, so the types of its columns and its indexes are
+//! checked under lock each time.
 
 use std::ffi::{CStr, CString};
 
@@ -16,14 +16,14 @@ use crate::pg::sql::{Sql, object_name, relation_name};
 use crate::pg::trigger::tie;
 use crate::pg::versions;
 
-/// A table beside another, with its indexes, found to be sound.
+/// A table beside another, with its indexes, that was found to be sound.
 pub struct Companion {
     pub table: Open,
     pub indexes: Vec<OpenIndex>,
 }
 
 impl Companion {
-    /// A table that is locked by `lock`, if its columns are of these types; else what is wrong with it.
+    /// Checks a table that is locked by `lock`: its columns must have these types. `Err` says what is wrong.
     pub fn checked(table: Open, lock: Lock, columns: &[Oid]) -> std::result::Result<Self, &'static str> {
         let is_plain =
             |attribute: &pg_sys::FormData_pg_attribute| !attribute.attisdropped && attribute.attgenerated == 0;
@@ -45,11 +45,11 @@ impl Companion {
         Ok(Self { table, indexes })
     }
 
-    /// Inserts a row: a value for each column. If it has indexes, they are all plain, as those of a catalog, and get
-    /// their entries.
+    /// Inserts a row: a value for each column. Its indexes get their entries; they are plain, like the indexes of a
+    /// catalog.
     ///
     /// # Safety
-    /// The values are of the columns' types.
+    /// The values have the types of the columns.
     pub unsafe fn insert(&self, values: &[Option<Datum>]) {
         let columns = (self.table.class().relam, self.table.attributes().count());
         let is_row = columns == (pg_sys::HEAP_TABLE_AM_OID, values.len());
@@ -57,8 +57,8 @@ impl Companion {
         let mut nulls: Vec<bool> = values.iter().map(Option::is_none).collect();
         let values = values.iter().map(|value| value.unwrap_or(Datum::from(0)));
         let (mut values, table): (Vec<Datum>, _) = (values.collect(), self.table.raw());
-        // SAFETY: an open table of the heap, and as many values as it has columns, as was asserted, of their types, as
-        // # Safety asks. `checked` has found that its indexes have no expressions, conditions or deferred constraints.
+        // SAFETY: an open heap table, and one value for each column, as just asserted, of its type, as # Safety asks.
+        // `checked` found no expressions, predicates or deferred constraints in the indexes.
         unsafe {
             let columns = (*table).rd_att;
             let row = pg_sys::heap_form_tuple(columns, values.as_mut_ptr(), nulls.as_mut_ptr());
@@ -71,10 +71,10 @@ impl Companion {
     }
 }
 
-/// Throws away the contents of a table and its indexes, as TRUNCATE does. The caller holds ACCESS EXCLUSIVE. A rollback
-/// brings all back.
+/// Empties a table and its indexes, as TRUNCATE does. The caller holds ACCESS EXCLUSIVE. A rollback restores the
+/// contents.
 pub fn empty(table: &Open) {
-    // SAFETY: an open table under ACCESS EXCLUSIVE lock, and its TOAST table likewise.
+    // SAFETY: the caller holds ACCESS EXCLUSIVE on the open table; its TOAST table is opened under the same lock.
     unsafe {
         pg_sys::CheckTableNotInUse(table.raw(), c"TRUNCATE".as_ptr());
         versions::set_new_file(table.raw());
@@ -86,35 +86,34 @@ pub fn empty(table: &Open) {
     }
 }
 
-/// Builds the indexes of a table again, as its owner, like REINDEX TABLE.
+/// Rebuilds the indexes of a table as its owner, like REINDEX TABLE.
 pub fn rebuild_indexes(table: Oid) {
     let flags = pg_sys::REINDEX_REL_PROCESS_TOAST as i32;
     versions::reindex_relation(table, flags);
     next_command();
 }
 
-/// True if the owner of a table beside the documents is theirs. A partition may belong to somebody else than the
-/// partitioned table, to which what stands beside them belongs.
+/// True if `owner`, the owner of a table beside the documents, owns the documents. A partition may have another owner
+/// than the partitioned table, and then the latter counts.
 pub fn is_of_owner(owner: Oid, documents: &Open) -> bool {
     documents.class().relowner == owner
         || documents.class().relispartition
             && partition_ancestors(documents.oid()).into_iter().any(|above| owner_of(above) == owner)
 }
 
-/// Takes from everybody but the owner the rights on a table: those that ALTER DEFAULT PRIVILEGES has granted on a new
-/// one, or that a former owner has granted, also to those who have granted them to others.
+/// Revokes all rights on a table from all roles but its owner: those granted by ALTER DEFAULT PRIVILEGES or by a former
+/// owner, and the grants that their holders have made.
 pub fn revoke_all(table: Oid) {
     for grantee in grantees(table) {
-        // SAFETY: takes OIDs alone. PostgreSQL looks the table up, as REVOKE ALL ... CASCADE does, and raises an error
-        // if it is gone.
+        // SAFETY: takes OIDs. PostgreSQL looks the table up, as REVOKE ALL ... CASCADE does, and raises an ERROR if it
+        // is gone.
         unsafe { pg_sys::RemoveRoleFromObjectACL(grantee, pg_sys::RelationRelationId, table) };
         next_command();
     }
 }
 
-/// Creates a trigger of a table, in whose name `of` comes first and then `label`, with that definition behind its name.
-/// It calls a function of the extension, which is in that schema; if it is `always` enabled, also for what replication
-/// brings.
+/// Creates a trigger of a table, named `of` followed by `label`, with `definition` behind the name. It calls
+/// `function`, which is in schema `extension`. An `always` trigger also fires for replicated changes.
 pub fn create_trigger(
     (extension, function): (Oid, &CStr),
     (table, of, label): (Oid, Oid, &CStr),
@@ -137,10 +136,10 @@ pub fn create_trigger(
     Ok(())
 }
 
-/// Creates the triggers of documents that keep the table `beside` them: the [record](crate::pg::trigger::Record), of
-/// the key and the other columns that matter; one that sees to what other triggers change in an UPDATE that does not
-/// name these; and one for TRUNCATE. Row triggers, because statement triggers miss what is written to a partition by
-/// its name, and what logical replication applies.
+/// Creates the triggers of the documents that maintain the table `beside` them. The first is the
+/// [record](crate::pg::trigger::Record), on the key and the other relevant columns. The second handles columns that
+/// other triggers change in an UPDATE that does not name them, and the third TRUNCATE. They are row triggers: statement
+/// triggers miss what is written to a partition by name, and what logical replication applies.
 pub fn create_triggers(
     function: (Oid, &CStr),
     (documents, columns): (Oid, &[&CStr]),
@@ -161,8 +160,7 @@ pub fn create_triggers(
     Ok(())
 }
 
-/// `<first>_<label>[number]`, a name that no trigger or constraint of the table has, nor of its
-/// partitions.
+/// Returns `<first>_<label>[number]`, a name that no trigger or constraint of the table or its partitions has.
 fn free_trigger_name(table: Oid, first: &CStr, label: &CStr) -> CString {
     let tables = inheritors(table, Lock::Held);
     let is_taken = |name: &CStr| {

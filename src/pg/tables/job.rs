@@ -1,4 +1,4 @@
-//! A job over documents: what it shows of its progress, and who may help it.
+//! Jobs over documents: their progress, and their worker threads.
 
 use pgrx::pg_sys::{self, Oid};
 use sketch::pipeline::Crew;
@@ -9,7 +9,7 @@ pub use crate::pg::progress::Counter;
 use crate::pg::progress::Job;
 use crate::pg::worker_threads::{for_job, setting};
 
-/// The names of the phases in the order of [`JobPhase`].
+/// Names of the phases, in the order of [`JobPhase`].
 pub const PHASES: [&str; 7] = [
     "reading documents",
     "joining buckets",
@@ -34,12 +34,12 @@ pub enum JobPhase {
 /// A running job, shown until it is dropped.
 pub struct Progress {
     job: Job,
-    /// The table that it reads, which may say how many threads help.
+    /// The table that it reads, whose parameter may set the number of threads.
     table: Option<Oid>,
 }
 
 impl Progress {
-    /// A job begins to read; of that table, if it is one.
+    /// Shows a job that begins to read; `table` is its source if that is a table.
     pub fn start(table: Option<Oid>) -> Self {
         let row = table.and_then(CatalogRow::<pg_sys::FormData_pg_class>::find);
         let job = Job::start(table);
@@ -63,7 +63,8 @@ impl Progress {
     }
 }
 
-/// Those who do some work: so many threads, which `memory` bytes may be out for, or the backend, which calls `check`.
+/// A crew of `threads` workers with at most `memory` bytes in flight. With no threads it is the backend, which calls
+/// `check`.
 pub fn crew<'a>(memory: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {
     match threads {
         0 => Crew::Alone(check),

@@ -1,4 +1,4 @@
-//! Open tables and indexes: their rows, triggers and threads, and the tables that stand beside them.
+//! Open tables and indexes: their rows, triggers and worker threads, and the tables beside them.
 
 pub mod companion;
 pub mod job;

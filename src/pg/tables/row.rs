@@ -1,4 +1,4 @@
-//! A row in a slot, of an open table or as the executor hands it on, and rows put aside.
+//! Rows in slots, of an open table or from the executor, and stored rows.
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -12,14 +12,14 @@ use crate::pg::reserve::check_interrupts;
 use crate::pg::type_storage::TypeStorage;
 use crate::pg::{text, versions};
 
-/// The answer of a visitor of rows.
+/// Answer of a visitor of rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Continue {
     Yes,
     No,
 }
 
-/// Refuses a column of a query that is not there, or of another type than was meant.
+/// Refuses a column that does not exist or has an unexpected type.
 fn check_type(is: Oid, expected: Oid) -> Result<()> {
     match is {
         Oid::INVALID => Err(internal("an internal query lacks a column")),
@@ -31,16 +31,16 @@ fn check_type(is: Oid, expected: Oid) -> Result<()> {
     }
 }
 
-/// A row: a slot, which may be our own.
+/// A row: a slot, owned or borrowed.
 pub struct Row {
     slot: *mut pg_sys::TupleTableSlot,
     owned: bool,
 }
 
 impl Row {
-    /// An empty row of a table's kind.
+    /// An empty row with the columns of a table.
     pub fn empty(table: &Open) -> Self {
-        // SAFETY: an open table; `Drop` frees the slot, which lives in the transaction's memory.
+        // SAFETY: the table is open; `drop` frees the slot, which lives in the transaction's memory.
         let slot = in_transaction(|| unsafe {
             let slot = pg_sys::table_slot_create(table.raw(), std::ptr::null_mut());
             (*slot).tts_tableOid = table.oid();
@@ -49,29 +49,29 @@ impl Row {
         Self { slot, owned: true }
     }
 
-    /// An empty row of columns that `make` describes, to be read from what PostgreSQL sorts or puts aside.
+    /// An empty row with the columns that `make` describes, into which a sort or a store reads.
     ///
     /// # Safety
-    /// What it makes is a valid descriptor that nobody else has.
+    /// `make` returns a valid descriptor without another owner.
     pub(in crate::pg) unsafe fn of_columns(make: impl FnOnce() -> pg_sys::TupleDesc) -> Self {
-        // SAFETY: a valid descriptor of our own, as # Safety asks. `Drop` frees it and the slot, which live in the
-        // transaction's memory.
+        // SAFETY: the caller promises a valid descriptor without another owner. `drop` frees it and the slot, which
+        // live in the transaction's memory.
         let slot = in_transaction(|| unsafe {
             pg_sys::MakeSingleTupleTableSlot(make(), &raw const pg_sys::TTSOpsMinimalTuple)
         });
         Self { slot, owned: true }
     }
 
-    /// An empty row of the same columns.
+    /// An empty row with the same columns.
     fn alike(&self) -> Self {
-        // SAFETY: a slot has a descriptor, of which this is a copy.
+        // SAFETY: a slot has its descriptor, which is copied.
         unsafe { Self::of_columns(|| pg_sys::CreateTupleDescCopy(self.descriptor())) }
     }
 
-    /// A copy. What is stored out of line stays there.
+    /// A copy. Values that are stored out of line stay there.
     pub fn copied(&self) -> Self {
         let copy = self.alike();
-        // SAFETY: two slots of the same columns; the copy is in the memory of its own.
+        // SAFETY: both slots have the same columns; the copy lies in the second slot's memory.
         unsafe {
             let store = (*(*copy.slot).tts_ops).copyslot;
             pg_guard_ffi_boundary(|| store.map(|store| store(copy.slot, self.slot)));
@@ -80,12 +80,12 @@ impl Row {
     }
 
     /// # Safety
-    /// `slot` must be a slot that outlives the `Row`.
+    /// `slot` is a slot that outlives the `Row`.
     pub unsafe fn borrowed(slot: *mut pg_sys::TupleTableSlot) -> Self {
         Self { slot, owned: false }
     }
 
-    /// The slot, for the other islands.
+    /// The slot, for the other modules of `pg`.
     pub fn raw(&self) -> *mut pg_sys::TupleTableSlot {
         self.slot
     }
@@ -106,10 +106,10 @@ impl Row {
         unsafe { versions::attributes(self.descriptor()) }.iter().map(|column| column.atttypid)
     }
 
-    /// The value of column `number` (from 1), valid until the row is another; `None` for NULL, and
-    /// for a column that there is not.
+    /// The value of column `number` (from 1); `None` for NULL, and if there is no such column. It is valid until the
+    /// row changes.
     pub fn value(&self, number: i16) -> Option<Datum> {
-        // SAFETY: after slot_getsomeattrs_int the first `number` attributes are in the arrays.
+        // SAFETY: `slot_getsomeattrs_int` fills the first `number` entries of the slot's arrays.
         unsafe {
             let slot = self.slot;
             if number < 1 || i32::from(number) > (*(*slot).tts_tupleDescriptor).natts {
@@ -123,16 +123,17 @@ impl Row {
         }
     }
 
-    /// The value of a column, which must be of type `expected`; `None` for NULL. It is valid until the row is another.
+    /// The value of a column, which must have type `expected`; `None` for NULL. It is valid until the row changes.
     pub fn typed(&self, number: i16, expected: Oid) -> Result<Option<Datum>> {
         check_type(self.type_of(number), expected)?;
         Ok(self.value(number))
     }
 
-    /// A copy of that value, in the current memory context, as a parameter of another query.
+    /// A copy of the value of a column, in the current memory context, as a parameter of another query.
     pub fn parameter(&self, number: i16, expected: Oid) -> Result<Parameter> {
         let value = self.typed(number, expected)?;
-        // SAFETY: checked to be of that type; it lives as long as the row, and the copy as long as its context.
+        // SAFETY: `typed` has compared its type. The value lives until the row changes, and the copy as long as its
+        // context.
         Ok(unsafe {
             let copied = value.map(|value| TypeStorage::of(expected).copy(value));
             Parameter::new(expected, copied)
@@ -145,7 +146,7 @@ impl Row {
 
     pub fn text(&self, number: i16) -> Result<Option<&str>> {
         let datum = self.typed(number, pg_sys::TEXTOID)?;
-        // SAFETY: checked to be a text, which is valid until the row is another.
+        // SAFETY: `typed` has checked that it is a text, which is valid until the row changes.
         datum.map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
@@ -153,7 +154,7 @@ impl Row {
         Ok(self.typed(number, pg_sys::INT8OID)?.map(|datum| datum.value() as i64))
     }
 
-    /// Calls `visit` with the row each time that `next` has put another one there, until it says that it has enough.
+    /// Calls `visit` with the row after each successful call of `next`, until `visit` returns that it has enough.
     pub(in crate::pg) fn each(
         &self,
         mut next: impl FnMut() -> bool,
@@ -167,25 +168,25 @@ impl Row {
         }
     }
 
-    /// True if it is one of that table.
+    /// True if it belongs to `table`.
     pub fn is_of(&self, table: &Open) -> bool {
-        // SAFETY: every slot has this field, which `empty` sets, and whoever puts a row of a table into a slot.
+        // SAFETY: every slot has this field. `empty` sets it, and so does PostgreSQL for a row of a table.
         unsafe { (*self.slot).tts_tableOid == table.oid() }
     }
 
-    /// The place at which it is stored, if it was fetched from a table.
+    /// The `ctid` of a row that was fetched from a table.
     pub fn place(&self) -> pg_sys::ItemPointerData {
         // SAFETY: every slot has this field, which is invalid unless the row was fetched from a table.
         unsafe { (*self.slot).tts_tid }
     }
 
-    /// Fills the row with `values`, one for each column, `None` for NULL.
+    /// Fills the row with `values`: one for each column, `None` for NULL.
     ///
     /// # Safety
-    /// The values are of the columns' types, and live as long as they are in the row.
+    /// The values have the types of the columns, and live as long as they are in the row.
     pub unsafe fn fill(&self, values: &[Option<Datum>]) {
-        // SAFETY: the values are of the columns' types, as # Safety asks, and no more are stored than the arrays of the
-        // slot have entries, one for each column of its descriptor.
+        // SAFETY: the caller promises values of the columns' types. No more are stored than the slot's arrays have
+        // entries, one for each column of its descriptor.
         unsafe {
             let slot = self.slot;
             if let Some(clear) = (*(*slot).tts_ops).clear {
@@ -204,7 +205,8 @@ impl Row {
 impl Drop for Row {
     fn drop(&mut self) {
         if self.owned && !std::thread::panicking() {
-            // SAFETY: made by `empty` or `of_columns`, dropped once. A descriptor that is not counted is the row's own.
+            // SAFETY: `empty` or `of_columns` made the slot, which is dropped once. A descriptor without a reference
+            // count is the row's own.
             unsafe {
                 let descriptor = self.descriptor();
                 let is_own = (*descriptor).tdrefcount < 0;
@@ -217,41 +219,41 @@ impl Drop for Row {
     }
 }
 
-/// Rows of one type, read in the order in which they came: in memory as far as it goes, in a temporary file beyond.
-/// What was stored out of line stays there.
+/// Rows of one type, read in insertion order, which spill to a temporary file beyond a limit of memory. Values that are
+/// stored out of line stay there.
 pub struct TupleStore {
     store: *mut pg_sys::Tuplestorestate,
-    /// A row to read with, once their type is known.
+    /// The row into which rows are read, once their type is known.
     row: Option<Row>,
 }
 
 impl TupleStore {
-    /// No rows yet; `memory` bytes for them.
+    /// An empty store with `memory` bytes.
     pub fn new(memory: usize) -> Self {
         let kilobytes = i32::try_from(memory / 1024).unwrap_or(i32::MAX).max(64);
-        // SAFETY: a store in the transaction's memory, which outlives it; so does the owner of its file.
+        // SAFETY: the transaction's memory, which holds the store, and the owner of its file outlive this value.
         let store = with_files(|| unsafe { pg_sys::tuplestore_begin_heap(false, false, kilobytes) });
         Self { store, row: None }
     }
 
-    /// Has [`Self::each`] begin with the first row again.
+    /// Makes [`Self::each`] start at the first row again.
     pub fn rewind(&mut self) {
-        // SAFETY: the store that `new` has made. PostgreSQL lets every store be rewound that was given no other flags.
+        // SAFETY: `new` made the store without flags, and PostgreSQL can rewind such a store.
         unsafe { pg_sys::tuplestore_rescan(self.store) };
     }
 
-    /// Adds a row. All rows are of one type: that of the first.
+    /// Appends a row. All rows have the type of the first one.
     pub fn push(&mut self, row: &Row) {
         let own = self.row.get_or_insert_with(|| row.alike());
         assert!(own.types().eq(row.types()), "a row of the type of the first");
-        // SAFETY: the slot holds a row of the type by which it is read again, as was asserted; the store copies it.
+        // SAFETY: the slot holds a row of the store's type, as just asserted; the store copies it.
         unsafe { pg_sys::tuplestore_puttupleslot(self.store, row.raw()) };
     }
 
     /// Calls `visit` with each row, once.
     pub fn each(&mut self, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
         let Some(row) = &self.row else { return Ok(()) };
-        // SAFETY: the store is read forward, into a slot for its rows.
+        // SAFETY: the store is read forward, into a slot with the columns of its rows.
         let next = || unsafe { pg_sys::tuplestore_gettupleslot(self.store, true, false, row.slot) };
         row.each(next, |row| visit(row).map(|()| Continue::Yes))
     }
@@ -260,9 +262,9 @@ impl TupleStore {
 impl Drop for TupleStore {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // The row first, which may lie in the store.
+            // Frees the slot first: its row may lie in the store.
             self.row = None;
-            // SAFETY: made in `new`, ended once; on an ERROR the abort cleans up.
+            // SAFETY: `new` made the store, which is ended once; after an ERROR the abort cleans up.
             unsafe { pg_sys::tuplestore_end(self.store) };
         }
     }

@@ -1,4 +1,4 @@
-//! Rows that PostgreSQL sorts: in memory as far as it goes, in temporary files beyond.
+//! Rows sorted by PostgreSQL, which spill to temporary files beyond a limit of memory.
 
 use std::ffi::c_int;
 
@@ -13,21 +13,21 @@ use crate::pg::versions;
 
 /// The type and collation of numbers.
 pub const INT8: (Oid, Oid) = (pg_sys::INT8OID, Oid::INVALID);
-/// Those of fingerprints.
+/// The type and collation of fingerprints.
 pub const UUID: (Oid, Oid) = (pg_sys::UUIDOID, Oid::INVALID);
 
-/// Rows of some columns, to be read in the order of the first ones, NULLs last.
+/// Rows that are read in the order of their first columns, NULLs last.
 pub struct SortedRows {
     sort: *mut pg_sys::Tuplesortstate,
-    /// The row that is added, and then the one that was read.
+    /// The row that is appended, and later the row that was read.
     row: Row,
     types: Vec<Oid>,
     is_sorted: bool,
 }
 
 impl SortedRows {
-    /// No rows yet, of columns of those types and collations, to be ordered by the first `keys` of them in `memory`
-    /// bytes.
+    /// An empty sort of rows with columns of these types and collations, ordered by the first `keys` of them, with
+    /// `memory` bytes.
     ///
     /// # Errors
     /// If a type has no order.
@@ -40,7 +40,7 @@ impl SortedRows {
         let mut collations: Vec<Oid> = keys.iter().map(|column| column.1).collect();
         let mut nulls_first = vec![false; keys.len()];
         let kilobytes = c_int::try_from(memory / 1024).unwrap_or(c_int::MAX).max(64);
-        // SAFETY: a descriptor with as many attributes as there are columns, all of which are set.
+        // SAFETY: the descriptor is made with an attribute for each column, and all of them are set.
         let row = unsafe {
             Row::of_columns(|| {
                 let made = pg_sys::CreateTemplateTupleDesc(columns.len() as c_int);
@@ -52,8 +52,8 @@ impl SortedRows {
                 made
             })
         };
-        // SAFETY: the sort is given as many keys as it is told, and copies them. It is in the transaction's memory,
-        // which outlives this.
+        // SAFETY: each array has an entry for each of the keys, and the sort copies them. It lies in the transaction's
+        // memory, which outlives this value.
         let sort = in_transaction(|| unsafe {
             pg_sys::tuplesort_begin_heap(
                 row.descriptor(),
@@ -70,10 +70,10 @@ impl SortedRows {
         Ok(Self { sort, row, types, is_sorted: false })
     }
 
-    /// Adds a row, before any is read.
+    /// Appends a row. Only valid before the first read.
     ///
     /// # Errors
-    /// If its values are not of the types of the columns, or rows were read.
+    /// If its values do not have the types of the columns, or rows were read.
     pub fn push(&mut self, values: &[Parameter]) -> Result<()> {
         let is_of = |(value, type_oid): (&Parameter, &Oid)| value.type_oid() == *type_oid;
         let fits = values.len() == self.types.len() && values.iter().zip(&self.types).all(is_of);
@@ -82,8 +82,8 @@ impl SortedRows {
         }
         let values = values.iter().map(|value| value.of_type(value.type_oid()));
         let values: Vec<Option<Datum>> = values.collect();
-        // SAFETY: a slot of those columns, and values of their types, as was just looked at, which the sort copies.
-        // What files it opens belong to the transaction, as it does.
+        // SAFETY: the slot has these columns, and the types of the values were just compared; the sort copies the row.
+        // Its files belong to the transaction, as the sort does.
         with_files(|| unsafe {
             self.row.fill(&values);
             pg_sys::tuplesort_puttupleslot(self.sort, self.row.raw());
@@ -91,9 +91,9 @@ impl SortedRows {
         Ok(())
     }
 
-    /// Calls `visit` with each row in their order, until it says that it has enough; as often as it is called.
+    /// Calls `visit` with each row in order, until it returns that it has enough. May be called repeatedly.
     pub fn each(&mut self, visit: &mut dyn FnMut(&Row) -> Result<Continue>) -> Result<()> {
-        // SAFETY: rows are sorted once, and gone through again after that; files as with `push`.
+        // SAFETY: rows are sorted once, and rescanned after that. Files belong to the transaction.
         with_files(|| unsafe {
             match std::mem::replace(&mut self.is_sorted, true) {
                 false => pg_sys::tuplesort_performsort(self.sort),
@@ -101,7 +101,8 @@ impl SortedRows {
             }
         });
         let (slot, none) = (self.row.raw(), std::ptr::null_mut());
-        // SAFETY: a slot for such rows, which holds each until the next one is read, for which `visit` has returned.
+        // SAFETY: the slot has the columns of the rows. It holds each row until the next is read, after `visit` has
+        // returned.
         let next = || unsafe { pg_sys::tuplesort_gettupleslot(self.sort, true, false, slot, none) };
         self.row.each(next, visit)
     }
@@ -110,8 +111,8 @@ impl SortedRows {
 impl Drop for SortedRows {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: made in `new`, ended once. A row that lies in its memory is not the slot's to free. On an ERROR
-            // the abort cleans up.
+            // SAFETY: `new` made the sort, which is ended once. The slot does not own a row that lies in its memory.
+            // After an ERROR the abort cleans up.
             unsafe { pg_sys::tuplesort_end(self.sort) };
         }
     }

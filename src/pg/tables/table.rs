@@ -1,8 +1,8 @@
-//! The rows of an open table, read and written by its own access functions as core does with
-//! catalogs and TOAST tables: no SQL, no plan, no rule, policy or trigger.
+//! Reads and writes rows of an open table by its access method, as core does with catalogs and TOAST tables: without
+//! SQL, plans, rules, policies or triggers.
 //!
-//! References, pins and scans belong to PostgreSQL's resource owner: dropped in order on the way
-//! back, and by the abort after an ERROR.
+//! PostgreSQL's resource owner tracks references, pins and scans. They are dropped in order on return, and by the abort
+//! after an ERROR.
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
@@ -22,25 +22,24 @@ use crate::pg::versions;
 impl Open {
     /// Its indexes, locked and opened.
     pub fn indexes(&self, lock: Lock) -> Vec<OpenIndex> {
-        // SAFETY: an open table; the list is a copy.
+        // SAFETY: the table is open; PostgreSQL returns a copy of the list.
         let list = unsafe { list::oids(pg_sys::RelationGetIndexList(self.raw())) };
         list.into_iter().filter_map(|oid| Self::relation(oid, lock).map(OpenIndex)).collect()
     }
 
-    /// The index that tells its rows apart by a column, if there is one.
+    /// The index that makes a column unique, if there is one.
     pub fn key_index(&self, column: i16, lock: Lock) -> Option<OpenIndex> {
         self.indexes(lock).into_iter().find(|index| index.is_key_of(column))
     }
 
-    /// Calls `visit` with each row that the snapshot sees, in the order in which they are stored,
-    /// until it says that it has enough.
+    /// Calls `visit` with each row that the snapshot sees, in physical order, until it returns that it has enough.
     pub fn each(&self, snapshot: &Snapshot, visit: impl FnMut(&Row) -> Result<Continue>) -> Result<()> {
         let row = Row::empty(self);
         let flags = pg_sys::ScanOptions::SO_TYPE_SEQSCAN
             | pg_sys::ScanOptions::SO_ALLOW_STRAT
             | pg_sys::ScanOptions::SO_ALLOW_PAGEMODE;
-        // SAFETY: an open table whose access method has all functions; the snapshot is held. The
-        // scan ends before both.
+        // SAFETY: the table is open, and its access method has all functions; `snapshot` is registered. The scan ends
+        // before both.
         unsafe {
             let methods = &*(*self.raw()).rd_tableam;
             let (begin, next, end) = (methods.scan_begin, methods.scan_getnextslot, methods.scan_end);
@@ -55,8 +54,8 @@ impl Open {
         }
     }
 
-    /// Makes of `places`, which an index has, those of the rows that the snapshot sees there: that of
-    /// a row which was updated without new index entries is another.
+    /// Replaces each of `places`, which an index has, by the `ctid` of the row version that the snapshot sees there.
+    /// They differ for a row that was updated without new index entries.
     pub fn resolve(&self, snapshot: &Snapshot, places: &mut Vec<pg_sys::ItemPointerData>) {
         let Some(mut rows) = RowsAt::of(self, snapshot) else { return places.clear() };
         places.retain_mut(|place| {
@@ -68,7 +67,7 @@ impl Open {
     /// Deletes a row that was found in this table.
     pub fn delete(&self, row: &Row) {
         assert!(row.is_of(self), "a row of the table");
-        // SAFETY: an open table, and a row of it, as was asserted; nothing is dropped in the closure.
+        // SAFETY: the table is open, and the row belongs to it, as just asserted; nothing is dropped in the closure.
         unsafe {
             let place = &raw mut (*row.raw()).tts_tid;
             let result = pg_guard_ffi_boundary(|| versions::tuple_delete(self.raw(), place));
@@ -76,8 +75,8 @@ impl Open {
         }
     }
 
-    /// Raises an ERROR if a row could not be written, for somebody else has written it since it was found: whoever owns
-    /// the table may.
+    /// Raises an ERROR if a row could not be written because someone has written it since it was found. Only the
+    /// table's owner can do so.
     fn check_written(&self, result: pg_sys::TM_Result::Type) {
         let (code, message) = match result {
             pg_sys::TM_Result::TM_Ok => return,
@@ -97,7 +96,7 @@ impl Open {
     }
 }
 
-/// The rows at places that an index has, as a snapshot sees them.
+/// Fetches rows that an index points to, as a snapshot sees them.
 pub struct RowsAt<'a> {
     table: &'a Open,
     snapshot: &'a Snapshot,
@@ -107,39 +106,39 @@ pub struct RowsAt<'a> {
 }
 
 impl<'a> RowsAt<'a> {
-    /// Those of a table; `None` if its access method has none.
+    /// Starts fetching from a table; `None` if its access method does not support it.
     pub fn of(table: &'a Open, snapshot: &'a Snapshot) -> Option<Self> {
-        // SAFETY: an open table has the functions of its access method as long as it is open.
+        // SAFETY: an open table has the functions of its access method.
         let methods = unsafe { &*(*table.raw()).rd_tableam };
-        // SAFETY: an open table; ended by `Drop`.
+        // SAFETY: the table is open; `drop` ends what this begins.
         let state = in_transaction(|| unsafe { pg_guard_ffi_boundary(|| versions::index_fetch_begin(table.raw())) })?;
         Some(Self { table, snapshot, methods, state, row: Row::empty(table) })
     }
 
-    /// The row that was asked for last, if there was one.
+    /// The last row that was fetched.
     pub fn last(&self) -> &Row {
         &self.row
     }
 
-    /// The row at a place, until the next one is asked for.
+    /// Fetches the row at `place`, valid until the next call.
     pub fn at(&mut self, mut place: pg_sys::ItemPointerData) -> Option<&Row> {
         check_interrupts();
         let fetch = self.methods.index_fetch_tuple?;
         let (mut again, mut all_dead) = (false, false);
         let (state, snapshot, slot) = (self.state, self.snapshot.raw(), self.row.raw());
-        // SAFETY: a slot for the rows of the open table, and a snapshot that is held.
+        // SAFETY: the slot has the columns of the open table, and the snapshot is registered.
         let found =
             unsafe { pg_guard_ffi_boundary(|| fetch(state, &mut place, snapshot, slot, &mut again, &mut all_dead)) };
         found.then_some(&self.row)
     }
 
-    /// The very version of a row that is stored at a place, as a scan has found it there: until the next one is asked
-    /// for. Versions of one page take less time by [`Self::at`], which keeps the page, but finds none that was made
-    /// by an update without new index entries.
+    /// Fetches the row version that is stored at `place`, where a scan has found it; valid until the next call.
+    /// [`Self::at`] keeps the page and is faster for versions of one page, but does not find a version that an update
+    /// made without new index entries.
     pub fn version(&mut self, mut place: pg_sys::ItemPointerData) -> Option<&Row> {
         let fetch = self.methods.tuple_fetch_row_version?;
         let (table, snapshot, slot) = (self.table.raw(), self.snapshot.raw(), self.row.raw());
-        // SAFETY: an open table, a slot for its rows, and a snapshot that is held.
+        // SAFETY: the slot has the columns of the open table, and the snapshot is registered.
         let found = unsafe { pg_guard_ffi_boundary(|| fetch(table, &mut place, snapshot, slot)) };
         found.then_some(&self.row)
     }
@@ -148,7 +147,7 @@ impl<'a> RowsAt<'a> {
 impl Drop for RowsAt<'_> {
     fn drop(&mut self) {
         if let Some(end) = self.methods.index_fetch_end.filter(|_| !std::thread::panicking()) {
-            // SAFETY: begun by `of`, ended once, while the table is open.
+            // SAFETY: `of` began it, and it is ended once, while the table is open.
             unsafe { pg_guard_ffi_boundary(|| end(self.state)) };
         }
     }

@@ -1,4 +1,4 @@
-//! A trigger that has fired, the triggers that a table has, and those that tie a table to the one it stands beside.
+//! Triggers: as they fire, as a table has them, and as they tie a companion to its table.
 
 use std::ffi::{CStr, CString};
 
@@ -38,9 +38,9 @@ pub struct Trigger {
     pub function: Oid,
     /// True if it is a partition's copy of one of the partitioned table.
     pub is_copy: bool,
-    /// The relation that it is tied to, by a condition that always holds: [`tie`].
+    /// The relation in its condition, if that is a [`tie`].
     pub tied_to: Option<Oid>,
-    /// The columns of UPDATE OF, in the order in which they were named.
+    /// The columns of UPDATE OF, in the order of the definition.
     pub columns: Vec<i16>,
     kind: u32,
     pub enabled: u8,
@@ -48,10 +48,10 @@ pub struct Trigger {
 
 impl Trigger {
     /// # Safety
-    /// `raw` must be a valid description of a trigger.
+    /// `raw` is a valid description of a trigger.
     unsafe fn of(raw: &pg_sys::Trigger) -> Self {
         let count = usize::try_from(raw.tgnattr).unwrap_or(0);
-        // SAFETY: the name is NUL-terminated, and tgattr has tgnattr entries.
+        // SAFETY: the name ends with a NUL, and `tgattr` has `tgnattr` entries.
         let (name, columns) = unsafe {
             let columns = (0..count).map(|index| *raw.tgattr.add(index)).collect();
             (CStr::from_ptr(raw.tgname).to_owned(), columns)
@@ -61,7 +61,7 @@ impl Trigger {
             name,
             function: raw.tgfoid,
             is_copy: raw.tgisclone,
-            // SAFETY: `raw` is valid, as # Safety asks of it.
+            // SAFETY: the caller promises a valid description.
             tied_to: unsafe { tied_to(raw) },
             columns,
             kind: raw.tgtype as u32,
@@ -69,12 +69,13 @@ impl Trigger {
         }
     }
 
-    /// True if it calls the C function of that name: only a superuser can make one that runs our code.
+    /// True if it calls the C function `function`. Only a superuser can create a trigger that runs minlsh's code.
     pub fn calls(&self, function: &CStr) -> bool {
         c_function(self.function).is_some_and(|symbol| symbol == function.to_bytes())
     }
 
-    /// The fault in when it fires, which should be always, or as any trigger does; `table` is the name of its table.
+    /// The fault of its enabled state, if there is one. It should fire always, or like any trigger; `table` names its
+    /// table.
     pub fn fault(&self, table: &str, always: bool) -> Option<String> {
         let fault = match self.enabled {
             b'D' => "is disabled",
@@ -89,7 +90,7 @@ impl Trigger {
         self.kind & pg_sys::TRIGGER_TYPE_TRUNCATE != 0
     }
 
-    /// True if it fires after each row that is written, for all that can happen to rows.
+    /// True if it fires after each row of INSERT, UPDATE and DELETE.
     fn is_for_all_rows(&self) -> bool {
         let timing = pg_sys::TRIGGER_TYPE_BEFORE | pg_sys::TRIGGER_TYPE_INSTEAD;
         let all = pg_sys::TRIGGER_TYPE_ROW
@@ -100,9 +101,9 @@ impl Trigger {
     }
 }
 
-/// The tie of a table to the documents that it stands beside: a trigger of theirs for each row, whose condition names
-/// it, and whose UPDATE OF names the key and the other columns that matter. PostgreSQL keeps both right through
-/// renames, dumps and restores, and the copies of partitions come and go with them.
+/// The tie of a table to its documents: a row trigger of the documents. Its condition names the table, and its UPDATE
+/// OF names the key and the other relevant columns. PostgreSQL keeps both correct through renames, dumps and restores,
+/// and copies the trigger to partitions.
 #[derive(Clone, Debug)]
 pub struct Record {
     pub trigger: Oid,
@@ -111,12 +112,12 @@ pub struct Record {
     /// True if it is a partition's copy of one of the partitioned table.
     pub is_copy: bool,
     pub beside: Oid,
-    /// The key, then the other columns: at least one.
+    /// The key, then the other columns; at least one column.
     pub columns: Vec<i16>,
 }
 
 impl Record {
-    /// Reads what `trigger` records, if it is one that does.
+    /// Reads the record that `trigger` is; `None` for other triggers.
     pub fn of(trigger: Trigger) -> Option<Self> {
         let Trigger { oid, function, is_copy, .. } = trigger;
         let is_record = trigger.is_for_all_rows() && !trigger.columns.is_empty();
@@ -128,23 +129,23 @@ impl Record {
         self.columns[0]
     }
 
-    /// The last one, which may be the key as well.
+    /// The last column, which may be the key.
     pub fn last(&self) -> i16 {
         self.columns[self.columns.len() - 1]
     }
 
-    /// The records of an open table, also as a partition, that call a function of that name.
+    /// The records of an open table, also as a partition, whose function is `function`.
     pub fn all(documents: &Open, function: &CStr) -> Vec<Self> {
         let ours = triggers(documents).into_iter().filter(|trigger| trigger.calls(function));
         ours.filter_map(Self::of).collect()
     }
 
-    /// True if a trigger of the documents is tied to the same table.
+    /// True if `trigger` is tied to the same table.
     pub fn is_followed_by(&self, trigger: &Trigger) -> bool {
         trigger.function == self.function && trigger.tied_to == Some(self.beside)
     }
 
-    /// Has the triggers of the documents that are tied to the table dropped with it, and with the record.
+    /// Makes the tied triggers of the documents depend on the table and on the record: they are dropped with either.
     pub fn link_triggers(&self, documents: &Open) {
         let (record, beside) = (Object::Trigger(self.trigger), Object::Relation(self.beside));
         let all = triggers(documents).into_iter();
@@ -157,7 +158,7 @@ impl Record {
         }
     }
 
-    /// The constraint, or else the index, that makes the key one, of an open table.
+    /// The constraint, or else the index, that makes the key unique.
     pub fn key_constraint(&self, documents: &Open) -> Option<Object> {
         let index = documents.key_index(self.key(), Lock::Read)?;
         Some(match catalog::constraint_of_index(index.oid()) {
@@ -167,21 +168,21 @@ impl Record {
     }
 }
 
-/// The condition that ties a trigger to a relation, to stand behind WHEN. PostgreSQL keeps it right through renames,
-/// dumps and restores, and copies it to partitions with the trigger.
+/// A condition, to follow WHEN, that ties a trigger to a relation. PostgreSQL keeps it correct through renames, dumps
+/// and restores, and copies it to partitions with the trigger.
 pub fn tie(relation: Oid) -> Sql {
     Sql::new("(").literal(&relation.to_u32().to_string()).text("::pg_catalog.regclass IS NOT NULL)")
 }
 
-/// The relation in the condition of a trigger, if that is a [`tie`].
+/// The relation in a trigger's condition, if that is a [`tie`].
 ///
 /// # Safety
-/// `raw` must be a valid description of a trigger.
+/// `raw` is a valid description of a trigger.
 unsafe fn tied_to(raw: &pg_sys::Trigger) -> Option<Oid> {
     if raw.tgqual.is_null() {
         return None;
     }
-    // SAFETY: a condition is the text of a tree of nodes.
+    // SAFETY: `tgqual` is null, or the text of a tree of nodes.
     unsafe {
         let test = pg_sys::stringToNode(raw.tgqual).cast::<pg_sys::NullTest>();
         if test.is_null()
@@ -200,7 +201,7 @@ unsafe fn tied_to(raw: &pg_sys::Trigger) -> Option<Oid> {
 
 /// The triggers of an open table.
 pub fn triggers(table: &Open) -> Vec<Trigger> {
-    // SAFETY: an open relation's list of triggers, null if it has none, has `numtriggers` entries.
+    // SAFETY: a relation's list of triggers has `numtriggers` entries; it is null if there are none.
     unsafe {
         let Some(list) = table.entry().trigdesc.as_ref() else { return Vec::new() };
         let all = std::slice::from_raw_parts(list.triggers, list.numtriggers as usize);
@@ -208,13 +209,13 @@ pub fn triggers(table: &Open) -> Vec<Trigger> {
     }
 }
 
-/// True if the session writes what another server has written: that of a logical-replication worker.
+/// True in a logical-replication worker, and in other sessions that write what another server has written.
 pub fn is_replica() -> bool {
-    // SAFETY: reads a backend-local setting.
+    // SAFETY: reads a setting of this backend.
     unsafe { pg_sys::SessionReplicationRole == pg_sys::SESSION_REPLICATION_ROLE_REPLICA as i32 }
 }
 
-/// The error of a trigger function that is called by another trigger than those that `maker` makes.
+/// The error of a trigger function in a trigger that `maker` did not make.
 pub fn misused(function: &CStr, problem: &str, maker: &str) -> SqlError {
     let code = PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED;
     error(code, format!("trigger function {} {problem}", function.to_string_lossy()))
@@ -225,10 +226,10 @@ pub fn misused(function: &CStr, problem: &str, maker: &str) -> SqlError {
 pub struct Fired<'a>(&'a pg_sys::TriggerData);
 
 impl<'a> Fired<'a> {
-    /// The trigger that calls, `None` if the function was called otherwise.
+    /// The trigger that calls; `None` if the function was called directly.
     pub fn of(call: &'a Call) -> Option<Self> {
-        // SAFETY: a valid call; its context is a TriggerData if its tag says so, and lives as
-        // long as the call.
+        // SAFETY: `Call::new` promises a valid call. Its context is a TriggerData if its tag says so, and lives as long
+        // as the call.
         unsafe {
             let context = (*call.raw()).context;
             (!context.is_null() && (*context).type_ == pg_sys::NodeTag::T_TriggerData)
@@ -236,9 +237,9 @@ impl<'a> Fired<'a> {
         }
     }
 
-    /// The trigger that was fired.
+    /// The trigger that fired.
     pub fn trigger(&self) -> Trigger {
-        // SAFETY: a trigger in progress has its description.
+        // SAFETY: a trigger that fires has its description.
         unsafe { Trigger::of(&*self.0.tg_trigger) }
     }
 
@@ -261,22 +262,22 @@ impl<'a> Fired<'a> {
         self.0.tg_event & pg_sys::TRIGGER_EVENT_ROW != 0
     }
 
-    /// True if it fires after what happened.
+    /// True for an AFTER trigger.
     pub fn is_after(&self) -> bool {
         self.0.tg_event & pg_sys::TRIGGER_EVENT_TIMINGMASK == pg_sys::TRIGGER_EVENT_AFTER
     }
 
     fn names(&self, column: i16) -> bool {
         let member = i32::from(column) - pg_sys::FirstLowInvalidHeapAttributeNumber;
-        // SAFETY: a set of the trigger in progress, or null.
+        // SAFETY: null, or a set that belongs to the running trigger.
         unsafe { pg_sys::bms_is_member(member, self.0.tg_updatedcols) }
     }
 
-    /// The keys of the row that a change is told of by `record`, before and after: none where the row was not, where it
-    /// has the same key after, or where none of the columns that matter has changed. Another trigger than the record
-    /// sees to updates that name none of them.
+    /// The keys that a change affects by `record`, before and after. `None` where there is no row, before if the key
+    /// stays the same, and both if no relevant column has changed. An update that names none of these columns is
+    /// handled by another trigger than the record.
     pub fn changed_keys(&self, record: &Record) -> [Option<Datum>; 2] {
-        // SAFETY: a trigger in progress has its description.
+        // SAFETY: a trigger that fires has its description.
         let is_record = unsafe { (*self.0.tg_trigger).tgoid } == record.trigger;
         let named = self.event() != Event::Update || record.columns.iter().any(|c| self.names(*c));
         let key = record.key();
@@ -303,12 +304,12 @@ impl<'a> Fired<'a> {
         }
     }
 
-    /// True if a row has in a column what it had before; not so of a row that is new, or gone.
+    /// True if a column has the same value before and after; false for a row that is new or deleted.
     fn is_unchanged(&self, column: i16) -> bool {
         let (Some(old), Some(new)) = (self.old_row(), self.new_row()) else { return false };
         match (old.value(column), new.value(column)) {
-            // SAFETY: both rows are of the table that fires, whose descriptor has a column of that number, since they
-            // have a value of it.
+            // SAFETY: both rows belong to the trigger's table, whose descriptor has this column, since both have a
+            // value for it.
             (Some(old), Some(new)) => unsafe {
                 let attributes = versions::attributes((*self.0.tg_relation).rd_att);
                 TypeStorage::of_attribute(&attributes[column as usize - 1]).same(old, new)
@@ -318,7 +319,7 @@ impl<'a> Fired<'a> {
         }
     }
 
-    /// The result of a trigger before a row that has it written, or deleted, as it is.
+    /// The result of a BEFORE trigger that leaves the row as it is.
     pub fn row_as_it_is(&self) -> Datum {
         Datum::from(match self.event() {
             Event::Update => self.0.tg_newtuple,

@@ -1,8 +1,7 @@
-//! Threads beside the backend's own: how many, and what keeps PostgreSQL away from them.
+//! Worker threads of a backend: their number, and their separation from PostgreSQL.
 //!
-//! PostgreSQL is not a place for threads: its signal handlers, its memory contexts and its errors belong to
-//! one. So a thread of ours blocks all signals from its first moment on, gets copies only, computes, and calls
-//! nothing of PostgreSQL.
+//! PostgreSQL's signal handlers, memory contexts and errors belong to one thread. So a worker thread blocks all signals
+//! from its start, works on copies only, and calls no function of PostgreSQL.
 
 use std::cell::Cell;
 use std::sync::Once;
@@ -14,33 +13,33 @@ use crate::pg::open::Open;
 use crate::pg::reserve::check_interrupts;
 
 thread_local! {
-    /// True if this thread is one of ours.
+    /// True in a worker thread.
     static IS_OURS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The setting under which threads are started. `memory` bytes of batches may be out at a time.
+/// The setting for starting threads, with at most `memory` bytes of batches in flight.
 pub fn setting(memory: usize) -> Setting {
     silence_panics();
     Setting { around_spawn: blocking_signals, at_start: || IS_OURS.set(true), check_interrupts, memory }
 }
 
-/// The number of threads that may help to build an index of a table: as many workers as PostgreSQL would
-/// take if the table has the parameter `parallel_workers`, and no more than there are other cores if not.
+/// Maximum number of threads for building an index of a table: the workers that PostgreSQL would take if the table sets
+/// `parallel_workers`, otherwise at most the number of other cores.
 pub fn for_build(table: &Open) -> usize {
-    // SAFETY: settings of this backend.
+    // SAFETY: reads settings of this backend.
     let most = unsafe { pg_sys::max_parallel_maintenance_workers.min(pg_sys::max_parallel_workers) };
     allowed(most, parallel_workers(table))
 }
 
-/// The number of threads that may help to answer a question about all rows of a table, or of a query.
+/// Maximum number of threads for a job over all rows of a table or query.
 pub fn for_job(table: Option<&Open>) -> usize {
-    // SAFETY: settings of this backend.
+    // SAFETY: reads settings of this backend.
     let most = unsafe { pg_sys::max_parallel_workers_per_gather.min(pg_sys::max_parallel_workers) };
     allowed(most, table.and_then(parallel_workers))
 }
 
 fn allowed(most: i32, wanted: Option<i32>) -> usize {
-    // SAFETY: a variable of this process: zero or more in a parallel worker.
+    // SAFETY: reads a global of this process, which is zero or more in a parallel worker.
     if most <= 0 || unsafe { pg_sys::ParallelWorkerNumber } >= 0 {
         return 0;
     }
@@ -53,9 +52,9 @@ fn allowed(most: i32, wanted: Option<i32>) -> usize {
     }
 }
 
-/// The storage parameter of that name, if it was set.
+/// The storage parameter `parallel_workers`, if it is set.
 fn parallel_workers(table: &Open) -> Option<i32> {
-    // SAFETY: an open relation; tables and materialized views, of all access methods, have these options.
+    // SAFETY: tables and materialized views of all access methods have these options, if any.
     unsafe {
         let relation = &*table.raw();
         let is_table = matches!((*relation.rd_rel).relkind as u8, b'r' | b'm');
@@ -65,11 +64,11 @@ fn parallel_workers(table: &Open) -> Option<i32> {
     }
 }
 
-/// Calls `spawn` with all signals blocked: a thread that starts meanwhile has them blocked for ever, so that
-/// PostgreSQL's handlers run in the backend's own.
+/// Calls `spawn` with all signals blocked. A new thread inherits the mask, so PostgreSQL's handlers run only in the
+/// backend's own thread.
 fn blocking_signals(spawn: &mut dyn FnMut()) {
-    // SAFETY: both sets are initialised by the functions that are given them; the mask of this thread is
-    // restored below. Nothing between them raises an error of PostgreSQL's.
+    // SAFETY: the functions initialise both sets, and the mask of this thread is restored below. Nothing in between
+    // raises an ERROR.
     unsafe {
         let mut all = std::mem::zeroed();
         let mut before = std::mem::zeroed();
@@ -82,9 +81,8 @@ fn blocking_signals(spawn: &mut dyn FnMut()) {
     }
 }
 
-/// Lets our threads panic without a word. The hook of the standard library allocates, under a lock of its
-/// own: in want of memory it would wait for itself, and the backend for it. The reader does the batch again, and
-/// reports what it finds.
+/// Silences panics of worker threads. The standard library's hook allocates under its own lock: without memory it would
+/// wait for itself, and the backend for it. The backend processes the batch again, and reports the error.
 fn silence_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

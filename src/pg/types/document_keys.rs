@@ -1,4 +1,4 @@
-//! The keys of many documents, kept as datums of one type.
+//! The keys of many documents, stored as datums of one type.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -15,28 +15,28 @@ use crate::pg::value_type::{Order, Output};
 /// Keys by document number.
 pub struct DocumentKeys {
     all: Vec<Datum>,
-    /// The memory of keys that are passed by reference.
+    /// The memory for keys that are passed by reference.
     memory: Memory,
     storage: TypeStorage,
     order: Order,
     texts: RefCell<KeyTexts>,
 }
 
-/// Keys as text, made when they are asked for.
+/// Keys converted to text on demand.
 struct KeyTexts {
-    /// The last few: a caller may still hold them.
+    /// The last few texts, which a caller may still hold.
     kept: [Option<Datum>; ROW],
-    /// The place where the next of these goes.
+    /// The entry of `kept` that is replaced next.
     next: usize,
     memory: Memory,
     output: Output,
 }
 
-/// A key stays valid while so many others are asked for: more than a row of a result has.
+/// Number of further calls during which a text stays valid: more than one result row needs.
 const ROW: usize = 8;
 
 impl DocumentKeys {
-    /// No keys yet, of that type and collation.
+    /// An empty list of keys with this type and collation.
     pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
         let order = Order::of(type_oid, collation)?;
         Ok(Self {
@@ -61,13 +61,13 @@ impl DocumentKeys {
         self.memory.bytes() + self.all.capacity() * size_of::<Datum>()
     }
 
-    /// Adds a copy of the next document's key.
+    /// Appends a copy of the next document's key.
     ///
     /// # Safety
-    /// `key` must be a non-null value of the type of the keys.
+    /// `key` is a non-null value of the keys' type.
     pub unsafe fn push(&mut self, key: Datum) -> Result<()> {
         let storage = self.storage;
-        // SAFETY: the caller promises a value of the type that `storage` was read of in `new`.
+        // SAFETY: the caller promises a value of the keys' type, for which `new` made `storage`.
         let copy = self.memory.run(|| unsafe { storage.copy(key) });
         memory::push(&mut self.all, copy).map_err(Into::into)
     }
@@ -76,29 +76,30 @@ impl DocumentKeys {
         self.all[document as usize]
     }
 
-    /// Orders two documents by their keys.
+    /// Compares the keys of two documents.
     pub fn compare(&self, a: u32, b: u32) -> Ordering {
-        // SAFETY: keys of the type of which this is the order.
+        // SAFETY: `push` was given values of the keys' type, for which `new` made `order`.
         unsafe { self.order.compare(self.datum(a), self.datum(b)) }
     }
 
-    /// The place of a key among `sorted`, documents in the order of their keys.
+    /// Finds `key` in `sorted`, documents in the order of their keys.
     ///
     /// # Safety
-    /// `key` must be a non-null value of the type of the keys.
+    /// `key` is a non-null value of the keys' type.
     pub unsafe fn find(&self, sorted: &[u32], key: Datum) -> Option<u32> {
-        // SAFETY: the caller promises a value of the type of the keys, which is that of `order`: `new` has made both.
+        // SAFETY: the caller and the callers of `push` promise values of the keys' type, for which `new` made `order`.
         let order = |document: &u32| unsafe { self.order.compare(self.datum(*document), key) };
         sorted.binary_search_by(order).ok().map(|place| sorted[place])
     }
 
-    /// The key of a document as a `text` datum, valid while [`ROW`] others are asked for.
+    /// The key of a document as a `text` datum, valid during the next [`ROW`] calls.
     pub fn text(&self, document: u32) -> Datum {
         let mut texts = self.texts.borrow_mut();
         let KeyTexts { kept, next, memory, output } = &mut *texts;
         let (key, place) = (self.datum(document), &mut kept[*next]);
         *next = (*next + 1) % ROW;
-        // SAFETY: a key of that type. What is gone was made here, and is no longer valid.
+        // SAFETY: `push` was given a value of the keys' type. The text that is freed was made here, and is no longer
+        // valid.
         let text = memory.run(|| unsafe {
             if let Some(gone) = place.take() {
                 pg_sys::pfree(gone.cast_mut_ptr());

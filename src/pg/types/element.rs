@@ -1,4 +1,4 @@
-//! Elements of sets: values of the types that can be hashed, as the engine takes them.
+//! Elements of sets: values of the types that the engine can hash.
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Element, ElementHash, memory};
@@ -8,7 +8,7 @@ use crate::pg::catalog::base_type;
 use crate::pg::names::type_label;
 use crate::pg::{array, bytes, lossless};
 
-/// The type as whose values those of a type are hashed: itself, or what it is a domain over.
+/// The type that decides how values of `type_oid` are hashed: itself, or a domain's base type.
 fn element_type(type_oid: Oid) -> Result<Oid> {
     match base_type(type_oid) {
         base @ (pg_sys::TEXTOID | pg_sys::VARCHAROID | pg_sys::BYTEAOID | pg_sys::UUIDOID) => Ok(base),
@@ -21,9 +21,9 @@ fn element_type(type_oid: Oid) -> Result<Oid> {
 }
 
 /// # Safety
-/// `datum` must be a non-null value of a type for which [`element_type`] gives `element_type`.
+/// `datum` is a non-null value of a type for which [`element_type`] returns `element_type`.
 unsafe fn hash_as(element_type: Oid, datum: Datum, hash: ElementHash) -> Result<u64> {
-    // SAFETY: `datum` is of the type named before the arrow, as # Safety asks; a uuid is 16 bytes.
+    // SAFETY: each arm reads `datum` as the type that it matches, as # Safety asks; a uuid has 16 bytes.
     let element = unsafe {
         match element_type {
             pg_sys::BYTEAOID => Element::Bytes(bytes::read(datum)),
@@ -38,33 +38,33 @@ unsafe fn hash_as(element_type: Oid, datum: Datum, hash: ElementHash) -> Result<
     Ok(element.hash(hash))
 }
 
-/// Refuses a type of which there are no elements.
+/// Refuses a type that cannot be hashed as an element.
 pub fn check(type_oid: Oid) -> Result<()> {
     element_type(type_oid).map(|_| ())
 }
 
-/// The hash of a value of a type of which there are elements, or of a domain over one.
+/// Hashes a value of an element type, or of a domain over one.
 ///
 /// # Safety
-/// `datum` must be a non-null value of type `type_oid`.
+/// `datum` is a non-null value of type `type_oid`.
 pub unsafe fn hash(datum: Datum, type_oid: Oid, hash: ElementHash) -> Result<u64> {
     // SAFETY: `datum` is of `type_oid`, as # Safety asks.
     unsafe { hash_as(element_type(type_oid)?, datum, hash) }
 }
 
-/// The hashes of the elements of an array but its nulls, in its order and with its repeats. An array of a type of which
-/// there are no elements is refused whatever is in it.
+/// Hashes the non-null elements of an array, in its order and with repeats. An array of an unsupported element type is
+/// refused even if it is empty.
 ///
 /// # Safety
-/// `set` must be a non-null array.
+/// `set` is a non-null array.
 pub unsafe fn hashes(set: Datum, hash: ElementHash) -> Result<Vec<u64>> {
     // SAFETY: the caller promises an array.
     let (set, type_oid) = unsafe { array::detoast(set) };
-    // SAFETY: an array of elements of that type, as it says itself.
+    // SAFETY: `detoast` returned an array.
     let elements = unsafe { array::each_element(set) };
     let (mut hashes, of) = (memory::with_capacity(elements.len())?, element_type(type_oid)?);
     for element in elements.flatten() {
-        // SAFETY: an element of that type.
+        // SAFETY: an element of the array has the element type that its header names.
         hashes.push(unsafe { hash_as(of, element, hash) }?);
     }
     Ok(hashes)

@@ -1,4 +1,4 @@
-//! Values of types that are known only when the code runs: how they are written, ordered, hashed and passed to a query.
+//! Values whose types are known only at run time: their output, order, hashes, and their use as parameters of queries.
 
 pub mod document_keys;
 pub mod element;

@@ -16,12 +16,12 @@ impl Parameter {
     /// A parameter of any type.
     ///
     /// # Safety
-    /// `value` must be of that type, or NULL, and live as long as what is made of the parameter.
+    /// `value` is NULL or of this type, and lives as long as what is made of the parameter.
     pub unsafe fn new(type_oid: Oid, value: Option<Datum>) -> Self {
         Self { type_oid, value }
     }
 
-    /// NULL, of that type.
+    /// NULL, of this type.
     pub fn null(type_oid: Oid) -> Self {
         Self { type_oid, value: None }
     }
@@ -34,38 +34,38 @@ impl Parameter {
         self.type_oid
     }
 
-    /// The value, if it is of that type; `None` for NULL.
+    /// The value, if it has this type; `None` for NULL.
     pub fn of_type(&self, type_oid: Oid) -> Option<Datum> {
         self.value.filter(|_| self.type_oid == type_oid)
     }
 
-    /// The text that it is, in the database's encoding; `None` for NULL, and for a value of another type.
+    /// The text, in the database's encoding; `None` for NULL, and for a value of another type.
     pub fn text(&self) -> Option<&[u8]> {
         let text = self.of_type(pg_sys::TEXTOID);
-        // SAFETY: a value of that type, as `new` promises, which lives as long as this is used.
+        // SAFETY: `of_type` has compared the type, and `new` promises that the value lives as long as this parameter.
         text.map(|text| unsafe { bytes::read(text) })
     }
 
-    /// The `integer[]` that it is, which must not hold NULLs; `None` for NULL, and for a value of another type.
+    /// The `integer[]`, without NULLs; `None` for NULL, and for a value of another type.
     pub fn int4_array(&self) -> Result<Option<&[i32]>> {
         let array = self.of_type(pg_sys::INT4ARRAYOID);
-        // SAFETY: a value of that type, as `new` promises, which lives as long as this is used.
+        // SAFETY: `of_type` has compared the type, and `new` promises that the value lives as long as this parameter.
         array.map(|array| unsafe { array::read(array) }).transpose()
     }
 
-    /// An array of values, and of NULLs.
+    /// An array of values and NULLs.
     ///
     /// # Safety
-    /// They must be values of type `element`.
+    /// The values are of type `element`.
     pub unsafe fn array(values: impl Iterator<Item = Option<Datum>>, element: Oid) -> Self {
-        // SAFETY: the values are of type `element`, as # Safety asks; the array is a copy.
+        // SAFETY: the caller promises values of type `element`; the array copies them.
         let array = unsafe { array::from_elements(values, element) };
         Self { type_oid: catalog::array_of(element), value: Some(array) }
     }
 
     /// A `bigint[]`.
     pub fn int8s(values: impl Iterator<Item = Option<i64>>) -> Self {
-        // SAFETY: values of that type.
+        // SAFETY: an `i64` is passed as a `bigint` datum.
         unsafe { Self::array(values.map(|value| value.map(Datum::from)), pg_sys::INT8OID) }
     }
 
@@ -78,12 +78,12 @@ impl Parameter {
     }
 }
 
-/// Parameters as the executor takes them.
+/// Converts parameters for the executor.
 pub(in crate::pg) fn parameter_list(values: &[Parameter]) -> pg_sys::ParamListInfo {
     if values.is_empty() {
         return std::ptr::null_mut();
     }
-    // SAFETY: the list has as many entries as there are values.
+    // SAFETY: the list is allocated with an entry for each value.
     unsafe {
         let list = pg_sys::makeParamList(values.len() as i32);
         let entries = (*list).params.as_mut_slice(values.len());

@@ -1,4 +1,4 @@
-//! Types of values that are known only as datums: their default btree order, and their text form.
+//! Types whose values are datums: their default B-tree order, and their text form.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -16,13 +16,13 @@ use crate::pg::{catalog, lossless, text};
 /// Compares values of one type under one collation.
 pub struct Order {
     compare: *mut pg_sys::FmgrInfo,
-    /// The operator by which a sort orders values alike.
+    /// The operator by which a sort gives the same order.
     pub(in crate::pg) less_than: Oid,
     collation: Oid,
     quick: Option<Quick>,
 }
 
-/// Numbers that are compared without a call.
+/// Numbers that are compared without a function call.
 #[derive(Clone, Copy)]
 enum Quick {
     Int4,
@@ -30,10 +30,10 @@ enum Quick {
 }
 
 impl Order {
-    /// The order of `type_oid`, which must have a default btree operator class.
+    /// The order of `type_oid`. An error if it has no default B-tree operator class.
     pub fn of(type_oid: Oid, collation: Oid) -> Result<Self> {
         let flags = pg_sys::TYPECACHE_CMP_PROC_FINFO | pg_sys::TYPECACHE_LT_OPR;
-        // SAFETY: the type cache keeps its entry, and the FmgrInfo in it, for the session.
+        // SAFETY: the type cache keeps its entry, with the FmgrInfo, for the session.
         let (compare, function, less_than) = unsafe {
             let entry = pg_sys::lookup_type_cache(type_oid, flags as i32);
             let compare = &raw mut (*entry).cmp_proc_finfo;
@@ -58,13 +58,13 @@ impl Order {
     /// Compares two values.
     ///
     /// # Safety
-    /// Both must be non-null values of the type whose order this is.
+    /// Both are non-null values of the order's type.
     pub unsafe fn compare(&self, a: Datum, b: Datum) -> Ordering {
         match self.quick {
             Some(Quick::Int4) => (a.value() as i32).cmp(&(b.value() as i32)),
             Some(Quick::Int8) => (a.value() as i64).cmp(&(b.value() as i64)),
             None => {
-                // SAFETY: the caller promises values of the type for which `of` has found this comparison.
+                // SAFETY: the caller promises values of the type for which `of` found this function.
                 let result = unsafe { pg_sys::FunctionCall2Coll(self.compare, self.collation, a, b) };
                 (result.value() as i32).cmp(&0)
             }
@@ -72,21 +72,21 @@ impl Order {
     }
 }
 
-/// The output function of a type. A `char(n)` comes without its padding, as a cast to text has it.
+/// The output function of a type. It returns a `char(n)` without padding, like a cast to text.
 pub struct Output {
     function: RefCell<pg_sys::FmgrInfo>,
-    /// Memory for what the function keeps from one call to the next.
+    /// Memory for the state that the function keeps between calls.
     _memory: Memory,
     is_padded: bool,
 }
 
 impl Output {
-    /// That of a type, which must exist.
+    /// The output function of an existing type.
     pub fn of(type_oid: Oid) -> Self {
         let mut output = pg_sys::FmgrInfo::default();
         let (mut function, mut is_varlena) = (Oid::INVALID, false);
         let memory = Memory::scratch(c"minlsh output");
-        // SAFETY: the output function of an existing type; what it keeps it has in the memory that is current here.
+        // SAFETY: PostgreSQL looks up the output function, which keeps its state in the current context, `memory`.
         memory.run(|| unsafe {
             pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
             pg_sys::fmgr_info(function, &mut output);
@@ -98,9 +98,9 @@ impl Output {
     /// The value as a `text` datum, in the current memory context.
     ///
     /// # Safety
-    /// `value` must be a non-null value of the type.
+    /// `value` is a non-null value of the type.
     pub unsafe fn text(&self, value: Datum) -> Datum {
-        // SAFETY: `value` is of the type, as # Safety asks; `call` gives a palloc'd string, freed once.
+        // SAFETY: the caller promises a value of the type; `call` returns an allocated string, freed once.
         unsafe {
             let string = self.call(value);
             let text = Datum::from(pg_sys::cstring_to_text(string));
@@ -110,10 +110,10 @@ impl Output {
     }
 
     /// # Safety
-    /// `value` must be a non-null value of the type.
+    /// `value` is a non-null value of the type.
     unsafe fn call(&self, value: Datum) -> *mut std::ffi::c_char {
-        // SAFETY: `value` is of the type whose output function `of` has looked up, as # Safety asks. The string is new,
-        // NUL-terminated, and ours to cut.
+        // SAFETY: the caller promises a value of the type, whose output function `of` looked up. The function returns a
+        // new string that ends with a NUL and may be cut.
         unsafe {
             let string = pg_sys::OutputFunctionCall(&mut *self.function.borrow_mut(), value);
             if self.is_padded {
@@ -125,22 +125,22 @@ impl Output {
         }
     }
 
-    /// The value as its type writes it, in the current memory context.
+    /// The value as its output function writes it, in the current memory context.
     ///
     /// # Safety
-    /// `value` must be a non-null value of the type, and `'a` end before that context is reset.
+    /// `value` is a non-null value of the type, and `'a` ends before that context is reset.
     pub unsafe fn written<'a>(&self, value: Datum) -> Result<Cow<'a, str>> {
-        // SAFETY: a value of the type whose output function this is, which gives a NUL-terminated string.
+        // SAFETY: the caller promises a value of the type; `call` returns a string that ends with a NUL.
         lossless::decode(unsafe { CStr::from_ptr(self.call(value)) }.to_bytes())
     }
 
-    /// The value as messages show it: the beginning of one that is long.
+    /// The value for messages, shortened if it is long.
     ///
     /// # Safety
-    /// `value` must be a non-null value of the type.
+    /// `value` is a non-null value of the type.
     pub unsafe fn shown(&self, value: Datum) -> String {
-        // SAFETY: a value of the type, whose output function gives a NUL-terminated string. It is copied before its
-        // memory can be reset.
+        // SAFETY: the caller promises a value of the type; `call` returns a string that ends with a NUL. It is copied
+        // before its memory is reset.
         text::beginning(unsafe { CStr::from_ptr(self.call(value)) }.to_bytes(), LONGEST_VALUE)
     }
 }

@@ -1,7 +1,7 @@
 //! One-dimensional arrays of `integer`, `bigint` and `text`, read in place and built in one copy.
 //!
-//! A signature is read for every candidate and built for every document: element-wise
-//! conversion would cost more than the sketch itself.
+//! A signature is read for every candidate and built for every document. Converting each element would cost more than
+//! the sketch itself.
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
@@ -12,36 +12,36 @@ use crate::pg::bytes::allocatable;
 use crate::pg::reserve::check_interrupts;
 use crate::pg::text;
 
-/// Elements that lie in an array of their type one behind the other, as they do in a slice.
+/// A type whose values lie in an array as they do in a slice.
 ///
 /// # Safety
-/// `TYPE` is the type whose values are passed like that, by value.
+/// PostgreSQL passes the type `TYPE` by value, with the layout of `Self`.
 pub unsafe trait ArrayElement {
     const TYPE: Oid;
 }
 
-// SAFETY: an `integer` has 32 bits.
+// SAFETY: an `integer` is a signed number of 32 bits.
 unsafe impl ArrayElement for i32 {
     const TYPE: Oid = pg_sys::INT4OID;
 }
 
-// SAFETY: a `bigint` has 64 bits.
+// SAFETY: a `bigint` is a signed number of 64 bits.
 unsafe impl ArrayElement for i64 {
     const TYPE: Oid = pg_sys::INT8OID;
 }
 
-// SAFETY: a `double precision` is one of IEEE 754.
+// SAFETY: a `double precision` is an IEEE 754 number of 64 bits.
 unsafe impl ArrayElement for f64 {
     const TYPE: Oid = pg_sys::FLOAT8OID;
 }
 
-/// Reads an array without nulls as a slice.
+/// Reads an array without NULLs as a slice.
 ///
 /// # Safety
-/// `datum` must be a non-null array of elements of that type, valid for `'a`.
+/// `datum` is a non-null array with elements of this type, valid for `'a`.
 pub unsafe fn read<'a, T: ArrayElement>(datum: Datum) -> Result<&'a [T]> {
-    // SAFETY: the caller promises an array; after detoasting its header is complete, its data
-    // starts behind the dimensions at MAXALIGN, and (without a null bitmap) holds `len` elements.
+    // SAFETY: the caller promises an array, whose header is complete once it is detoasted. Its data starts behind the
+    // dimensions at MAXALIGN, and holds `len` elements, since there is no null bitmap.
     unsafe {
         let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
         let len = match (*array).ndim {
@@ -65,23 +65,23 @@ pub unsafe fn read<'a, T: ArrayElement>(datum: Datum) -> Result<&'a [T]> {
     }
 }
 
-/// An array, in the current memory context.
+/// Makes an array, in the current memory context.
 pub fn write<T: ArrayElement>(values: &[T]) -> Datum {
-    // SAFETY: elements of that type as they lie in an array, as `ArrayElement` promises.
+    // SAFETY: `ArrayElement` promises that a slice has the layout of an array's data.
     unsafe { assemble(values.len(), values, T::TYPE) }
 }
 
 /// # Safety
-/// `data` must be what an array of `count` elements of type `element` has for them.
+/// `data` is laid out like the data of an array of `count` elements of type `element`.
 unsafe fn assemble<T>(count: usize, data: &[T], element: Oid) -> Datum {
     if count == 0 {
-        // SAFETY: makes a valid array of no dimension.
+        // SAFETY: PostgreSQL makes the array; it takes any OID.
         return Datum::from(unsafe { pg_sys::construct_empty_array(element) });
     }
     let bytes = std::mem::size_of_val(data);
     let size = data_offset() + bytes;
-    // SAFETY: the chunk holds header, one dimension, one lower bound and the elements; palloc
-    // raises an error instead of returning null, and the size is checked to fit.
+    // SAFETY: the chunk holds the header, one dimension, one lower bound and the elements, and its size was checked.
+    // `palloc` raises an ERROR instead of returning null.
     unsafe {
         let array = pg_sys::palloc0(allocatable(size)).cast::<pg_sys::ArrayType>();
         pgrx::varlena::set_varsize_4b(array.cast(), size as i32);
@@ -96,53 +96,53 @@ unsafe fn assemble<T>(count: usize, data: &[T], element: Oid) -> Datum {
     }
 }
 
-/// The offset of the elements of a one-dimensional array without nulls (`ARR_OVERHEAD_NONULLS(1)`).
+/// Offset of the elements of a one-dimensional array without NULLs (`ARR_OVERHEAD_NONULLS(1)`).
 const fn data_offset() -> usize {
     (std::mem::size_of::<pg_sys::ArrayType>() + 2 * std::mem::size_of::<i32>()).next_multiple_of(8)
 }
 
-/// The elements of an array of any type, one by one, where they are; an interrupt may come between two of them.
+/// Iterates over the elements of an array of any type, in place. Checks for interrupts.
 ///
 /// # Safety
-/// `datum` must be a non-null array; it and the current memory context must outlive the iterator.
+/// `datum` is a non-null array. It and the current memory context outlive the iterator.
 pub unsafe fn each_element(datum: Datum) -> impl ExactSizeIterator<Item = Option<Datum>> {
-    // SAFETY: the caller promises an array, whose header is complete once it is detoasted, and has its dimensions
-    // behind it. What PostgreSQL keeps for the iteration is in the current memory context.
+    // SAFETY: the caller promises an array, whose header is complete once it is detoasted, with its dimensions behind
+    // it. PostgreSQL's iterator lies in the current memory context.
     let (count, iterator) = unsafe {
         let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
         let count = pg_sys::ArrayGetNItems((*array).ndim, array.add(1).cast());
         (count, pg_sys::array_create_iterator(array, 0, std::ptr::null_mut()))
     };
     (0..count).map(move |i| {
-        // Arrays have up to a hundred million elements; most have few.
+        // An array may have a hundred million elements; most have few.
         if i % 4096 == 4095 {
             check_interrupts();
         }
         let (mut value, mut is_null) = (Datum::from(0), false);
-        // SAFETY: the iterator, which lives as long as its memory context, has that many elements.
+        // SAFETY: the iterator lives as long as its memory context, and has `count` elements.
         unsafe { pg_sys::array_iterate(iterator, &mut value, &mut is_null) };
         (!is_null).then_some(value)
     })
 }
 
-/// The array as a plain value, and the type of its elements.
+/// Detoasts an array. Returns it with the type of its elements.
 ///
 /// # Safety
-/// `datum` must be a non-null array.
+/// `datum` is a non-null array.
 pub unsafe fn detoast(datum: Datum) -> (Datum, Oid) {
-    // SAFETY: the caller promises an array, whose header says what it holds.
+    // SAFETY: the caller promises an array, whose header is complete once it is detoasted.
     unsafe {
         let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
         (Datum::from(array), (*array).elemtype)
     }
 }
 
-/// A `text[]` datum that grows by one text after the other. They lie in one vector: PostgreSQL copies an error into
-/// the memory context in use, so that must not be what is full of many small texts.
+/// A `text[]` that grows by one text at a time, in one vector. PostgreSQL copies an error into the current memory
+/// context, which must not be full of many small texts.
 #[derive(Default)]
 pub struct TextArray {
     count: usize,
-    /// Texts as they lie in an array: the length, the bytes, and zeros up to a whole word.
+    /// Texts as an array stores them: the length, the bytes, and zeros up to a whole word.
     words: Vec<u32>,
 }
 
@@ -154,7 +154,7 @@ impl TextArray {
         allocatable(data_offset() + count * size_of::<u32>());
         memory::resize(&mut self.words, count, 0)?;
         let words = &mut self.words[start..];
-        // SAFETY: there is room for the length and as many bytes; no text has 1 GB.
+        // SAFETY: the vector has room for the length and the bytes; no text has 1 GB.
         unsafe {
             pgrx::varlena::set_varsize_4b(words.as_mut_ptr().cast(), size as i32);
             let place = words[1..].as_mut_ptr().cast::<u8>();
@@ -164,19 +164,19 @@ impl TextArray {
         Ok(())
     }
 
-    /// The array, in the current memory context.
+    /// Makes the array, in the current memory context.
     pub fn write(self) -> Datum {
-        // SAFETY: that many texts, as `push` has put them together.
+        // SAFETY: `push` has laid out `count` texts as an array stores them.
         unsafe { assemble(self.count, &self.words, pg_sys::TEXTOID) }
     }
 }
 
-/// An array of values of type `element`, and of NULLs, in the current memory context.
+/// Makes an array of values of type `element` and NULLs, in the current memory context.
 ///
 /// # Safety
-/// Each datum must be a non-null value of type `element`.
+/// Each datum is a non-null value of type `element`.
 pub unsafe fn from_elements(elements: impl Iterator<Item = Option<Datum>>, element: Oid) -> Datum {
-    // SAFETY: the caller promises values of that type, which are copied.
+    // SAFETY: the caller promises values of this type, which are copied.
     unsafe {
         let context = pg_sys::CurrentMemoryContext;
         let array = pg_sys::initArrayResult(element, context, true);

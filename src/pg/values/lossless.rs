@@ -1,8 +1,8 @@
-//! Text as UTF-8, whatever it holds: no character is refused, and no two texts become one.
+//! Converts any text to UTF-8 and back: it refuses no character, and different texts stay different.
 //!
-//! A character that Unicode does not have (in a database of another encoding), and a byte that
-//! is not a character (SQL_ASCII takes any), become private characters of the engine, one for each byte. On
-//! the way back they become those bytes.
+//! Two things have no counterpart in Unicode: some characters of other encodings, and bytes that are not a character,
+//! which SQL_ASCII accepts. Each of their bytes becomes a private character of the engine, and becomes the byte again
+//! on the way back.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -15,47 +15,47 @@ use sketch::stored::{self, StoredBytes, byte_of, is_of_byte, of_any_bytes, push_
 use crate::error::{Result, granted};
 use crate::pg::bytes;
 
-/// The conversion of this database's bytes to UTF-8.
+/// The way in which this database's bytes are converted to UTF-8.
 #[derive(Clone, Copy)]
 enum Encoding {
-    /// They are.
+    /// The bytes are UTF-8.
     Utf8,
-    /// They may be, or anything else.
+    /// The bytes may be UTF-8, or anything else.
     Unknown,
-    /// By a function of PostgreSQL.
+    /// A conversion function of PostgreSQL.
     Converted { encoding: i32, function: Oid },
 }
 
-/// Reads a `text` (or binary-coercible) datum as UTF-8; the only error is that memory is out.
+/// Reads a `text` (or binary-coercible) datum as UTF-8. The only error is a lack of memory.
 ///
 /// # Safety
-/// `datum` must be a non-null `text` value, valid for `'a`.
+/// `datum` is a non-null `text` value, valid for `'a`.
 pub unsafe fn read<'a>(datum: Datum) -> Result<Cow<'a, str>> {
     // SAFETY: the caller promises a text, which is a varlena.
     decode(unsafe { bytes::read(datum) })
 }
 
-/// Calls `look` with a `text` (or binary-coercible) datum as [`stored::text`] takes it, once it is unpacked: in a
-/// database of UTF-8 as it is stored, without decompressing it.
+/// Calls `look` with a `text` (or binary-coercible) datum as [`stored::text`] reads it. In a database with encoding
+/// UTF-8 the datum stays compressed.
 ///
 /// # Safety
-/// `datum` must be a non-null `text` value.
+/// `datum` is a non-null `text` value.
 pub unsafe fn stored<T>(datum: Datum, look: impl FnOnce(StoredBytes) -> Result<T>) -> Result<T> {
     if let Encoding::Utf8 = Encoding::of_database() {
         // SAFETY: the caller promises a text, which is a varlena.
         return look(unsafe { bytes::stored(datum) });
     }
-    // SAFETY: the caller promises a text; it is looked at before this returns.
+    // SAFETY: the caller promises a text; `look` returns before this function does.
     let text = unsafe { read(datum)? };
     look(StoredBytes::plain(text.as_bytes()))
 }
 
-/// Bytes in the database's encoding as UTF-8.
+/// Decodes bytes in the database's encoding to UTF-8.
 pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
     match Encoding::of_database() {
         Encoding::Utf8 => stored::text(bytes).map_err(Into::into),
         Encoding::Converted { .. } | Encoding::Unknown if bytes.is_ascii() => {
-            // SAFETY: ASCII is UTF-8.
+            // SAFETY: `is_ascii` has just held, and ASCII is UTF-8.
             Ok(Cow::Borrowed(unsafe { std::str::from_utf8_unchecked(bytes) }))
         }
         Encoding::Unknown => of_any_bytes(bytes).map(Cow::Owned).map_err(Into::into),
@@ -63,8 +63,7 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
     }
 }
 
-/// Converts UTF-8 to the database's encoding: the opposite of [`decode`], in the current memory context where
-/// it is a copy.
+/// Converts UTF-8 to the database's encoding: the inverse of [`decode`]. A copy lies in the current memory context.
 pub fn encode(text: &str) -> &[u8] {
     let encoding = Encoding::of_database();
     if text.is_ascii() || matches!(encoding, Encoding::Utf8) {
@@ -81,7 +80,7 @@ pub fn encode(text: &str) -> &[u8] {
         let (part, after) = rest.split_at(length);
         let part = if private {
             let bytes = granted(memory::collect(part.chars().map(byte_of)));
-            // SAFETY: used below, in the same context.
+            // SAFETY: the result is used in the same memory context.
             unsafe { bytes::in_memory(&[&bytes]) }
         } else {
             encode_characters(part, encoding)
@@ -89,17 +88,17 @@ pub fn encode(text: &str) -> &[u8] {
         granted(memory::push(&mut parts, part));
         rest = after;
     }
-    // SAFETY: as valid as what PostgreSQL converts, which lies in the same context.
+    // SAFETY: the result lives as long as a conversion by PostgreSQL, which lies in the same context.
     unsafe { bytes::in_memory(&parts) }
 }
 
-/// Characters that Unicode has, in the database's encoding.
+/// Converts characters of Unicode to the database's encoding.
 fn encode_characters(text: &str, encoding: Encoding) -> &[u8] {
     if text.is_ascii() || !matches!(encoding, Encoding::Converted { .. }) {
         return text.as_bytes();
     }
-    // SAFETY: the bytes are valid for the call; the result is the same pointer (nothing to
-    // convert) or a NUL-terminated copy in the current memory context.
+    // SAFETY: the bytes are valid during the call. The result is the same pointer if there is nothing to convert, or a
+    // copy that ends with a NUL in the current memory context.
     unsafe {
         let start = text.as_ptr().cast_mut().cast();
         let utf8 = pg_sys::pg_enc::PG_UTF8 as i32;
@@ -119,7 +118,8 @@ impl Encoding {
                 return Self::Utf8;
             }
             let catalog = Oid::from(pg_sys::PG_CATALOG_NAMESPACE);
-            // SAFETY: a lookup in the system caches. It is PostgreSQL's own, whatever the search path finds.
+            // SAFETY: a look-up in the system caches, which takes any value; `pg_catalog` has PostgreSQL's own
+            // conversion.
             match unsafe { pg_sys::FindDefaultConversion(catalog, encoding, utf8) } {
                 Oid::INVALID => Self::Unknown,
                 function => Self::Converted { encoding, function },
@@ -128,9 +128,9 @@ impl Encoding {
     }
 }
 
-/// Bytes through a conversion of PostgreSQL, which stops at what it does not know.
+/// Converts bytes by a function of PostgreSQL, which stops at a byte sequence that it does not know.
 fn convert(bytes: &[u8], encoding: i32, function: Oid) -> Result<String> {
-    /// Bytes at a time; no encoding has longer characters than the smallest step could hold.
+    /// Bytes in a step: longer than a character of any encoding.
     const STEP: usize = 8192;
     let utf8 = pg_sys::pg_enc::PG_UTF8 as i32;
     let mut buffer = [0_u8; STEP * pg_sys::MAX_CONVERSION_GROWTH as usize + 1];
@@ -138,8 +138,8 @@ fn convert(bytes: &[u8], encoding: i32, function: Oid) -> Result<String> {
     let mut rest = bytes;
     while let Some(&first) = rest.first() {
         let length = rest.len().min(STEP);
-        // SAFETY: source and destination have the lengths given, and the destination has room for
-        // what as many bytes become, and a NUL; with `noError` it says how far it came.
+        // SAFETY: source and destination have the given lengths, and the destination has room for the longest result
+        // and a NUL. With `noError` the function returns how many bytes it read.
         let read = unsafe {
             pg_sys::pg_do_encoding_conversion_buf(
                 function,
@@ -155,7 +155,7 @@ fn convert(bytes: &[u8], encoding: i32, function: Oid) -> Result<String> {
         let converted = buffer.split(|byte| *byte == 0).next().unwrap_or_default();
         push_str(&mut text, std::str::from_utf8(converted).unwrap_or_default())?;
         let unknown = match usize::try_from(read).unwrap_or(0) {
-            // NUL, which is in no text that PostgreSQL has checked.
+            // A NUL, which no text that PostgreSQL has checked contains.
             0 if first < 0x80 => {
                 push_str(&mut text, "\0")?;
                 1
@@ -174,10 +174,10 @@ fn convert(bytes: &[u8], encoding: i32, function: Oid) -> Result<String> {
     Ok(text)
 }
 
-/// The number of bytes of the first character, none of which is ASCII.
+/// Number of bytes in the first character of `bytes`, all of them non-ASCII.
 fn character_length(bytes: &[u8], encoding: i32) -> usize {
-    // SAFETY: it reads the bytes of one character at most, of which the first tells the length;
-    // some encodings look at the second one, so both are there.
+    // SAFETY: the function reads at most the first two bytes of a character. The first one is there, and a NUL stands
+    // in for a missing second one.
     let length = unsafe {
         let start = [bytes[0], bytes.get(1).copied().unwrap_or(0), 0, 0];
         pg_sys::pg_encoding_mblen(encoding, start.as_ptr().cast())

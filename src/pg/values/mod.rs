@@ -1,4 +1,4 @@
-//! Values as PostgreSQL stores them: what is behind a datum of a known type.
+//! Values as PostgreSQL stores them, read from datums of a known type.
 
 pub mod array;
 pub mod bytes;

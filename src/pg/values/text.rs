@@ -1,5 +1,5 @@
-//! Text in and out. The engine reads UTF-8 whatever the database's encoding is: hashes and
-//! signatures must be the same in every database.
+//! Reads and writes text. The engine reads UTF-8 in every database, because hashes and signatures must not depend on
+//! the encoding.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};
@@ -12,74 +12,74 @@ use crate::pg::bytes::allocatable;
 pub use crate::pg::lossless::encode;
 use crate::pg::{bytes, lossless};
 
-/// Reads a `text` (or binary-coercible) datum as UTF-8, whatever it holds; without a copy when the database is
-/// UTF-8 and the value is stored plainly. The only error is that memory is out.
+/// Reads a `text` (or binary-coercible) datum as UTF-8, whatever it holds. Makes no copy if the database is UTF-8 and
+/// the value is stored plainly. The only error is a lack of memory.
 ///
 /// # Safety
-/// `datum` must be a non-null `text` value, valid for `'a`.
+/// `datum` is a non-null `text` value, valid for `'a`.
 pub unsafe fn read<'a>(datum: Datum) -> Result<&'a str> {
     // SAFETY: the caller promises a text that is valid for `'a`.
     Ok(match unsafe { lossless::read(datum) }? {
         Cow::Borrowed(text) => text,
         Cow::Owned(text) => {
-            // SAFETY: a copy of a text, in the memory context in which a datum that is detoasted lies too.
+            // SAFETY: a copy of a `str`, in the memory context that also holds detoasted values.
             unsafe { std::str::from_utf8_unchecked(bytes::in_memory(&[text.as_bytes()])) }
         }
     })
 }
 
-/// Copies a palloc'd C string; an empty one stands for null.
+/// Copies a C string; null gives an empty one.
 ///
 /// # Safety
-/// `string` must be null or a NUL-terminated string.
+/// `string` is null, or ends with a NUL.
 pub unsafe fn owned(string: *const c_char) -> CString {
     if string.is_null() {
         return CString::default();
     }
-    // SAFETY: the caller promises a NUL-terminated string, unless it is null, which it is not.
+    // SAFETY: the caller promises a NUL at the end, and `string` was just checked not to be null.
     unsafe { CStr::from_ptr(string) }.to_owned()
 }
 
-/// The same as messages show it.
+/// Copies a C string for messages; null gives an empty one.
 ///
 /// # Safety
-/// `string` must be null or a NUL-terminated string.
+/// `string` is null, or ends with a NUL.
 pub unsafe fn from_cstring(string: *const c_char) -> String {
-    // SAFETY: null, or NUL-terminated, as # Safety asks; `owned` looks which it is.
+    // SAFETY: the caller promises null, or a NUL at the end, as `owned` needs.
     unsafe { owned(string) }.to_string_lossy().into_owned()
 }
 
-/// Bytes as a C string of its own; none of PostgreSQL's texts holds a NUL.
+/// Copies bytes to a C string. Texts of PostgreSQL contain no NUL.
 pub fn c_string(bytes: &[u8]) -> Result<CString> {
-    // With no room left over nothing is allocated again.
+    // The vector has no spare capacity, so `CString` does not reallocate it.
     let mut string = memory::with_capacity(bytes.len() + 1)?;
     string.extend_from_slice(bytes);
     string.push(0);
     Ok(CString::from_vec_with_nul(string).unwrap_or_default())
 }
 
-/// Bytes as a message shows them, with a character for what is not UTF-8: the beginning of more than `most`.
+/// Decodes bytes for messages, with a replacement for what is not UTF-8, and shortens more than `most` bytes.
 pub fn beginning(bytes: &[u8], most: usize) -> String {
     let first = &bytes[..bytes.len().min(most + 1)];
     error::beginning(&String::from_utf8_lossy(first), most).into_owned()
 }
 
-/// A name as a row of a catalog has it, in the database's encoding.
+/// A name in a catalog's row, in the database's encoding.
 pub fn of_name(name: &pg_sys::NameData) -> &CStr {
-    // SAFETY: a name is a NUL-terminated array.
+    // SAFETY: a name is an array that ends with a NUL.
     unsafe { CStr::from_ptr(name.data.as_ptr()) }
 }
 
-/// A `cstring` datum of bytes in the database's encoding, which have no NUL.
+/// Makes a `cstring` datum of bytes in the database's encoding without NULs.
 pub fn write_cstring(bytes: &[u8]) -> Datum {
     allocatable(bytes.len() + 1);
-    // SAFETY: the bytes are valid for the call, and copied.
+    // SAFETY: the bytes are valid during the call, which copies them.
     Datum::from(unsafe { pg_sys::pnstrdup(bytes.as_ptr().cast(), bytes.len()) })
 }
 
-/// Bytes in the database's encoding in that of the client.
+/// Converts bytes from the database's encoding to the client's.
 pub fn to_client(bytes: &[u8]) -> &[u8] {
-    // SAFETY: the bytes are valid for the call; the result as in `encode`.
+    // SAFETY: the bytes are valid during the call. The result is the same pointer, or a copy that ends with a NUL.
     unsafe {
         let start = bytes.as_ptr().cast();
         let converted = pg_sys::pg_server_to_client(start, bytes.len() as i32);
@@ -87,16 +87,16 @@ pub fn to_client(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Makes a `text` datum of UTF-8, converting to the database's encoding where it differs.
+/// Makes a `text` datum of UTF-8, converted to the database's encoding.
 pub fn write(value: &str) -> Datum {
     bytes::write(encode(value))
 }
 
-/// Calls `work` with a `text` datum of UTF-8, which must not keep it: its memory is given back.
+/// Calls `work` with a `text` datum of `value`, which is freed afterwards: `work` must not keep it.
 pub fn lent<T>(value: &str, work: impl FnOnce(Datum) -> T) -> T {
     let text = write(value);
     let result = work(text);
-    // SAFETY: made above: a chunk of a memory context, which the work was only lent.
+    // SAFETY: allocated above, and `work` does not keep it.
     unsafe { pg_sys::pfree(text.cast_mut_ptr()) };
     result
 }

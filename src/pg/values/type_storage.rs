@@ -1,4 +1,4 @@
-//! The way in which values of a type are stored and passed, for those known as datums only.
+//! The storage and passing of values of a type, for code that knows them only as datums.
 
 use std::ffi::CStr;
 
@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::bytes;
 
-/// The rules by which values of a type are passed.
+/// The rules by which values of a type are stored and passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeStorage {
     pub by_value: bool,
@@ -17,25 +17,25 @@ pub struct TypeStorage {
 const C_STRING: i16 = -2;
 
 impl TypeStorage {
-    /// That of a type, which must exist.
+    /// The rules for an existing type.
     pub fn of(type_oid: Oid) -> Self {
         let (mut length, mut by_value) = (0, false);
-        // SAFETY: a lookup in the system caches; the out parameters are valid.
+        // SAFETY: a look-up in the system caches, whose results go to local variables.
         unsafe { pg_sys::get_typlenbyval(type_oid, &mut length, &mut by_value) };
         Self { by_value, length }
     }
 
-    /// That of a column.
+    /// The rules for a column.
     pub fn of_attribute(attribute: &pg_sys::FormData_pg_attribute) -> Self {
         Self { by_value: attribute.attbyval, length: attribute.attlen }
     }
 
-    /// A copy of a value in the current memory context, which no longer needs a TOAST table.
+    /// Copies a value into the current memory context. The copy does not need a TOAST table.
     ///
     /// # Safety
-    /// `value` must be a non-null value that is passed like this.
+    /// `value` is a non-null value of such a type.
     pub unsafe fn copy(self, value: Datum) -> Datum {
-        // SAFETY: `value` is passed like this, as # Safety asks.
+        // SAFETY: the caller promises a value of such a type.
         unsafe {
             match self.length {
                 -1 => Datum::from(pg_sys::pg_detoast_datum_copy(value.cast_mut_ptr())),
@@ -44,12 +44,12 @@ impl TypeStorage {
         }
     }
 
-    /// The bytes of a value that is passed by reference: those of a varlena without its header, detoasted.
+    /// Returns the bytes of a value that is passed by reference; a varlena is detoasted, without its header.
     ///
     /// # Safety
-    /// `value` must be a non-null value that is passed like this, not by value, and valid for `'a`.
+    /// `value` is a non-null value of such a type, passed by reference, and valid for `'a`.
     pub unsafe fn bytes<'a>(self, value: Datum) -> &'a [u8] {
-        // SAFETY: `value` is passed like this, as # Safety asks: a C string, a varlena, or `length` bytes.
+        // SAFETY: the caller promises such a value: a C string, a varlena, or `length` bytes.
         unsafe {
             match usize::try_from(self.length) {
                 Ok(length) => std::slice::from_raw_parts(value.cast_mut_ptr::<u8>(), length),
@@ -59,13 +59,13 @@ impl TypeStorage {
         }
     }
 
-    /// True if two values are the same, byte for byte. Those that are stored alike, in place or in the
-    /// same row of a TOAST table, are not read from there.
+    /// True if two values are equal byte for byte. Values that are stored alike, in place or in the same row of a TOAST
+    /// table, are not fetched from there.
     ///
     /// # Safety
-    /// Both must be non-null values that are passed like this.
+    /// Both are non-null values of such a type.
     pub unsafe fn same(self, a: Datum, b: Datum) -> bool {
-        // SAFETY: both are passed like this, as # Safety asks.
+        // SAFETY: the caller promises two values of such a type.
         unsafe {
             let length = self.length.into();
             pg_sys::datumIsEqual(a, b, self.by_value, length) || pg_sys::datum_image_eq(a, b, self.by_value, length)
