@@ -1,6 +1,6 @@
-//! `minlsh_capture()`, the trigger function: notes the keys of rows that are written.
+//! `minlsh_capture()`, the trigger function: notes the keys of written rows.
 //!
-//! The [`Record`] names the queue, the key, and the columns that the index is made of.
+//! The [`Record`] names the queue, the key, and the columns of the index.
 
 use crate::clusters::tables::{CAPTURE, ChangeQueue};
 use crate::clusters::tracked::members_beside;
@@ -20,7 +20,7 @@ fn capture(call: &Call) -> Result<Option<Datum>> {
     match (fired.event(), fired.for_each_row(), fired.is_after()) {
         (Event::Truncate, false, true) => truncated(&fired, &documents)?,
         (_, true, true) => {
-            // SAFETY: nothing else is kept, and it is asked for here only.
+            // SAFETY: the function always asks for this type, and only here.
             let kept: &mut Option<CapturedStatement> = unsafe { call.kept() };
             let statement = match kept {
                 Some(statement) => statement,
@@ -37,7 +37,7 @@ fn misused(problem: &str) -> SqlError {
     trigger::misused(CAPTURE, problem, "minlsh_track_clusters()")
 }
 
-/// All documents are gone: a row without a key says so.
+/// Notes that all documents are gone, by a row without a key.
 fn truncated(fired: &Fired, documents: &Open) -> Result<()> {
     if let Some(queue) = fired.trigger().tied_to
         && let Some(queue) = ChangeQueue::to_write(queue, documents, None)?
@@ -67,7 +67,7 @@ impl CapturedStatement {
         Ok(Self { record, key })
     }
 
-    /// Notes the key of a row before and after a change.
+    /// Notes the keys of a row before and after a change.
     fn row(&self, documents: &Open, fired: &Fired) -> Result<()> {
         let (keys, key) = (fired.changed_keys(&self.record), Some(&self.key));
         if keys != [None, None]
@@ -79,7 +79,7 @@ impl CapturedStatement {
     }
 }
 
-/// Warns, once for a statement, of a queue that nobody empties.
+/// Warns, once for a statement, of a long queue that is not refreshed.
 fn warn_of_length(queue: Oid) {
     let Some(limit) = queue_warning() else { return };
     let Some(open) = Open::relation(queue, Lock::Write) else { return };

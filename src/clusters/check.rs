@@ -1,6 +1,6 @@
-//! The check of tracked clusters by `minlsh_check()`. It reports what a refresh of all documents would change though
-//! nothing was written since the last one, sizes and similarities that are not those of the members, and members that
-//! are not where the log has put them.
+//! The check of tracked clusters by `minlsh_check()`. It reports what a refresh of all documents would change although
+//! nothing was written since the last one, wrong sizes and similarities in the list, and members that contradict the
+//! log.
 
 use sketch::clusters::EventKind;
 
@@ -12,12 +12,12 @@ use crate::pg::trigger::Trigger;
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 
-/// Finds what contradicts the list and the log, whose last row has the number `$1`.
+/// Finds contradictions to the list and the log. `$1` is the number of the log's last row.
 ///
-/// The owner may delete old rows of the log, and then its tail starts from an unknown state. So a document that the
-/// tail names must be in the cluster where the last event has put it, and no other document in a cluster that has
-/// ended. An id is never used again, so a document that was put into a cluster is where that cluster's merges lead to.
-/// A circle of merges, which somebody may have written, leads nowhere.
+/// The owner may delete old rows of the log, so its tail starts from an unknown state. A document that the tail names
+/// must be in the cluster of its last event, and no other document may be in a cluster that has ended. An id is never
+/// used again, so a document that was put into a cluster is now where that cluster's merges lead. A cycle of merges,
+/// which someone may have written, leads nowhere.
 const AUDIT: &str = "
     WITH RECURSIVE sized AS (
         SELECT cluster_id, count(*) AS members FROM {members} GROUP BY cluster_id
@@ -61,13 +61,13 @@ const AUDIT: &str = "
     )
     SELECT doc_id, problem FROM problems ORDER BY step, number, doc_id";
 
-/// Finds clusters whose `least_similar` is not that of `$1`, their ids, and `$2`.
+/// Finds clusters in the ids `$1` whose listed `least_similar` differs from the similarity in `$2`.
 const LEAST: &str = "
     SELECT format('the listed least_similar of cluster %s differs from that of its members', cluster_id)
     FROM unnest($1, $2) AS n (cluster_id, least_similar) JOIN {list} AS l USING (cluster_id)
     WHERE l.least_similar <> n.least_similar ORDER BY cluster_id";
 
-/// Checks what a name is the table of members of; false if it is not such a table.
+/// Checks the tracked clusters whose table of members is `name`; false if it is not such a table.
 pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
     if !Tracked::is_one(name) {
         return Ok(false);
@@ -79,13 +79,13 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
     settings.set(c"row_security", c"off");
     let output = Output::of(key);
     let report = |key: Option<Datum>, problem: &str| {
-        // SAFETY: a key of the documents.
+        // SAFETY: a key of the documents has the type for which `output` was made.
         let key = key.map(|key| unsafe { output.text(key) });
         result.push(&[key, Some(text::write(problem))]);
     };
     let refresh = Refresh::begin(&tracked, &tables)?;
     refresh.stamp.faults.iter().for_each(|fault| report(None, fault));
-    // A refresh sees without this trigger that a table has lost its rows, so its fault is no reason to look at all.
+    // A refresh sees a table that has lost its rows without this trigger, so its fault alone is no reason to check.
     let documents = Open::relation(tracked.documents.oid, Lock::Held);
     let mut noting = documents.iter().flat_map(|table| tracked.noting(table));
     let truncate = noting.find(Trigger::is_truncate);

@@ -1,6 +1,6 @@
-//! The documents of tracked clusters as a corpus: which belong together now, and how similar the members of a cluster
-//! are at least, by which a chain or a template is seen. Both ask the corpus job, without the links and ranks that
-//! `near_duplicate_clusters()` shows.
+//! The documents of tracked clusters as a corpus: the current components, and the lowest similarity in each cluster,
+//! which shows chains and templates. Both use the corpus job, without the links and ranks of
+//! `near_duplicate_clusters()`.
 
 use sketch::Error;
 use sketch::clusters::ClusterId;
@@ -19,11 +19,11 @@ use crate::pg::relation::lock;
 use crate::pg::snapshot::ActiveSnapshot;
 use crate::prelude::*;
 
-/// A hash of 128 bits of a normalised text: texts with the same one are copies, for they have the same shingles.
+/// A 128-bit hash of a normalised text. Texts with the same hash are copies: they have the same shingles.
 pub type Fingerprint = [u8; 16];
 
-/// The documents of an index, to be compared as `near_duplicate_clusters()` compares them, but for pairs that somebody
-/// decided are not copies. Their keys are those of the tracked column, also where the table has another key by now.
+/// The documents of an index, compared as `near_duplicate_clusters()` does, except for pairs that someone marked as
+/// apart. Keys come from the tracked column, even if the table has another key by now.
 #[derive(Clone, Copy)]
 pub struct TrackedCorpus<'a> {
     pub tracked: &'a Tracked,
@@ -39,7 +39,7 @@ impl TrackedCorpus<'_> {
             return Err(wrong_state("the index of the tracked clusters was dropped meanwhile")
                 .set_hint("Create it again, and track the clusters again."));
         }
-        // There is no column of the empty name.
+        // No column has an empty name.
         let key = tracked.documents.column(tables.key.column);
         let key = key.map(|column| names::quoted(&column.name)).unwrap_or_default();
         let arguments = Arguments::new(&[
@@ -51,8 +51,8 @@ impl TrackedCorpus<'_> {
         Question::new(session, &arguments, &["source"], false)
     }
 
-    /// Compares the members of clusters, whose ids ascend, as they have just been written, with the member of the least
-    /// key. Calls `visit` with some of the clusters at a time, and the lowest similarity of each, as parameters of a
+    /// Compares the members of clusters with the member of the least key. `clusters` ascend, and were just written.
+    /// Calls `visit` with some of the clusters at a time and the lowest similarity of each, as parameters of a
     /// statement. Of equal texts one is compared.
     pub fn each_least_similar(
         &self,
@@ -72,7 +72,7 @@ impl TrackedCorpus<'_> {
             memory.run_and_reset(|| {
                 let clusters = Parameter::int8s(some.iter().copied().map(Some));
                 let least = least.iter().map(|least| Some(float8_datum(*least)));
-                // SAFETY: numbers that were just made datums of that type.
+                // SAFETY: each datum was just made of an `f64`.
                 let least = unsafe { Parameter::array(least, pg_sys::FLOAT8OID) };
                 visit(&[clusters, least])
             })?;
@@ -80,8 +80,8 @@ impl TrackedCorpus<'_> {
         Ok(())
     }
 
-    /// The members of those clusters that have different texts, one of each text, and the place of the cluster of each:
-    /// cluster by cluster, in the order of keys.
+    /// One member for each distinct text of the clusters, in the order of clusters and keys, with the position of its
+    /// cluster. Clusters with a single text are left out.
     fn distinct_members(&self, clusters: &[ClusterId]) -> Result<(DocumentKeys, Vec<usize>)> {
         let key = &self.tables.key;
         let mut keys = DocumentKeys::new(key.base_type, key.collation())?;
@@ -99,7 +99,7 @@ impl TrackedCorpus<'_> {
                 if let (Some(cluster), Some(key)) = stored
                     && let Ok(place) = clusters.binary_search(&cluster)
                 {
-                    // SAFETY: `keys` was made for keys of the type that `typed` has found.
+                    // SAFETY: `typed` found a key of the type for which `keys` was made.
                     unsafe { keys.push(key)? };
                     memory::push(&mut places, place)?;
                 }
@@ -109,8 +109,8 @@ impl TrackedCorpus<'_> {
         Ok((keys, places))
     }
 
-    /// Finds the lowest similarity of each cluster of which `keys` has members: `clusters` has the place in `least` of
-    /// the cluster of each.
+    /// Finds the lowest similarity of each cluster with members in `keys`. `clusters` has the position in `least` for
+    /// each key.
     fn least_similar(
         &self,
         question: &Question,
@@ -135,8 +135,8 @@ impl TrackedCorpus<'_> {
     }
 }
 
-/// Gives out the lowest similarity of a member of each cluster in a group to its first one. `numbers` has the number of
-/// each document by name, and `clusters` the cluster by number, in which those of a cluster follow each other.
+/// Emits the lowest similarity to the first member for each cluster in a group. `numbers` has the number of each
+/// document by name, and `clusters` the cluster by number. Members of a cluster are consecutive.
 fn least_of(
     group: &mut Group,
     numbers: &[Option<u32>],
@@ -160,8 +160,8 @@ fn least_of(
     Ok(LeftOut::default())
 }
 
-/// Calls `visit` with the documents of all components of a job, one component after the other: the key of each, the
-/// number of the component, and the fingerprint. Returns the number of documents that were read to find them.
+/// Calls `visit` with the documents of all components of a job, one component after another: key, number of the
+/// component, and fingerprint. Returns the number of documents that were read.
 pub fn components(work: Work, visit: &mut dyn FnMut(Datum, u32, Fingerprint) -> Result<()>) -> Result<u32> {
     let Work { members, mut batches, read, .. } = work;
     let criteria = batches.comparing.criteria.clone();
@@ -180,7 +180,7 @@ pub fn components(work: Work, visit: &mut dyn FnMut(Datum, u32, Fingerprint) -> 
     Ok(read)
 }
 
-/// The documents of a component by name, with their fingerprints.
+/// The documents of a component, by name and fingerprint.
 type ComponentMembers = Vec<(u32, Fingerprint)>;
 
 fn components_of(group: &mut Group, criteria: &Criteria, emit: &mut Emit<ComponentMembers>) -> Result<LeftOut, Error> {

@@ -1,4 +1,4 @@
-//! The documents of an update: what the last refresh has stored of each, and what was found, brought together by key.
+//! The documents of an update: what the last refresh stored of each, and what was found now, joined by key.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub type StoredMembership = (ClusterId, Option<Fingerprint>);
 
 pub type FoundMembership = (u32, Option<Fingerprint>);
 
-/// A document of an update: what is stored of it, and what was found.
+/// A document of an update, as stored and as found.
 #[derive(Clone, Copy)]
 pub struct UpdatePlace {
     pub key: Datum,
@@ -29,33 +29,34 @@ pub struct UpdatePlace {
 }
 
 impl UpdatePlace {
-    /// The part of it that the ids depend on.
+    /// The part of it on which ids depend.
     pub fn ranked(&self) -> RankedDocument {
         let old = self.old.map(|(cluster, _)| cluster);
         RankedDocument { old, component: self.new.map(|(component, _)| component) }
     }
 
-    /// The fingerprint now, if it is in a component.
+    /// The current fingerprint, if it is in a component.
     pub fn print(&self) -> Option<Fingerprint> {
         self.new.and_then(|(_, print)| print)
     }
 }
 
-/// The documents of an update. They are sorted by PostgreSQL, so that memory holds as many as it may.
+/// The documents of an update. PostgreSQL sorts them, so that memory stays within its limit.
 pub struct ClusterPlaces {
-    /// The key, its [`Mention`], and what is stored and was found of it: a cluster or component, and a fingerprint.
+    /// The key, its [`Mention`], and the stored and found states: cluster or component, and fingerprint.
     rows: SortedRows,
     pub key: Key,
     order: Order,
     memory: Memory,
 }
 
-/// The way in which a key has come to an update, in the order in which it counts.
+/// The way in which an update came to know a key, in the order of precedence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mention {
-    /// It is a document of the update.
+    /// As a document of the update.
     Named = 0,
-    /// It is one of a block that does not stand: what is said of it as a document of the update goes before.
+    /// As a member of a block that is not kept together. What is known of it as a document of the update takes
+    /// precedence.
     Block = 1,
 }
 
@@ -68,10 +69,10 @@ impl ClusterPlaces {
         Ok(Self { rows, key, order, memory })
     }
 
-    /// Adds what is stored of a key, or the component that was found of it, with its fingerprint, or both.
+    /// Adds what is stored of a key, or what was found of it, or both. A found state is a component and a fingerprint.
     ///
     /// # Safety
-    /// The key is of the type of the keys.
+    /// `key` is of the type of the keys.
     pub unsafe fn push(
         &mut self,
         key: Datum,
@@ -86,15 +87,15 @@ impl ClusterPlaces {
             // SAFETY: a uuid is passed as a pointer to its 16 bytes, which live until the row is copied.
             unsafe { Parameter::new(pg_sys::UUIDOID, print) }
         };
-        // SAFETY: a key of the type that `new` has made the rows for, as this function asks of its caller.
+        // SAFETY: the caller promises a key of the type for which `new` made the rows.
         let key = unsafe { Parameter::new(self.key.base_type, Some(key)) };
         let (old, new) = (int(old.map(|old| old.0)), int(new.map(|new| new.0.into())));
         let mention = Parameter::int8(mention as i64);
         self.rows.push(&[key, mention, old, print(&old_print), new, print(&new_print)])
     }
 
-    /// Calls `visit` with the documents in the order of keys, what is stored and what was found of each brought
-    /// together; an error if a key was found twice.
+    /// Calls `visit` with the documents in the order of keys, each with its stored and found states. An error if a key
+    /// was found twice.
     pub fn each(&mut self, visit: &mut dyn FnMut(u32, &UpdatePlace) -> Result<()>) -> Result<()> {
         let Self { rows, key: Key { base_type, .. }, order, memory } = self;
         let storage = TypeStorage::of(*base_type);
@@ -112,7 +113,7 @@ impl ClusterPlaces {
             let old = row.int8(3)?.map(|cluster| (cluster, old_print));
             let component = row.int8(5)?.and_then(|component| u32::try_from(component).ok());
             let new = component.map(|number| (number, new_print));
-            // SAFETY: both are keys of the type of the rows, of which `new` has made the order.
+            // SAFETY: both keys have the type of the rows, for which `new` made the order.
             let same = place.as_mut().filter(|of| unsafe { order.compare(of.key, key).is_eq() });
             match same {
                 Some(_) if mention == Some(Mention::Block as i64) => {}
@@ -124,7 +125,7 @@ impl ClusterPlaces {
                 None => {
                     let before = place.take();
                     memory.run_and_reset(|| before.as_ref().map_or(Ok(()), &mut visit))?;
-                    // SAFETY: a key of the type whose storage this is.
+                    // SAFETY: the key has the type for which `new` made the storage.
                     let key = memory.run(|| unsafe { storage.copy(key) });
                     place = Some(UpdatePlace { key, old, new });
                 }
@@ -134,21 +135,21 @@ impl ClusterPlaces {
         memory.run_and_reset(|| place.as_ref().map_or(Ok(()), &mut visit))
     }
 
-    /// Moves the documents to where others can be added.
+    /// Copies the documents to a sort that accepts more of them.
     pub fn reopened(mut self) -> Result<Self> {
         let mut reopened = Self::new(self.key)?;
         self.each(&mut |_, place| {
-            // SAFETY: a key of those, whose type is the same.
+            // SAFETY: a key of these rows, whose type is the same.
             unsafe { reopened.push(place.key, Mention::Named, place.old, place.new) }
         })?;
         Ok(reopened)
     }
 }
 
-/// The numbers of members that clusters have by the list.
+/// The numbers of members of clusters, from the list.
 pub type ClusterSizes = HashMap<ClusterId, u64, RandomState>;
 
-/// Reads what is stored of each of some documents, and adds the sizes of their clusters. `next` is the next new id.
+/// Reads what is stored of each document in `keys`, and adds the sizes of their clusters. `next` is the next new id.
 pub fn members_of(
     tables: &Tables,
     keys: &DocumentKeys,
@@ -161,8 +162,7 @@ pub fn members_of(
         let some = first..keys.len().min(first + AT_A_TIME);
         memory.run_and_reset(|| {
             let some = some.map(|at| Some(keys.datum(at as u32)));
-            // SAFETY: callers gather keys of the documents, whose type `Tables::open` was given as that of its
-            // columns.
+            // SAFETY: callers collect keys of the documents, whose type `Tables::open` checked for its columns.
             let some = unsafe { Parameter::array(some, tables.key.base_type) };
             tables.each(
                 "SELECT n.at, m.cluster_id, m.fingerprint, l.size
@@ -175,7 +175,7 @@ pub fn members_of(
                     let membership = stored_of(row, 2, next)?;
                     let size = row.int8(4)?.and_then(|size| u32::try_from(size).ok());
                     if let (Some((cluster, _)), Some(size)) = (membership, size) {
-                        // Documents are counted by 32 bits: a greater number is not a size.
+                        // Document numbers have 32 bits, so a larger number is not a size.
                         memory::insert_at(sizes, cluster, size.into())?;
                     }
                     stored[first + at] = membership;
@@ -187,7 +187,7 @@ pub fn members_of(
     Ok(stored)
 }
 
-/// Calls `visit` with the members of a cluster, until it says that it has enough.
+/// Calls `visit` with the members of a cluster, until it returns that it has enough.
 pub fn each_of(
     tables: &Tables,
     cluster: ClusterId,
@@ -201,8 +201,8 @@ pub fn each_of(
     })
 }
 
-/// Reads the cluster of a member, and its fingerprint in the next column. Ids that were never given, from `next` on,
-/// would be given twice.
+/// Reads the cluster of a member, and its fingerprint in the next column. Refuses ids from `next` on, which would be
+/// assigned again.
 pub fn stored_of(row: &Row, column: i16, next: ClusterId) -> Result<Option<StoredMembership>> {
     let Some(cluster) = row.int8(column)? else { return Ok(None) };
     if (1..next).contains(&cluster) {
@@ -219,7 +219,7 @@ pub fn print_of(row: &Row, column: i16) -> Result<Option<Fingerprint>> {
     Ok(print.map(|print| unsafe { *print.cast_mut_ptr::<Fingerprint>() }))
 }
 
-/// The error of a refresh in a transaction whose snapshot is too old; `detail` says what has happened since.
+/// The error for a refresh whose transaction has too old a snapshot; `detail` says what has happened since.
 pub fn too_late(detail: &str) -> SqlError {
     let code = PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE;
     error(code, "could not refresh clusters in this transaction")
@@ -227,8 +227,7 @@ pub fn too_late(detail: &str) -> SqlError {
         .set_hint("Retry the transaction, or refresh in READ COMMITTED.")
 }
 
-/// The error if the snapshot sees a key twice. As one document both rows would unite clusters that have nothing in
-/// common.
+/// The error if the snapshot sees a key twice. Taken as one document, both rows would unite unrelated clusters.
 pub fn seen_twice() -> SqlError {
     too_late("another transaction has deleted a row whose key this one has inserted again")
 }

@@ -1,8 +1,8 @@
-//! `minlsh_refresh_clusters()`: brings tracked clusters up to date.
+//! `minlsh_refresh_clusters()`: updates tracked clusters.
 //!
-//! Locks come first: ACCESS SHARE on the documents and their leaves, so that nobody truncates them behind the snapshot;
-//! then EXCLUSIVE on the list, so that there is one refresh at a time. Writers and readers never wait. The stamp is
-//! read before the one snapshot is taken, and again behind it: the next refresh, too, looks for what happened in
+//! Locks come first: ACCESS SHARE on the documents and their leaves, so that no one truncates them after the snapshot;
+//! then EXCLUSIVE on the list, so that only one refresh runs. Writers and readers never wait. The stamp is read before
+//! the snapshot is taken, and again after it, so the next refresh notices what happens in between.
 //! between.
 
 use std::ffi::CString;
@@ -29,7 +29,7 @@ sql_function!(minlsh_refresh_clusters, refresh_clusters);
 
 /// `minlsh_refresh_clusters(tracked, full) → (changed, joined, removed, moved, clusters, was_full, last_seq)`
 fn refresh_clusters(call: &Call) -> Result<Option<Datum>> {
-    // SAFETY: raises an error on a standby, and in a transaction that reads only.
+    // SAFETY: raises an ERROR on a standby and in a read-only transaction.
     unsafe { pg_sys::PreventCommandIfReadOnly(c"minlsh_refresh_clusters()".as_ptr()) };
     let Some(members) = call.oid(0) else {
         let code = PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED;
@@ -49,36 +49,34 @@ fn refresh_clusters(call: &Call) -> Result<Option<Datum>> {
 
 /// The keys that were written since the last refresh.
 struct Queued {
-    /// The keys, each once, ascending; `None` if they are so many that to look at all documents costs less, or takes
-    /// less memory.
+    /// The keys, ascending and distinct. `None` if examining all documents costs less time or memory.
     keys: Option<DocumentKeys>,
     count: i64,
     truncated: bool,
 }
 
-/// A refresh under its locks and its snapshot.
+/// A refresh, with its locks and its snapshot.
 pub struct Refresh<'a> {
     tracked: &'a Tracked,
     tables: &'a Tables,
     index: Info,
     pub state: RefreshState,
-    /// The stamp before the snapshot was taken, and whether it is that of the last refresh, and has not
-    /// changed since.
+    /// The stamp before the snapshot was taken, and true if it is the last refresh's and has not changed since.
     pub stamp: Stamp,
     nothing_went_by: bool,
-    /// The digest of the pairs that count as not similar.
+    /// The digest of the pairs that are marked as apart.
     apart: String,
     snapshot: Snapshot,
     _active: ActiveSnapshot,
-    /// As REINDEX does: a superuser does not run the expressions of somebody else's index as a superuser.
+    /// As in REINDEX, a superuser does not run the expressions of another role's index with superuser rights.
     _rights: Restricted,
 }
 
 impl<'a> Refresh<'a> {
-    /// Takes the snapshot, and reads the state. The tables are open, and the documents locked.
+    /// Takes the snapshot, and reads the state. The tables are open, and the documents are locked.
     pub fn begin(tracked: &'a Tracked, tables: &'a Tables) -> Result<Self> {
         let rights = restricted_to(tracked.documents.owner);
-        // The latest state names the index; that of the snapshot must be the same.
+        // The latest state names the index; the snapshot must see the same state.
         let latest = state(&tables.queue, &Snapshot::latest(), tracked)?;
         let index = tracked.index(latest.as_ref().map_or("", |state| &state.index))?;
         let stamp = stamp::of(tracked, &index.index);
@@ -123,7 +121,7 @@ impl<'a> Refresh<'a> {
         })
     }
 
-    /// Refreshes the clusters, by looking at all documents if `every`. Returns the row of the result.
+    /// Refreshes the clusters, from all documents if `every`. Returns the row of the result.
     fn run(mut self, every: bool) -> Result<[Option<Datum>; 7]> {
         let Queued { keys, count, truncated } = self.queued()?;
         let result = |state: &RefreshState, counts: WrittenCounts, was_full: bool| {
@@ -178,10 +176,10 @@ impl<'a> Refresh<'a> {
                 return Ok(Continue::Yes);
             };
             count += 1;
-            // Those of too many are only counted.
+            // Beyond the limit keys are only counted.
             keys = keys.take().filter(|keys| keys.len() < most && keys.bytes() < of_queue());
             if let Some(keys) = &mut keys {
-                // SAFETY: `typed` has found a key of the type that `keys` was made for.
+                // SAFETY: `typed` found a key of the type for which `keys` was made.
                 unsafe { keys.push(value)? };
             }
             Ok(Continue::Yes)
@@ -189,14 +187,14 @@ impl<'a> Refresh<'a> {
         Ok(Queued { keys, count, truncated })
     }
 
-    /// The update that looks at all documents.
+    /// The update from all documents.
     pub fn full(&self) -> Result<Difference> {
         let (key, corpus) = (&self.tables.key, self.corpus());
         let mut places = ClusterPlaces::new(*key)?;
         let session = Session::open();
         let work = corpus.question(&session)?.of_all(None)?;
         let read = components(work, &mut |key, component, print| {
-            // SAFETY: a value of the key column, by which `question` has asked, and of whose type these are.
+            // SAFETY: a value of the key column that `question` has read, for whose type `places` was made.
             unsafe { places.push(key, Mention::Named, None, Some((component, Some(print)))) }
         })?;
         drop(session);
@@ -205,7 +203,7 @@ impl<'a> Refresh<'a> {
         self.tables.each(sql, &[], |row| {
             let stored = stored_of(row, 2, self.state.next_id)?;
             if let (Some(key), Some(stored)) = (row.typed(1, key.base_type)?, stored) {
-                // SAFETY: `typed` has found a key of the type that `places` was made for.
+                // SAFETY: `typed` found a key of the type for which `places` was made.
                 unsafe { places.push(key, Mention::Named, Some(stored), None)? };
             }
             Ok(Continue::Yes)
@@ -213,7 +211,7 @@ impl<'a> Refresh<'a> {
         self.difference(places, Vec::new(), Some(whole))
     }
 
-    /// The update that looks at what may have changed; `None` if to look at all documents costs less.
+    /// The update from changed documents; `None` if examining all documents costs less.
     fn of_changes(&self, changed: DocumentKeys) -> Result<Option<Difference>> {
         let mut places = ClusterPlaces::new(self.tables.key)?;
         let index = (&self.index, &self.snapshot);
@@ -221,7 +219,7 @@ impl<'a> Refresh<'a> {
         blocks.map(|blocks| self.difference(places, blocks, None)).transpose()
     }
 
-    /// Has ids assigned to the documents and the blocks of an update.
+    /// Assigns ids to the documents and the blocks of an update.
     fn difference(&self, mut places: ClusterPlaces, mut blocks: Vec<Block>, whole: Option<f64>) -> Result<Difference> {
         loop {
             let mut pieces = Pieces::default();
@@ -244,8 +242,7 @@ impl<'a> Refresh<'a> {
     /// Adds the documents of a block one by one.
     fn name(&self, block: &Block, places: &mut ClusterPlaces) -> Result<()> {
         each_of(self.tables, block.cluster, &mut |key, print| {
-            // SAFETY: `each_of` reads a column of members, of which `Tables::open` has found that it has the type of
-            // the keys.
+            // SAFETY: `each_of` reads a column of members, which has the type of the keys, as `Tables::open` checked.
             unsafe {
                 let (stored, found) = ((block.cluster, print), (block.component, print));
                 places.push(key, Mention::Block, Some(stored), Some(found))?;
@@ -259,7 +256,7 @@ impl<'a> Refresh<'a> {
         TrackedCorpus { tracked: self.tracked, tables: self.tables, index, threshold }
     }
 
-    /// Empties the queue, stores the state, and notifies whoever listens.
+    /// Empties the queue, stores the state, and sends a notification.
     fn finish(&self, seq_before: i64) -> Result<()> {
         self.tables.queue.each(&self.snapshot, &mut |_, row| {
             self.tables.queue.delete(row);
@@ -269,14 +266,14 @@ impl<'a> Refresh<'a> {
         if self.state.last_seq > seq_before {
             let payload = format!("{}:{}", qualified(self.tracked.oids[MEMBERS]), self.state.last_seq);
             let payload = CString::new(text::encode(&payload)).unwrap_or_default();
-            // SAFETY: NUL-terminated strings, which are copied; two names and a number are below 8,000 bytes.
+            // SAFETY: both strings end with a NUL, and are copied. Two names and a number are shorter than 8,000 bytes.
             unsafe { pg_sys::Async_Notify(c"minlsh_clusters".as_ptr(), payload.as_ptr()) };
         }
         Ok(())
     }
 }
 
-/// Says which triggers do not see every write, if there are any.
+/// Warns of triggers that do not see every write, if there are any.
 fn warn_of(tracked: &Tracked, faults: &[String]) {
     if faults.is_empty() {
         return;
@@ -301,7 +298,7 @@ fn state(queue: &ChangeQueue, snapshot: &Snapshot, tracked: &Tracked) -> Result<
     Ok(state)
 }
 
-/// A digest of the pairs that count as not similar, whatever their order, and however the session has values written.
+/// A digest of the pairs that are marked as apart, independent of their order and of the session's settings for output.
 fn digest_of_apart(tables: &Tables) -> Result<String> {
     let settings = LocalSettings::open();
     settings.write_exact_text();

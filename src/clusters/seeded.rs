@@ -1,19 +1,19 @@
-//! A refresh of the changes alone: the documents to look at if it is known which rows were written.
+//! A refresh of changed documents only: finds the documents to examine if it is known which rows were written.
 //!
-//! Clusters of two or more documents are known as of the last refresh. Two documents that were not written since are
-//! joined by no other chain of such documents than before. So these are looked at:
+//! Clusters of two or more documents are known as of the last refresh. No new chain of unchanged documents can join two
+//! of them. So a refresh examines:
 //!
-//! - **changed** documents, but for those whose text is that of before;
-//! - the **rest** of clusters that lost a document, unless a copy of each lost one is left: then nothing falls apart,
-//!   and the rest of the cluster is a block that stands for itself;
-//! - the **mates** of changed documents, which share a bucket of the index with them: one document of each text of a
-//!   known cluster, and those that had no cluster.
+//! - **changed** documents, except those with the same text as before;
+//! - the **rest** of clusters that lost a document, unless a copy of each lost one remains: then nothing falls apart,
+//!   and the rest of the cluster is a block;
+//! - the **mates** of changed documents, which share a bucket of the index with them: one document for each text of a
+//!   known cluster, and documents without a cluster.
 //!
-//! A document in a pair that somebody decided are not copies stands for no other one, and no other one for it.
+//! A document in a pair that someone marked as apart neither represents another one nor is represented.
 //!
-//! The job compares these as it compares all documents, and what it finds is united with the known clusters. Its work
-//! is counted beforehand, in documents that are read. If that is more than the last job over all documents has cost,
-//! all documents are looked at instead.
+//! The job compares these as it compares all documents, and its result is united with the known clusters. The cost is
+//! estimated beforehand, in documents to read. If it exceeds the cost of the last job over all documents, all documents
+//! are examined instead.
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,85 +38,85 @@ use crate::pg::relation::inheritors;
 use crate::pg::table::RowsAt;
 use crate::prelude::*;
 
-/// The number of documents that a refresh may read in any case: less than anybody would notice.
+/// Number of documents that a refresh may always read, which takes an unnoticeable time.
 const FEW: f64 = 64.0;
 
-/// Steps that cost as much as a document that is read. A document is fetched, cut, signed and compared in about 40 µs;
-/// a bucket is looked up, or the row of a member found, in about 2 µs.
+/// Number of steps that cost as much as reading a document. A document is fetched, split, signed and compared in about
+/// 40 µs. A bucket is looked up, or a member's row found, in about 2 µs.
 const STEPS: f64 = 20.0;
 
-/// The least cost of a changed document: it is signed twice, to be looked up, and to be compared.
+/// Minimum cost of a changed document: it is signed for the look-up, and again for the comparison.
 const CHANGED: f64 = 2.0;
 
-/// The number of changed documents that a refresh looks at before it looks at all, if these have cost `whole`.
+/// Number of changed documents up to which a refresh examines them only; `whole` is the cost of all documents.
 pub fn most_changed(whole: f64) -> usize {
     (whole.max(FEW) / CHANGED) as usize
 }
 
-/// The cost of the last job over all documents, which has read so many of them.
+/// The cost of a job over all documents that read `read` documents.
 pub fn cost_of_all(index: Oid, read: u32) -> f64 {
     let leaves = leaves_of(index);
     let pages: u64 = leaves.iter().map(|leaf| u64::from(leaf.pages())).sum();
-    // A page of entries is gone through in about a step.
+    // Reading a page of entries takes about a step.
     f64::from(read) + pages as f64 / STEPS
 }
 
-/// The indexes that have entries: itself, or those below a partitioned one.
+/// The indexes that have entries: `index` itself, or the leaves of a partitioned index.
 fn leaves_of(index: Oid) -> Vec<Open> {
     let all = inheritors(index, Lock::Read).into_iter();
     let opened = all.filter_map(|oid| Open::relation(oid, Lock::Held));
     opened.filter(|open| open.class().relkind as u8 == b'i').collect()
 }
 
-/// A document that is looked at: what the last refresh has stored of it, and why it is looked at.
+/// A document to examine: what the last refresh stored of it, and why it is examined.
 struct Seed {
     old: Option<StoredMembership>,
     part: SeedPart,
 }
 
-/// The part that a document has in a refresh.
+/// The role of a document in a refresh.
 #[derive(Clone, Copy, PartialEq)]
 enum SeedPart {
-    /// It was written, and is not there.
+    /// It was written, and no longer exists.
     Gone,
-    /// It was written, and has no text, or no scope.
+    /// It was written, and has no text or no scope.
     Empty,
-    /// It was written, but its text is that of before, and so is all that it is similar to.
+    /// It was rewritten with the same text, so its neighbours are unchanged.
     Same,
     Written(Fingerprint),
-    /// It is of the rest of a cluster. The document of that number stands for it: a copy, or itself.
+    /// It belongs to the rest of a cluster. The document with this number represents it: a copy, or itself.
     Rest(u32),
-    /// It is a document of a known cluster, which has the block of that number.
+    /// It belongs to a known cluster, which is the block with this number.
     Block(usize),
     /// It had no cluster.
     Alone,
 }
 
-/// A refresh that begins with the changed documents.
+/// A refresh that starts from the changed documents.
 struct SeededJob<'a> {
     corpus: TrackedCorpus<'a>,
     question: &'a Question<'a>,
     snapshot: &'a Snapshot,
     next_id: ClusterId,
     sizes: ClusterSizes,
-    /// Keys in pairs that somebody decided are not copies, and their numbers in their order.
+    /// Keys in pairs that are marked as apart, and their numbers in order of keys.
     apart: (DocumentKeys, Vec<u32>),
-    /// The cost that may still be spent, in documents that are read.
+    /// The remaining budget, in documents to read.
     budget: f64,
-    /// The keys of the documents: first those that were written, whose numbers `changed` has, ascending.
+    /// The keys of the documents, the changed ones first. `changed` has the numbers of these, in order of keys.
     keys: DocumentKeys,
     changed: Vec<u32>,
     seeds: Vec<Seed>,
-    /// Clusters of which not every document is named.
+    /// Clusters whose documents are not all listed.
     blocks: Vec<Block>,
-    /// The number of each cluster's block; none of a cluster that is named one by one.
+    /// The number of each cluster's block; `None` for a cluster whose documents are listed one by one.
     numbers: HashMap<ClusterId, Option<usize>, RandomState>,
-    /// The texts of which there is a document for a block.
+    /// The texts that have a document for a block.
     texts: HashSet<(usize, Fingerprint), RandomState>,
 }
 
-/// Adds the documents of an update to `places`, and returns the blocks of known clusters; `None` if all documents had
-/// better be looked at. `changed` are the keys that were written, ascending.
+/// Adds the documents of an update to `places`, and returns the blocks of known clusters. `None` if examining all
+/// documents is cheaper. `changed` are the written keys, ascending.
 pub fn find(
     corpus: TrackedCorpus,
     (info, snapshot): (&Info, &Snapshot),
@@ -125,7 +125,7 @@ pub fn find(
     places: &mut ClusterPlaces,
 ) -> Result<Option<Vec<Block>>> {
     let (whole, written) = (state.whole.max(FEW), changed.len());
-    // Each has at least one mate, as a rule. What a job has cost that is left in the end is lost.
+    // Each usually has at least one mate. The cost of a job that is abandoned is lost.
     if (CHANGED + 1.0) * written as f64 > whole {
         return Ok(None);
     }
@@ -154,7 +154,7 @@ pub fn find(
         apart,
         budget: whole - CHANGED * written as f64,
         keys: changed,
-        // They are ascending, each once.
+        // They are ascending and distinct.
         changed: memory::collect(0..written as u32)?,
         seeds: memory::collect(seeds)?,
         blocks: Vec::new(),
@@ -168,12 +168,12 @@ pub fn find(
     job.unite(places).map(Some)
 }
 
-/// Reads the keys in pairs that somebody decided are not copies, and their numbers, in their order.
+/// Reads the keys in pairs that are marked as apart, and their numbers in order of keys.
 fn apart(tables: &Tables) -> Result<(DocumentKeys, Vec<u32>)> {
     let mut keys = DocumentKeys::new(tables.key.base_type, tables.key.collation())?;
     tables.each("SELECT a FROM {apart} UNION ALL SELECT b FROM {apart}", &[], |row| {
         if let Some(key) = row.typed(1, tables.key.base_type)? {
-            // SAFETY: `keys` was made for keys of the type that `typed` has found.
+            // SAFETY: `typed` found a key of the type for which `keys` was made.
             unsafe { keys.push(key)? };
         }
         check_room(keys.bytes()).map(|()| Continue::Yes)
@@ -183,7 +183,7 @@ fn apart(tables: &Tables) -> Result<(DocumentKeys, Vec<u32>)> {
 }
 
 impl SeededJob<'_> {
-    /// Finds what became of the documents that were written. Returns the buckets that they are in now, ascending.
+    /// Finds the new state of the written documents. Returns their current buckets, ascending.
     fn changes(&mut self, index: &Open) -> Result<Vec<u64>> {
         let Self { question, keys, changed, seeds, .. } = self;
         let mut memory = Memory::scratch(c"minlsh change");
@@ -195,7 +195,8 @@ impl SeededJob<'_> {
         question.each(&self.corpus.tables.key, keys, &mut |row: &Row| {
             check_interrupts();
             let Some(key) = row.value(1) else { return Ok(()) };
-            // SAFETY: `question.each` gives the tracked key in the first column, and `keys` was made for its base type.
+            // SAFETY: `question.each` returns the tracked key in the first column, and `keys` was made for its base
+            // type.
             let Some(at) = (unsafe { keys.find(changed, key) }) else { return Ok(()) };
             let Seed { old, part } = &mut seeds[at as usize];
             if std::mem::replace(part, SeedPart::Empty) != SeedPart::Gone {
@@ -204,13 +205,13 @@ impl SeededJob<'_> {
             let Some(document) = row.value(2) else { return Ok(()) };
             let own = (0..scopes).map(|scope| row.value(scope as i16 + 3));
             let Some(own) = own.collect::<Option<Vec<Datum>>>() else { return Ok(()) };
-            // SAFETY: `question.each` gives the document in the second column, for whose type the reader was made.
+            // SAFETY: `question.each` returns the document in the second column, for whose type the reader was made.
             let document = unsafe { criteria.reader.document(document) };
             let mut look = |signature: &[i32], _| {
                 bytes.clear();
                 document.append(&mut bytes)?;
                 let print = fingerprint(criteria, &bytes, &mut check_interrupts)?;
-                // The fingerprint does not tell in which scope the document is.
+                // The fingerprint does not include the document's scope.
                 if scopes == 0 && old.is_some_and(|(_, old)| old == Some(print)) {
                     *part = SeedPart::Same;
                     return Ok(());
@@ -218,7 +219,7 @@ impl SeededJob<'_> {
                 *part = SeedPart::Written(print);
                 criteria.banding.hashes(signature, &mut bands)?;
                 let own = own.iter().map(|value| (Oid::INVALID, *value));
-                // SAFETY: behind it `question.each` gives the scopes of the question: the columns of this index.
+                // SAFETY: `question.each` returns the scopes of this index after the document.
                 let scope = unsafe { index.scope(own) };
                 memory::extend(&mut buckets, &index.keys_of(&bands, scope)?).map_err(Into::into)
             };
@@ -229,8 +230,8 @@ impl SeededJob<'_> {
         Ok(buckets)
     }
 
-    /// Finds the rest of the clusters that lost a document: as blocks, or one by one. False if it is too much,
-    /// or is not what the list says.
+    /// Finds the rest of the clusters that lost a document, as blocks or one by one. False if it is over budget, or
+    /// contradicts the list.
     fn rests(&mut self) -> Result<bool> {
         let lost = self.seeds.iter().filter(|seed| seed.part != SeedPart::Same);
         let mut lost = memory::collect(lost.filter_map(|seed| seed.old))?;
@@ -261,7 +262,7 @@ impl SeededJob<'_> {
             if rest.len() as u64 != size {
                 return Ok(false);
             }
-            // Copies of one text are in one component: one of them is looked at.
+            // Copies of a text are in the same component, so one of them is examined.
             let mut order = memory::collect(rest)?;
             order.sort_unstable_by_key(|at| self.seeds[*at].old);
             let mut before: Option<(Fingerprint, u32)> = None;
@@ -278,7 +279,7 @@ impl SeededJob<'_> {
         Ok(self.spend(rests as f64 / STEPS + compared as f64))
     }
 
-    /// True if what is left of a cluster has a copy of each document that it has lost, which may stand for it.
+    /// True if the rest of a cluster has a copy of each lost document that may represent it.
     fn has_copies(&self, cluster: ClusterId, mut lost: Vec<Option<Fingerprint>>) -> Result<bool> {
         if lost.first() == Some(&None) {
             return Ok(false);
@@ -295,14 +296,14 @@ impl SeededJob<'_> {
         Ok(lost.is_empty())
     }
 
-    /// Adds the documents that share a bucket with one that was written; false if they are too many, or their
-    /// clusters are not in the list.
+    /// Adds the documents that share a bucket with a written one. False if they are over budget, or their clusters are
+    /// not in the list.
     fn mates(&mut self, leaves: &[Open], buckets: &[u64]) -> Result<bool> {
         let TrackedCorpus { tracked, tables, .. } = self.corpus;
         let key = &tables.key;
         let Some(column) = tracked.documents.column(key.column) else { return Ok(false) };
         for leaf in leaves {
-            // Looked up, or met when all pages are read.
+            // Buckets are looked up, or met in a scan of all pages.
             let steps = buckets.len().min(leaf.pages() as usize);
             if !self.spend(steps as f64 / STEPS) {
                 return Ok(false);
@@ -310,7 +311,7 @@ impl SeededJob<'_> {
             let table = catalog::table_of_index(leaf.oid());
             let Some(open) = Open::relation(table, Lock::Held) else { return Ok(false) };
             let Some(table) = Relation::open(table, Lock::Held) else { return Ok(false) };
-            // What the owner's expressions run may have dropped the column, and added another of that name.
+            // Code in the owner's expressions may have dropped the column, and added another with the same name.
             let own = table.column_called(&column.raw_name);
             let own = own.filter(|own| catalog::base_type(own.type_oid) == key.base_type);
             let Some(own) = own else { return Ok(false) };
@@ -322,7 +323,7 @@ impl SeededJob<'_> {
                 for row in some {
                     let key = found.at(u64_to_tid(*row)).and_then(|row| row.value(own.number));
                     if let Some(key) = key.filter(|key| !self.is_written(*key)) {
-                        // SAFETY: `own` is a column of the type of the tracked key, as was looked at above.
+                        // SAFETY: `own` has the type of the tracked key, as was checked above.
                         unsafe { mates.push(key)? };
                     }
                 }
@@ -337,9 +338,9 @@ impl SeededJob<'_> {
         Ok(true)
     }
 
-    /// The rows of a table in some buckets of its index, each once; `None` if they are too many.
+    /// The distinct rows of a table in some buckets of its index; `None` if they are over budget.
     fn rows(&mut self, leaf: &Open, buckets: &[u64]) -> Result<Option<Vec<u64>>> {
-        // What is left costs a fetch and a search each; what is left out next to nothing.
+        // Each row costs a fetch and a search; the index costs next to nothing.
         let most = (self.budget * STEPS) as usize;
         let mut rows: HashSet<u64, RandomState> = HashSet::default();
         let index = MinlshIndex::of(leaf)?;
@@ -353,8 +354,8 @@ impl SeededJob<'_> {
         Ok(self.spend(rows.len() as f64 / STEPS).then_some(rows))
     }
 
-    /// Adds a document that shares a bucket with one that was written, unless another one stands for it; false if that
-    /// is too much, or its cluster is not in the list.
+    /// Adds a document that shares a bucket with a written one, unless another document represents it. False if it is
+    /// over budget, or its cluster is not in the list.
     fn mate(&mut self, key: Datum, stored: Option<StoredMembership>) -> Result<bool> {
         let mut part = SeedPart::Alone;
         if let Some((cluster, print)) = stored {
@@ -377,13 +378,13 @@ impl SeededJob<'_> {
         Ok(self.spend(1.0))
     }
 
-    /// Unites what is found with what is known, and adds the documents to `places`. Returns the blocks.
+    /// Unites the result with the known clusters, and adds the documents to `places`. Returns the blocks.
     fn unite(mut self, places: &mut ClusterPlaces) -> Result<Vec<Block>> {
         let key = &self.corpus.tables.key;
         let mut compared = memory::collect(self.compared())?;
         let mut keys = DocumentKeys::new(key.base_type, key.collation())?;
         for at in &compared {
-            // SAFETY: a key of those that were gathered for the same type.
+            // SAFETY: both lists of keys were made for the same type.
             unsafe { keys.push(self.keys.datum(*at))? };
         }
         let work = self.question.of_keys(key, &keys)?;
@@ -393,7 +394,7 @@ impl SeededJob<'_> {
         let mut prints = memory::filled(None, self.seeds.len())?;
         let mut first: Option<(u32, u32)> = None;
         components(work, &mut |key, component, print| {
-            // SAFETY: the question was asked for some of `keys`: it gives keys of their type.
+            // SAFETY: the question selects by `keys`, so it returns keys of their type.
             let Some(at) = (unsafe { self.keys.find(&compared, key) }) else { return Ok(()) };
             prints[at as usize] = Some(print);
             match first {
@@ -425,9 +426,9 @@ impl SeededJob<'_> {
         Ok(self.blocks)
     }
 
-    /// Adds a document beside those that were written.
+    /// Adds a document besides the written ones.
     fn push(&mut self, key: Datum, old: Option<StoredMembership>, part: SeedPart) -> Result<()> {
-        // SAFETY: called with keys of members and mates, which are of the type of the tracked key, as `keys` is.
+        // SAFETY: callers pass keys of members and mates, which have the type of the tracked key, as `keys` has.
         unsafe { self.keys.push(key)? };
         memory::push(&mut self.seeds, Seed { old, part }).map_err(Into::into)
     }
@@ -439,7 +440,7 @@ impl SeededJob<'_> {
         Ok(number)
     }
 
-    /// The documents that are compared.
+    /// The documents to compare.
     fn compared(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.seeds).filter_map(|(at, seed)| match seed.part {
             SeedPart::Gone | SeedPart::Empty | SeedPart::Same => None,
@@ -448,21 +449,21 @@ impl SeededJob<'_> {
         })
     }
 
-    /// True if the document of a key was written, and is not the same.
+    /// True if the document with key `key` was written, and has changed.
     fn is_written(&self, key: Datum) -> bool {
-        // SAFETY: called with keys of members and mates, which are of the type of the tracked key, as `keys` is.
+        // SAFETY: callers pass keys of members and mates, which have the type of the tracked key, as `keys` has.
         let found = unsafe { self.keys.find(&self.changed, key) };
         found.is_some_and(|at| self.seeds[at as usize].part != SeedPart::Same)
     }
 
-    /// True if the document of a key is in a pair that somebody decided are not copies.
+    /// True if the document with key `key` is in a pair that is marked as apart.
     fn is_apart(&self, key: Datum) -> bool {
         let (keys, sorted) = &self.apart;
-        // SAFETY: called with keys of members and mates, which are of the type of the tracked key, as these are.
+        // SAFETY: callers pass keys of members and mates, which have the type of the tracked key, as these have.
         unsafe { keys.find(sorted, key).is_some() }
     }
 
-    /// Takes a cost from what may be spent; false if it is too much.
+    /// Subtracts a cost from the budget; false if it is exceeded.
     fn spend(&mut self, documents: f64) -> bool {
         self.budget -= documents;
         self.budget >= 0.0

@@ -1,9 +1,9 @@
-//! Changes that triggers do not see.
+//! Detects changes that triggers do not see.
 //!
-//! The stamp is a digest of the files of the documents and of the index, of the rows of the catalog that describe them,
-//! and of our triggers. It differs after ATTACH and DETACH, TRUNCATE of a partition, DISABLE TRIGGER, VACUUM FULL,
-//! REINDEX, a change of owner, and a restore. It has the writers of catalog rows, so it also differs after a change
-//! that was taken back.
+//! The stamp is a digest of the files of the documents and the index, of the catalog rows that describe them, and of
+//! minlsh's triggers. It differs after ATTACH and DETACH, TRUNCATE of a partition, DISABLE TRIGGER, VACUUM FULL,
+//! REINDEX, a change of owner, and a restore. It includes the writers of catalog rows, so it also differs after a
+//! change that was reverted.
 
 use std::ffi::CString;
 use std::time::Duration;
@@ -23,11 +23,11 @@ use crate::prelude::*;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stamp {
     pub digest: String,
-    /// The reasons why triggers do not see every row that is written, also by replication.
+    /// The reasons why triggers do not see every written row, including replicated ones.
     pub faults: Vec<String>,
 }
 
-/// The stamp of what is tracked by an index. All of it is locked.
+/// The stamp of the documents that an index tracks. All of it is locked.
 pub fn of(tracked: &Tracked, index: &Index) -> Stamp {
     let mut faults = Vec::new();
     let mut parts: Vec<u32> = Vec::new();
@@ -48,7 +48,7 @@ pub fn of(tracked: &Tracked, index: &Index) -> Stamp {
                 watching += 1;
             }
         }
-        // The record, and the one for what other triggers change.
+        // The record, and the trigger for changes by other triggers.
         if watching < 2 {
             faults.push(format!("table \"{}\" lacks a trigger", leaf.name));
         }
@@ -59,17 +59,17 @@ pub fn of(tracked: &Tracked, index: &Index) -> Stamp {
 
 fn relation(oid: Oid, parts: &mut Vec<u32>) {
     let Some(row) = CatalogRow::<pg_sys::FormData_pg_class>::find(oid) else { return };
-    // SAFETY: of a row that is stored the header tells its writer.
+    // SAFETY: the header of a stored row has its writer.
     let writer = unsafe { row.header().t_choice.t_heap.t_xmin };
     parts.extend([oid.to_u32(), row.relfilenode.to_u32(), writer.into_inner()]);
 }
 
-/// The number of times that a lock is asked for, and the pause in between: writers wait as well.
+/// Number of attempts to lock, and the pause in between, because writers wait too.
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Has the triggers fire always again that `ALTER TABLE ... ENABLE TRIGGER` has left to fire for this server's sessions
-/// alone, and not for replication. Returns true if nothing else has happened since `stamp`.
+/// Makes triggers fire always again if `ALTER TABLE ... ENABLE TRIGGER` has limited them to sessions of this server,
+/// without replication. Returns true if nothing else has changed since `stamp`.
 pub fn enable_triggers(tracked: &Tracked, index: &Info, stamp: &Stamp) -> Result<bool> {
     let tables = inheritors(tracked.documents.oid, Lock::Held);
     if tables.iter().all(|table| half_enabled(tracked, *table).is_empty()) {
@@ -85,26 +85,26 @@ pub fn enable_triggers(tracked: &Tracked, index: &Info, stamp: &Stamp) -> Result
         }
     }
     next_command();
-    // Before the lock was there, replication may have brought rows.
+    // Before the lock was granted, replication may have brought rows.
     let session = Session::open();
     let row = session.query("SELECT FROM pg_catalog.pg_subscription_rel LIMIT 1", &[])?;
     Ok(row.is_none())
 }
 
-/// The names of the triggers of a table that do not fire for what replication brings.
+/// The names of a table's triggers that do not fire for replicated changes.
 fn half_enabled(tracked: &Tracked, table: Oid) -> Vec<CString> {
     let Some(open) = Open::relation(table, Lock::Held) else { return Vec::new() };
     let ours = tracked.noting(&open).into_iter();
     ours.filter(|trigger| trigger.enabled == b'O').map(|trigger| trigger.name).collect()
 }
 
-/// Takes the lock that ALTER TABLE needs, unless others hold the table for long; false too if it is not to be altered
-/// now, or not by us.
+/// Takes the lock that ALTER TABLE needs. False if others hold the table for long, or if it may not be altered now or
+/// by this role.
 fn is_free(table: Oid) -> bool {
     let lock = Lock::HoldWriters.mode();
     let is_locked = (0..TRIES).any(|_| {
         check_interrupts();
-        // SAFETY: takes a lock on a table that is locked already, or not at all.
+        // SAFETY: takes a lock on a table that is already locked in another mode, or fails.
         let is_locked = unsafe { pg_sys::ConditionalLockRelationOid(table, lock) };
         if !is_locked {
             std::thread::sleep(PAUSE);
@@ -112,7 +112,7 @@ fn is_free(table: Oid) -> bool {
         is_locked
     });
     let Some(open) = Open::relation(table, Lock::Held).filter(|_| is_locked) else { return false };
-    // SAFETY: an open table; a look at what the session still has to do.
+    // SAFETY: `open` holds the table open; the function reads the session's pending triggers.
     let is_in_use = unsafe { (*open.raw()).rd_refcnt > 1 || pg_sys::AfterTriggerPendingOnRel(table) };
     !is_in_use && is_owned_by(table, current_role())
 }

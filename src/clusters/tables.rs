@@ -1,10 +1,10 @@
 //! The tables of tracked clusters, checked under lock; the SQL that reads and writes them; and the state that a refresh
 //! leaves for the next one, in a row of the queue.
 //!
-//! Owners can alter them: nothing is trusted but the names and types of their columns. SQL runs as the owner,
-//! security-restricted and with `pg_catalog` as search path, so what an owner has planted runs with the owner's rights.
-//! It finds the tables by their names, and is not run if these name others by now. The queue alone is written as a
-//! relation, because whoever writes documents has no right on it.
+//! Owners can alter the tables, so only the names and types of their columns are relied on. SQL runs as the owner in a
+//! security-restricted operation, with `pg_catalog` as the search path, so code that an owner has planted runs with the
+//! owner's rights. It refers to the tables by name, and does not run if the names refer to other tables by now. Only
+//! the queue is written as a relation, because writers of documents have no rights on it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,39 +20,39 @@ use crate::pg::relation::{Column, inheritors, owner_of};
 use crate::prelude::*;
 use crate::row_key::Key;
 
-/// The tables by their places, as the SQL here calls them. The others depend on the members.
+/// The tables in their order, as they are called in SQL here. The others depend on the members.
 const TABLES: [&str; 5] = ["members", "list", "log", "queue", "apart"];
 pub const MEMBERS: usize = 0;
 pub const LIST: usize = 1;
 pub const QUEUE: usize = 3;
 pub const APART: usize = 4;
 
-/// The endings of their names, behind that of the members.
+/// The suffixes of their names, after the name of the members.
 pub const ENDINGS: [&str; 5] = ["", "_list", "_log", "_queue", "_apart"];
 
-/// The name of a table beside the members of that name.
+/// The name of table number `table` of the clusters with members `members`.
 pub fn name_beside(members: &CStr, table: usize) -> CString {
     let ending = ENDINGS[table].as_bytes();
     CString::new([members.to_bytes(), ending].concat()).unwrap_or_default()
 }
 
-/// The name of the function of the triggers that write the queue.
+/// The name of the trigger function that writes the queue.
 pub const CAPTURE: &CStr = c"minlsh_capture";
 
 const STATE: i16 = 2;
 const SINCE: i16 = 3;
 
-/// The HINT where the tables are not what they must be.
+/// The HINT if the tables are not as they must be.
 pub const TRACK_AGAIN: &str = "Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.";
 
-/// Rows that a statement is given at a time.
+/// Maximum number of rows in the parameters of a statement.
 pub const AT_A_TIME: usize = 1 << 12;
 
-/// Events that a statement is given, behind its first parameters: what `{events}` stands for.
+/// Events as parameters of a statement, after its first ones: the meaning of `{events}`.
 const EVENTS: &str = "unnest($4, $5, $6, $7, $8, $9) WITH ORDINALITY
     AS n (event, cluster_id, other_id, doc_id, fingerprint, size, seq)";
 
-/// Opens one of the tables, whose columns must be of these names and types.
+/// Opens one of the tables, whose columns must have these names and types.
 fn open(oid: Oid, lock: Lock, columns: &[(&CStr, Oid)], owner: Oid) -> Result<Companion> {
     let Some(open) = Open::relation(oid, lock) else {
         return Err(wrong_state("a table of the tracked clusters does not exist")
@@ -69,17 +69,17 @@ fn open(oid: Oid, lock: Lock, columns: &[(&CStr, Oid)], owner: Oid) -> Result<Co
     if !open.attributes().zip(columns).all(|(own, column)| text::of_name(&own.attname) == column.0) {
         return Err(altered(&name, "Its columns have other names."));
     }
-    // SAFETY: an open relation, which has null for no rules.
+    // SAFETY: `open` holds the relation open, and its pointer to rules may be read.
     if unsafe { !(*open.raw()).rd_rules.is_null() } {
         return Err(altered(&name, "It has a rule."));
     }
     Ok(table)
 }
 
-/// Checks that an open table is a plain one with columns of these types.
+/// Checks that an open table is an ordinary one with columns of these types.
 fn checked(open: Open, lock: Lock, columns: &[Oid]) -> Result<Companion> {
     let name = open.name();
-    // The catalog keeps the mark of children that are gone until the next ANALYZE.
+    // The catalog keeps the flag for former children until the next ANALYZE.
     let has_children = || inheritors(open.oid(), Lock::Held).len() > 1;
     if open.class().relispartition || open.class().relhassubclass && has_children() {
         return Err(altered(&name, "It has inheritance children, or is a partition."));
@@ -91,13 +91,12 @@ fn altered(table: &str, detail: &str) -> SqlError {
     wrong_state(format!("table \"{table}\" has been altered")).set_detail(detail).set_hint(TRACK_AGAIN)
 }
 
-/// The queue: keys, and a row of state.
+/// The queue: keys, and a row with the state.
 pub struct ChangeQueue(Companion);
 
 impl ChangeQueue {
-    /// Opens the queue of open documents, or of a partition of them, to note keys of that column, whose type must be
-    /// that of the queue's; `None` if it does not belong to their owner. That is for the refresh to report, not for
-    /// writers.
+    /// Opens the queue of open documents, or of a partition, to note keys. The key column's type must be the queue's.
+    /// `None` if the queue has another owner: the refresh reports that, not the writer.
     pub fn to_write(oid: Oid, documents: &Open, key: Option<&Column>) -> Result<Option<Self>> {
         let owner = owner_of(oid);
         if owner == Oid::INVALID || !is_of_owner(owner, documents) {
@@ -116,20 +115,20 @@ impl ChangeQueue {
         Ok(Some(queue))
     }
 
-    /// Opens a queue to look at, whoever owns it; `None` if it is not one.
+    /// Opens a queue for reading, of any owner; `None` if it is not a queue.
     pub fn to_look_at(oid: Oid) -> Option<Self> {
         Self::open(oid, Lock::Read).ok().flatten()
     }
 
     fn open(oid: Oid, lock: Lock) -> Result<Option<Self>> {
         let Some(open) = Open::relation(oid, lock) else { return Ok(None) };
-        // The type of the keys is for `to_write` to look at.
+        // `to_write` checks the type of the keys.
         let key = open.attributes().next().map_or(Oid::INVALID, |key| key.atttypid);
         let columns = [key, pg_sys::TEXTOID, pg_sys::TIMESTAMPTZOID];
         checked(open, lock, &columns).and_then(Self::of).map(Some)
     }
 
-    /// Takes a table for a queue. An entry has a key or the state, so neither can be demanded.
+    /// Uses a table as a queue. An entry has a key or the state, so neither column can be NOT NULL.
     fn of(queue: Companion) -> Result<Self> {
         if queue.table.attributes().any(|column| column.attnotnull) {
             return Err(altered(&queue.table.name(), "It has a column that is NOT NULL."));
@@ -137,26 +136,26 @@ impl ChangeQueue {
         Ok(Self(queue))
     }
 
-    /// The time of an entry: the beginning of the transaction that has written it.
+    /// Time at which the transaction that wrote an entry began.
     pub fn since(row: &Row) -> Option<i64> {
         row.value(SINCE).map(|since| since.value() as i64)
     }
 
-    /// Adds a key, or the state, or neither: that the documents were truncated. The key is of the type that `to_write`
-    /// has found.
+    /// Adds a key, or the state, or neither, which means that the documents were truncated. The key has the type that
+    /// `to_write` checked.
     pub fn put(&self, key: Option<Datum>, state: Option<&RefreshState>) {
         let state = state.map(|state| serde_json::to_string(state).unwrap_or_default());
-        // SAFETY: within a transaction, the time when it began; values of the columns' types.
+        // SAFETY: reads the start of the current transaction; the values have the columns' types.
         unsafe {
             let now = Datum::from(pg_sys::GetCurrentTransactionStartTimestamp());
             self.0.insert(&[key, state.map(|state| text::write(&state)), Some(now)]);
         }
     }
 
-    /// Calls `visit` with each of its rows, and with the text of the one that has the state.
+    /// Calls `visit` with each row, and the text of the state in its row.
     pub fn each(&self, snapshot: &Snapshot, visit: &mut dyn FnMut(Option<&str>, &Row) -> Result<()>) -> Result<()> {
         self.0.table.each(snapshot, |row| {
-            // SAFETY: checked to be a text.
+            // SAFETY: `checked` found a text column.
             let state = row.value(STATE).map(|state| unsafe { text::read(state) });
             visit(state.transpose()?, row)?;
             Ok(Continue::Yes)
@@ -168,23 +167,23 @@ impl ChangeQueue {
     }
 }
 
-/// The state of tracked clusters beside their tables.
+/// The state of tracked clusters, apart from the tables.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct RefreshState {
     pub version: u32,
-    /// The name of the index, for when a dump has not carried the link to it.
+    /// The name of the index, for use after a restore, which loses the link to it.
     pub index: String,
-    /// The least similarity of an edge.
+    /// Minimum similarity of an edge.
     pub threshold: f64,
     pub next_id: i64,
     pub last_seq: i64,
     pub refreshes: i64,
     pub clusters: i64,
-    /// See [`stamp`](super::stamp); none before the first refresh.
+    /// See [`stamp`](super::stamp); `None` before the first refresh.
     pub stamp: Option<String>,
-    /// A digest of the pairs that count as not similar; none before the first refresh.
+    /// A digest of the pairs that are marked as apart; `None` before the first refresh.
     pub apart: Option<String>,
-    /// The cost of the last job over all documents, in documents that are read.
+    /// The cost of the last job over all documents, in documents read.
     pub whole: f64,
 }
 
@@ -195,7 +194,7 @@ impl RefreshState {
         Self { version: VERSION, index, threshold, next_id: 1, ..Self::default() }
     }
 
-    /// Reads what [`ChangeQueue::put`] has written, unless the owner of the table has written something else.
+    /// Parses what [`ChangeQueue::put`] has written; an error if the table's owner has written something else.
     pub fn read(text: &str, tracked: &str) -> Result<Self> {
         let state: Option<Self> = serde_json::from_str(text).ok();
         let sound = state.filter(|state| {
@@ -212,7 +211,7 @@ impl RefreshState {
     }
 }
 
-/// The tables, by their places.
+/// The tables, in their order.
 pub type Oids = [Oid; 5];
 
 pub struct Tables {
@@ -220,12 +219,12 @@ pub struct Tables {
     pub key: Key,
     oids: Oids,
     plans: RefCell<HashMap<&'static str, Rc<PreparedPlan>>>,
-    /// The other tables stay open, so that what was found of them stays true.
+    /// The other tables, kept open so that the results of their checks stay true.
     _others: [Companion; 4],
 }
 
 impl Tables {
-    /// Opens them; a refresh, which writes, waits for another one. `owner` is the one of the documents.
+    /// Opens the tables; a refresh waits for a running one. `owner` owns the documents.
     pub fn open(oids: Oids, key: Key, owner: Oid, lock: Lock) -> Result<Self> {
         let [members, list, log, queue, apart] = oids;
         const INT8: Oid = pg_sys::INT8OID;
@@ -254,7 +253,7 @@ impl Tables {
         Ok(Self { queue, key, oids, plans: RefCell::default(), _others: others })
     }
 
-    /// Calls `visit` with the rows of a query, until it says that it has enough. In `sql` `{members}`, `{list}`,
+    /// Calls `visit` with the rows of a query, until it returns that it has enough. In `sql`, `{members}`, `{list}`,
     /// `{log}`, `{queue}` and `{apart}` stand for the tables, `{events}` for [`EVENTS`], and `{=}` for the equality of
     /// keys.
     pub fn each(
@@ -272,14 +271,14 @@ impl Tables {
         })
     }
 
-    /// Runs a statement that writes, in which names stand for others as in [`Self::each`]. Returns the number of rows.
+    /// Runs a statement that writes, with placeholders as in [`Self::each`]. Returns the number of rows.
     pub fn write(&self, sql: &'static str, values: &[Parameter]) -> Result<u64> {
         let session = Session::open();
         let plan = self.plan(&session, sql, values)?;
         session.write(&plan, values)
     }
 
-    /// A plan of these tables and no others, which their names may mean by now.
+    /// A plan that uses these tables only; their names may refer to other tables by now.
     fn plan(&self, session: &Session, sql: &'static str, values: &[Parameter]) -> Result<Rc<PreparedPlan>> {
         let is_sound = |plan: &PreparedPlan| plan.is_of(&self.oids);
         let kept = self.plans.borrow().get(sql).cloned();

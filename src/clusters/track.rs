@@ -1,5 +1,5 @@
-//! `minlsh_track_clusters()` makes the tables and the triggers as the documents' owner, security-restricted, like an
-//! index. `minlsh_untrack_clusters()` drops them.
+//! `minlsh_track_clusters()` creates the tables and triggers as the documents' owner in a security-restricted
+//! operation, like an index. `minlsh_untrack_clusters()` drops them.
 
 use std::ffi::{CStr, CString};
 
@@ -75,7 +75,7 @@ fn index_of(oid: Oid) -> Result<Info> {
     Ok(info)
 }
 
-/// Refuses what cannot be tracked.
+/// Refuses indexes that cannot be tracked.
 fn checked(call: &Call, info: &Info, documents: &Relation) -> Result<(Key, Threshold)> {
     info.check_valid()?;
     let index = &info.index;
@@ -90,7 +90,7 @@ fn checked(call: &Call, info: &Info, documents: &Relation) -> Result<(Key, Thres
     }
     let key =
         Key::of_table(documents.oid, documents.kind, info.document()).map_err(|cause| no_key(documents, cause))?;
-    // A refresh writes keys as an array of them, which unnest() takes apart again: rows would come as their columns.
+    // A refresh passes an array of keys to unnest(), which would expand rows to their columns.
     let is_row = catalog::is_rowtype(key.base_type);
     if is_row || catalog::array_of(key.base_type) == Oid::INVALID {
         let what = if is_row { "a row" } else { "an array" };
@@ -103,7 +103,7 @@ fn checked(call: &Call, info: &Info, documents: &Relation) -> Result<(Key, Thres
     Ok((key, threshold))
 }
 
-/// The name of the table of members; those of the others must have room behind it.
+/// The name of the table of members, short enough for the suffixes of the others.
 fn name_of(documents: &Relation, given: Option<CString>) -> Result<CString> {
     let ending = ENDINGS[QUEUE];
     let longest = pg_sys::NAMEDATALEN as usize - 1 - ending.len();
@@ -118,7 +118,7 @@ fn name_of(documents: &Relation, given: Option<CString>) -> Result<CString> {
             let table = raw_name(documents.oid);
             let label = format!("clusters{ending}");
             let label = CString::new(label).unwrap_or_default();
-            // It ends in the label.
+            // It ends with the label.
             let name = object_name(&table, &label);
             let bytes = name.to_bytes();
             Ok(CString::new(&bytes[..bytes.len() - ending.len()]).unwrap_or_default())
@@ -126,7 +126,7 @@ fn name_of(documents: &Relation, given: Option<CString>) -> Result<CString> {
     }
 }
 
-/// The columns of the tables by their places, and what they are. `{key}` stands for the type of keys.
+/// The columns of the tables in their order, and their comments. `{key}` stands for the type of keys.
 const DEFINITIONS: [(&str, &str); 5] = [
     (
         "doc_id {key} NOT NULL PRIMARY KEY, cluster_id pg_catalog.int8 NOT NULL, fingerprint pg_catalog.uuid",
@@ -176,10 +176,10 @@ fn create_tables(key: &Key, schema: Oid, members: &CStr) -> Result<()> {
     Ok(())
 }
 
-/// The columns that matter, each once: the key first, then those that the index is made of.
+/// The relevant columns, each once: the key, then the columns of the index.
 fn watched(info: &Info, key: &Key, documents: &Relation) -> Vec<CString> {
     let numbers = info.index.columns_read();
-    // A reference to the whole row is one to all columns.
+    // A reference to the whole row refers to all columns.
     let all = numbers.contains(&0);
     let is_watched = |number: i16| all || numbers.contains(&number);
     let others = documents.columns.iter().filter(|c| c.number != key.column && is_watched(c.number));
@@ -190,7 +190,7 @@ fn watched(info: &Info, key: &Key, documents: &Relation) -> Vec<CString> {
 /// `minlsh_untrack_clusters(tracked) → void`
 fn untrack_clusters(call: &Call) -> Result<Option<Datum>> {
     let Some(members) = call.oid(0) else { return Ok(None) };
-    // The documents first, as a refresh locks them: no deadlock.
+    // The documents first, as a refresh locks them, which avoids deadlocks.
     let tracked = Tracked::find(members, Lock::Exclusive)?;
     let tables = tracked.oids;
     tables.into_iter().try_for_each(check_owner)?;

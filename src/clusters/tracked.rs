@@ -1,5 +1,5 @@
-//! Tracked clusters, found by the name of their table of members and locked, for a caller who owns them; and how many
-//! rows wait for their refresh.
+//! Tracked clusters, found by the name of their table of members and locked, for a caller who owns them. Also the
+//! number of rows that wait for a refresh.
 
 use std::ffi::{CStr, CString};
 
@@ -17,27 +17,27 @@ use crate::row_key::Key;
 pub struct Tracked {
     pub oids: Oids,
     pub documents: Relation,
-    /// The tables that have their rows: themselves, or the leaves below.
+    /// The tables that have the documents' rows: themselves, or the leaves of a partitioned table.
     pub leaves: Vec<Relation>,
     record: Record,
 }
 
 impl Tracked {
-    /// True if a relation is the table of members of something.
+    /// True if a relation is the table of members of tracked clusters.
     pub fn is_one(relation: Oid) -> bool {
         tables_of(relation).is_ok_and(|oids| !dependency::tables_tied_to(oids[QUEUE]).is_empty())
     }
 
-    /// Finds what `members` is the table of members of, for its owner, and locks the documents.
+    /// Finds the tracked clusters whose table of members is `members`, for their owner, and locks the documents.
     pub fn find(members: Oid, lock: Lock) -> Result<Self> {
         let oids = tables_of(members)?;
         let tables = dependency::tables_tied_to(oids[QUEUE]).into_iter();
-        // Nobody's documents are locked but the caller's.
+        // Only the caller's own documents are locked.
         let (tables, others): (Vec<Oid>, Vec<Oid>) = tables.partition(|table| check_owner(*table).is_ok());
         if tables.is_empty() {
             others.into_iter().try_for_each(check_owner)?;
         }
-        // Others may have made triggers that name the queue: only tables with a record count.
+        // Others may have created triggers that name the queue, so only tables with a record count.
         let mut found = tables.into_iter().filter_map(|table| {
             let open = Open::relation(table, lock)?;
             let mut records = Record::all(&open, CAPTURE).into_iter();
@@ -51,14 +51,14 @@ impl Tracked {
         Ok(Self { oids, documents, leaves, record })
     }
 
-    /// Has the triggers dropped with the queue, which they need, and with the record.
+    /// Makes the triggers depend on the queue and on the record: they are dropped with either.
     pub fn link_triggers(&self) {
         if let Some(documents) = Open::relation(self.documents.oid, Lock::Held) {
             self.record.link_triggers(&documents);
         }
     }
 
-    /// The triggers of a table that note what is written.
+    /// The triggers of a table that write to the queue.
     pub fn noting(&self, table: &Open) -> Vec<Trigger> {
         let all = triggers(table).into_iter();
         all.filter(|trigger| self.record.is_followed_by(trigger)).collect()
@@ -89,12 +89,12 @@ impl Tracked {
         }
     }
 
-    /// Opens the tables; a refresh, which writes, waits for another one.
+    /// Opens the tables; a refresh waits for a running one.
     pub fn open_tables(&self, lock: Lock) -> Result<Tables> {
         Tables::open(self.oids, self.key()?, self.documents.owner, lock)
     }
 
-    /// The index; by its name of old if a dump has not carried the link to it.
+    /// The index, by its stored name if a restore has lost the link to it.
     pub fn index(&self, name: &str) -> Result<Info> {
         let linked = dependency::relations_needed_by(Object::Trigger(self.record.trigger));
         let all = Info::of_table(self.documents.oid);
@@ -113,9 +113,9 @@ impl Tracked {
         Ok(info)
     }
 
-    /// Records what belongs together, unless the catalogs know it: after a restore they do not. The tables are dropped
-    /// with the documents. The record is dropped with the index or the key, by CASCADE only, and the other triggers
-    /// with it. The record depends on them, not a table, because a dump brings tables before indexes.
+    /// Records dependencies, unless the catalogs have them; after a restore they do not. The tables are dropped with
+    /// the documents. The record is dropped with the index or the key, only by CASCADE, and the other triggers with it.
+    /// The record depends on these, and no table does, because a dump creates tables before indexes.
     pub fn link(&self, index: Oid) {
         let [members, others @ ..] = self.oids;
         let (tables, record) = (Object::Relation(members), Object::Trigger(self.record.trigger));
@@ -132,13 +132,13 @@ impl Tracked {
         for table in others {
             dependency::drop_together(Object::Relation(table), tables);
         }
-        // By this the queue is known to be that of the documents when these get another owner.
+        // This keeps the queue recognisable as the documents' after they change their owner.
         dependency::drop_together(Object::Relation(self.oids[QUEUE]), Object::Relation(self.documents.oid));
         self.link_triggers();
     }
 }
 
-/// The tables that stand beside `members`, by their names.
+/// The tables that belong to `members`, by their names.
 fn tables_of(members: Oid) -> Result<Oids> {
     let name = sql::relation_name(members);
     if name.is_empty() {
@@ -158,7 +158,7 @@ fn tables_of(members: Oid) -> Result<Oids> {
     }
 }
 
-/// The table of members that another one of its tables stands beside.
+/// The table of members to which another table of tracked clusters belongs.
 pub fn members_beside(table: Oid) -> Option<Oid> {
     let name = sql::relation_name(table);
     let mut endings = ENDINGS[1..].iter();
@@ -168,7 +168,7 @@ pub fn members_beside(table: Oid) -> Option<Oid> {
     Some(members).filter(|members| Tracked::is_one(*members))
 }
 
-/// The error of a relation that is not a table of members. If it is the documents, their index, or another one of the
+/// The error for a relation that is not a table of members. If it is the documents, their index, or another one of the
 /// tables, the HINT names the right one.
 fn not_tracked(relation: Oid) -> SqlError {
     let table = match catalog::table_of_index(relation) {
@@ -202,12 +202,12 @@ fn missing(members: Oid, name: &CStr) -> SqlError {
 #[derive(Clone, Copy)]
 pub struct Waiting {
     pub rows: i64,
-    /// The time when the transaction of the first of them began.
+    /// Time at which the transaction of the first waiting key began.
     pub since: Option<i64>,
 }
 
-/// Counts the keys that wait in the queues of the clusters that a locked index tracks; `None` if there are none, or the
-/// table is not the caller's.
+/// Counts the keys in the queues of the clusters that a locked index tracks. `None` if it tracks none, or if the table
+/// is not the caller's.
 pub fn waiting(info: &Info) -> Option<Waiting> {
     let documents = Open::relation(info.index.table, Lock::Read)?;
     if !is_owned_by(documents.oid(), current_role()) {
@@ -221,7 +221,7 @@ pub fn waiting(info: &Info) -> Option<Waiting> {
     found.reduce(|a, b| Waiting { rows: a.rows + b.rows, since: a.since.into_iter().chain(b.since).min() })
 }
 
-/// Counts what waits in a queue, if its clusters are those of the index of that name: a dump carries no link to it.
+/// Counts the keys in a queue, if its clusters belong to the index named `index`: a dump has no link to it.
 fn of_queue(queue: &ChangeQueue, index: &str, is_linked: bool) -> Option<Waiting> {
     let mut waiting = Waiting { rows: 0, since: None };
     let mut is_of_index = is_linked;

@@ -1,4 +1,4 @@
-//! The difference between the old state and the new one: its events, in the order of the log, and the SQL that writes
+//! Writes the difference between the old state and the new one: its events in the order of the log, and the SQL for
 //! them.
 
 use sketch::clusters::{ClusterEvent, ClusterId, ClusterIds, EventKind};
@@ -15,11 +15,11 @@ use crate::prelude::*;
 pub struct Difference {
     pub places: ClusterPlaces,
     pub ids: ClusterIds,
-    /// The cost of looking at all documents, if they were looked at.
+    /// The cost of examining all documents, if that was done.
     pub whole: Option<f64>,
 }
 
-/// The counts of an update, as the result of a refresh shows them.
+/// The counts of an update, for the result of a refresh.
 #[derive(Clone, Copy, Default)]
 pub struct WrittenCounts {
     pub joined: i64,
@@ -27,8 +27,8 @@ pub struct WrittenCounts {
     pub moved: i64,
 }
 
-/// Writes what an update changes, and counts what PostgreSQL has written: a trigger of the owner may have left out
-/// rows. How similar the members of a cluster are is looked at in those that have changed, or in all if `every`.
+/// Writes the changes of an update, and counts the rows that PostgreSQL has written: a trigger of the owner may have
+/// suppressed some. Computes the lowest similarity in changed clusters, or in all if `every`.
 pub fn write(
     corpus: &TrackedCorpus,
     difference: &mut Difference,
@@ -38,7 +38,7 @@ pub fn write(
     let tables = corpus.tables;
     state.refreshes += 1;
     let new_from = std::mem::replace(&mut state.next_id, difference.ids.next);
-    // SAFETY: the time of day, which is passed by value.
+    // SAFETY: the current time is passed by value.
     let now = unsafe { Parameter::new(pg_sys::TIMESTAMPTZOID, Some(Datum::from(pg_sys::GetCurrentTimestamp()))) };
     let refresh = Parameter::int8(state.refreshes);
     let (counts, printed) = members(tables, difference, &mut state.last_seq, [refresh, now])?;
@@ -82,7 +82,7 @@ pub fn write(
     Ok(counts)
 }
 
-/// Calls `write` with as many clusters at a time as a statement is given. Returns how many rows these have written.
+/// Calls `write` with the clusters in parts that fit the parameters of a statement. Returns the number of rows written.
 fn each_part(clusters: &[ClusterId], mut write: impl FnMut(Parameter) -> Result<u64>) -> Result<i64> {
     let mut memory = Memory::scratch(c"minlsh rows of a statement");
     let mut written = 0;
@@ -95,7 +95,7 @@ fn each_part(clusters: &[ClusterId], mut write: impl FnMut(Parameter) -> Result<
 }
 
 /// The changes of members, in the order of the log: documents leave and move before clusters merge and others join.
-/// Each is for the events of a kind, or for those of none: changes of a fingerprint.
+/// Each belongs to a kind of events, or to changes of a fingerprint, which are not events.
 const CHANGES: [(Option<EventKind>, &str); 5] = [
     (
         None,
@@ -116,7 +116,7 @@ const CHANGES: [(Option<EventKind>, &str); 5] = [
         "UPDATE {members} AS m SET cluster_id = n.cluster_id
          FROM {events} WHERE event = 'merge' AND m.cluster_id = n.other_id",
     ),
-    // Somebody may have inserted a row that the transaction's snapshot does not see.
+    // Someone may have inserted a row that the transaction's snapshot does not see.
     (
         Some(EventKind::Join),
         "INSERT INTO {members} SELECT doc_id, cluster_id, fingerprint FROM {events} WHERE event = 'join'
@@ -125,13 +125,13 @@ const CHANGES: [(Option<EventKind>, &str); 5] = [
     ),
 ];
 
-/// Logs events behind the row `$1`, of the refresh `$2`, which began at `$3`.
+/// Logs events after row `$1`, for the refresh `$2`, which began at `$3`.
 const LOG: &str = "INSERT INTO {log}
     SELECT $1 + row_number() OVER (ORDER BY seq), $2, $3, event, cluster_id, other_id, doc_id, size
     FROM {events} WHERE event IS NOT NULL";
 
-/// Writes the members as the events say, and the log, for which `of_refresh` has the number and time of the refresh.
-/// Returns also the clusters in which a fingerprint has changed.
+/// Writes the members by the events, and the log; `of_refresh` has the number and time of the refresh. Returns also the
+/// clusters with changed fingerprints.
 fn members(
     tables: &Tables,
     difference: &mut Difference,
@@ -139,7 +139,7 @@ fn members(
     [refresh, now]: [Parameter; 2],
 ) -> Result<(WrittenCounts, Vec<ClusterId>)> {
     let (mut counts, mut printed) = (WrittenCounts::default(), Vec::new());
-    // Events that are written at a time, and the memory of their keys.
+    // The events of the next statement, and the memory for their keys.
     let mut some: Vec<LoggedEvent> = Vec::new();
     let mut memory = Memory::scratch(c"minlsh events of a statement");
     let key_storage = TypeStorage::of(tables.key.base_type);
@@ -173,7 +173,7 @@ fn members(
         if event.event.is_none() {
             memory::push(&mut printed, event.cluster)?;
         }
-        // SAFETY: an event is of a document whose key is of the type of those of the tables.
+        // SAFETY: the key of an event's document has the type of the tables' keys.
         let key = event.key.map(|key| memory.run(|| unsafe { key_storage.copy(key) }));
         memory::push(&mut some, LoggedEvent { key, ..event }).map_err(Into::into)
     })?;
@@ -186,8 +186,8 @@ fn columns(tables: &Tables, some: &[LoggedEvent]) -> [Parameter; 6] {
     let names = some.iter().map(|of| Some(text::write(of.event?.name())));
     let keys = some.iter().map(|of| of.key);
     let prints = some.iter().map(|of| Some(Datum::from(of.print.as_ref()?.as_ptr())));
-    // SAFETY: texts that were just made; keys that `members` has copied as values of that type; and uuids, which are
-    // passed as pointers to their bytes. All are copied into arrays.
+    // SAFETY: the names were just made as texts. `members` copied the keys as values of this type. A uuid is passed as
+    // a pointer to its bytes. The arrays copy all of them.
     let [names, keys, prints] = unsafe {
         [
             Parameter::array(names, pg_sys::TEXTOID),
@@ -201,14 +201,14 @@ fn columns(tables: &Tables, some: &[LoggedEvent]) -> [Parameter; 6] {
     [names, clusters, others, keys, prints, sizes]
 }
 
-/// The clusters of the list, as they have just been written, ascending.
+/// The ids of the clusters in the list that was just written, ascending.
 pub fn listed(tables: &Tables) -> Result<Vec<ClusterId>> {
     let mut clusters = Vec::new();
     add_clusters(tables, "SELECT cluster_id FROM {list} ORDER BY cluster_id", &mut clusters)?;
     Ok(clusters)
 }
 
-/// Adds the clusters that a query gives of what has just been written.
+/// Appends the clusters that a query of the current state returns.
 fn add_clusters(tables: &Tables, sql: &'static str, clusters: &mut Vec<ClusterId>) -> Result<()> {
     let _as_written = ActiveSnapshot::of_transaction();
     tables.each(sql, &[], |row| {
@@ -219,8 +219,8 @@ fn add_clusters(tables: &Tables, sql: &'static str, clusters: &mut Vec<ClusterId
     })
 }
 
-/// Mends what somebody has changed in the list by hand: deletes clusters that have no members, and adds to `changed`
-/// those whose sizes are wrong.
+/// Repairs changes that someone made in the list by hand. Deletes clusters without members, and adds clusters with
+/// wrong sizes to `changed`.
 fn mend(tables: &Tables, changed: &mut Vec<ClusterId>) -> Result<()> {
     tables.write(
         "DELETE FROM {list} WHERE NOT EXISTS
@@ -236,34 +236,34 @@ fn mend(tables: &Tables, changed: &mut Vec<ClusterId>) -> Result<()> {
     Ok(())
 }
 
-/// An event as it is read again, or the change of a fingerprint.
+/// An event that is read from the sort, or a change of a fingerprint.
 pub struct LoggedEvent {
-    /// None for a change of a fingerprint, which is not logged.
+    /// `None` for a change of a fingerprint, which is not logged.
     pub event: Option<ClusterEvent>,
     pub cluster: ClusterId,
-    /// The key of the document that it is about, if it is about one, valid until the next event is read; and the
-    /// fingerprint of that document now.
+    /// The key of the event's document, if there is one, valid until the next event is read, and the document's current
+    /// fingerprint.
     pub key: Option<Datum>,
     pub print: Option<Fingerprint>,
 }
 
-/// The step of changes of fingerprints, before those of events.
+/// The step of changes of fingerprints, before the steps of events.
 const BEFORE_ALL: i64 = -1;
 
 impl Difference {
-    /// Calls `visit` with all that the ids do to documents and clusters, in the order of the log. PostgreSQL sorts the
-    /// events, so that memory holds as many as it may.
+    /// Calls `visit` with all changes of documents and clusters, in the order of the log. PostgreSQL sorts them, so
+    /// that memory stays within its limit.
     pub fn each_event(&mut self, visit: &mut dyn FnMut(LoggedEvent) -> Result<()>) -> Result<()> {
         let Self { places, ids, .. } = self;
         let key_type = places.key.base_type;
         let key = (key_type, places.key.collation());
-        // The place of each in the log, as `ClusterEvent::place` has it, its size, its document's key and fingerprint.
+        // Position in the log (`ClusterEvent::place`), size, and the document's key and fingerprint.
         let mut rows = SortedRows::new(&[INT8, INT8, INT8, INT8, INT8, key, UUID], 4, of_sort())?;
         let mut push = |numbers: [i64; 5], place: Option<&UpdatePlace>| {
             let print = place.and_then(UpdatePlace::print);
             let print = print.as_ref().map(|print| Datum::from(print.as_ptr()));
-            // SAFETY: a key of those that `places` has, of their type, and a uuid, which is passed as a pointer to its
-            // bytes. Both live until the row is copied.
+            // SAFETY: `places` has keys of this type, and a uuid is passed as a pointer to its bytes. Both live until
+            // the row is copied.
             let (key, print) = unsafe {
                 let key = Parameter::new(key_type, place.map(|place| place.key));
                 (key, Parameter::new(pg_sys::UUIDOID, print))

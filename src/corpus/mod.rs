@@ -1,23 +1,22 @@
-//! Whole-corpus questions: pairs, clusters, what to keep, and what two collections share, of any table, view or query
-//! that the caller can read. A job is a pipe:
+//! Whole-corpus functions: pairs, clusters, the documents to keep, and what two collections share, for any table, view
+//! or query that the caller can read. A job is a pipeline:
 //!
-//! 1. [`source`] makes one SELECT of what was asked about, which runs as the caller and reads only. It decides how the
-//!    documents are read, signed and compared. Where an index serves, it gives only rows that share a bucket there.
+//! 1. [`source`] makes a SELECT of the source, which runs read only as the caller. It decides how the documents are
+//!    read, signed and compared. If an index serves, it returns only rows that share a bucket there.
 //! 2. [`reading`] reads these rows once. Threads help to sign the documents. Their band hashes go into columns, and the
-//!    rows are put aside: of a plain table places and keys, else rows as they are. Where boilerplate does not count,
-//!    documents are signed when it is known.
-//! 3. [`groups`] has the engine join what shares a bucket. Most documents share none and are never looked at again. No
-//!    answer reaches across two groups, so as many are brought together at a time as memory holds. A group, with the
-//!    texts or signatures of its documents, is the engine's corpus.
-//! 4. [`jobs`] have groups judged: pairs verified, and clusters made. Threads help with small groups, and call nothing
-//!    of PostgreSQL. The backend gives out what was found, in the order of groups.
+//!    rows are stored: places and keys for a plain table, otherwise whole rows. If boilerplate does not count,
+//!    documents are signed after it is known.
+//! 3. [`groups`] lets the engine join documents that share a bucket. Most documents share none, and are not read again.
+//!    No result spans two groups, so as many groups are processed together as memory holds. A group, with the texts or
+//!    signatures of its documents, is the engine's corpus.
+//! 4. [`jobs`] process groups: they verify pairs, and form clusters. Threads help with small groups, and do not call
+//!    PostgreSQL. The backend returns the results, in the order of groups.
 //!
-//! Jobs of [`passages`], [`suggest`] and [`labels`] read the same sources. Each folder knows only those above it. Files
-//! are read and written from one end to the other, and memory beyond maintenance_work_mem is a few bytes for each
-//! document.
+//! Jobs of [`passages`], [`suggest`] and [`labels`] read the same sources. Each folder uses only those above it. Files
+//! are read and written sequentially, and memory beyond maintenance_work_mem is a few bytes for each document.
 //!
-//! The view `minlsh_progress` has the progress of the jobs of all sessions that the caller may see: each counts what it
-//! has done in a slot of PostgreSQL's ([`Progress`](crate::pg::job::Progress)).
+//! The view `minlsh_progress` shows the progress of all jobs that the caller may see. Each job counts its work in one
+//! of PostgreSQL's slots ([`Progress`](crate::pg::job::Progress)).
 
 pub mod groups;
 pub mod jobs;
@@ -33,8 +32,8 @@ use crate::prelude::*;
 
 sql_function!(minlsh_running_jobs, running_jobs);
 
-/// `minlsh_running_jobs() → (pid, datid, relid, phase, documents_read, documents_estimated, candidates,
-/// compared, spilled_bytes)`: those that the caller may see, as in `pg_stat_progress_*`.
+/// `minlsh_running_jobs() → (pid, datid, relid, phase, documents_read, documents_estimated, candidates, compared,
+/// spilled_bytes)`: the jobs that the caller may see, as in `pg_stat_progress_*`.
 fn running_jobs(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     running(&mut |slot| {

@@ -19,7 +19,7 @@ fn check(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let share = call.float8(1).map(|part| share(part, call.int8(2).unwrap_or(0))).transpose()?;
     let Some(name) = call.oid(0) else {
-        // Some may be gone by now.
+        // Another session may have dropped some by now.
         for table in indexed_tables().into_iter().filter(|table| relation::lock(*table, Lock::Read)) {
             check_named(table, share, &result)?;
         }
@@ -83,8 +83,8 @@ fn check_named(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<b
     Ok(true)
 }
 
-/// Reports the partitions without an index that is attached to a partitioned one: to the named index and the indexes
-/// attached to that, or to those of the named table. Returns true if there are some.
+/// Reports the partitions without an attached index: of the named partitioned index and those attached to it, or of the
+/// indexes of the named table. Returns true if there are any.
 fn report_missing(name: Oid, result: &ResultRows) -> Result<bool> {
     let indexes = match catalog::relation_kind(name) {
         b'I' => inheritors(name, Lock::Read).into_iter().filter_map(Index::open).collect(),
@@ -107,7 +107,7 @@ fn report_missing(name: Oid, result: &ResultRows) -> Result<bool> {
     Ok(any)
 }
 
-/// The native indexes that a name stands for: itself, the parts of a partitioned one, or all of a
+/// The native indexes that a name stands for: an index itself, the parts of a partitioned index, or all indexes of a
 /// table.
 fn native_indexes(name: Oid) -> Vec<Oid> {
     let is_native = |index: &Oid| index::check::table_of(*index).is_some();
@@ -126,19 +126,19 @@ fn native_indexes(name: Oid) -> Vec<Oid> {
     }
 }
 
-/// True if it is an index of the access method or a table with one, in whatever state it is: a partitioned one has no
-/// pages before its table has partitions.
+/// True for an index of the access method, and for a table with one, in any state: a partitioned index has no pages
+/// before its table has partitions.
 fn is_indexed(name: Oid) -> bool {
     let is_ours = |index: Index| index.method == catalog::access_method();
     Index::open(name).is_some_and(is_ours) || Index::of_table(name).into_iter().any(is_ours)
 }
 
-/// Checks one index, with the rights of its table's owner: its expressions are the owner's code.
+/// Checks an index with the rights of its table's owner, who wrote its expressions.
 fn check_native(index: Oid, share: Option<Share>, several: bool, result: &ResultRows) -> Result<()> {
     let Some(table) = index::check::table_of(index) else { return Ok(()) };
     check_owner(table)?;
-    // SAFETY: takes a lock that the end of the transaction releases; a table that has gone meanwhile
-    // has taken the index along, which is locked next.
+    // SAFETY: takes a lock that the end of the transaction releases. If the table is gone by now, so is its index,
+    // which is locked next.
     unsafe { pg_sys::LockRelationOid(table, index::check::lock(share)) };
     if !relation::lock(index, Lock::Read) {
         return if several { Ok(()) } else { Err(no_such_relation(index)) };

@@ -1,4 +1,4 @@
-//! `near_duplicate_cluster_of()`: the cluster of one row as it is now, without any state.
+//! `near_duplicate_cluster_of()`: the current cluster of a row, computed without any state.
 
 use std::collections::HashMap;
 
@@ -14,13 +14,13 @@ use crate::row_key::{self, KeyValue, STORED};
 
 sql_function!(minlsh_near_duplicate_cluster_of, near_duplicate_cluster_of);
 
-/// The places of the arguments.
+/// Positions of the arguments.
 const OF: usize = 0;
 const THRESHOLD: usize = 1;
 const INDEX: usize = 2;
 const MAX_MEMBERS: usize = 3;
 
-/// The number of members that a cluster may have by default.
+/// Default maximum number of members in a cluster.
 const DEFAULT_MAX_MEMBERS: i32 = 10_000;
 
 /// `near_duplicate_cluster_of(key, threshold, index, max_members) → (doc_id)`
@@ -39,11 +39,11 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     let mut members = FoundMembers::new(key_type, target.key()?.collation(), most)?;
     let wanted = result.column_type(0);
     let session = Session::open();
-    // By the key as it was passed the row would be found twice.
+    // By the key as it was passed the row would be found twice, if an equal key is stored in another form.
     let Some(key) = target.stored_key(&session, key)? else { return Ok(None) };
-    // Rows of the same set have the same near-duplicates, but where each row has a threshold of its own.
+    // Rows of the same set have the same near-duplicates, unless each row has its own threshold.
     members.find(&session, &asked, target.info.kind != Kind::Document, key)?;
-    // A row that is alone has no cluster.
+    // A single row is not a cluster.
     if members.keys.len() > 1 {
         for member in members.keys.sorted()? {
             check_interrupts();
@@ -53,12 +53,12 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// The members found so far. Keys are distinguished by their texts.
+/// The members found so far. Keys with different texts are different.
 struct FoundMembers {
     keys: DocumentKeys,
     key_type: Oid,
     known: HashMap<String, u32, RandomState>,
-    /// Marks members whose near-duplicates are known, because those of a copy were looked up.
+    /// Marks members whose near-duplicates are known: their own or a copy's were looked up.
     done: Vec<bool>,
     most: usize,
 }
@@ -73,7 +73,7 @@ impl FoundMembers {
     fn find(&mut self, session: &Session, asked: &Asked, has_copies: bool, key: KeyValue) -> Result<()> {
         let settings = LocalSettings::open();
         settings.write_exact_text();
-        // SAFETY: `to_text` has just made a text.
+        // SAFETY: `to_text` returns a text.
         let name = unsafe { text::read(key.to_text()) }?;
         self.add(name)?;
         let mut memory = Memory::scratch(c"minlsh member");
@@ -97,11 +97,11 @@ impl FoundMembers {
     }
 
     fn key(&self, member: u32) -> KeyValue {
-        // SAFETY: `add` has made each member as a value of that type; it lives as long as `self`.
+        // SAFETY: `add` made each member a value of this type, which lives as long as `self`.
         unsafe { KeyValue::new(self.keys.datum(member), self.key_type) }
     }
 
-    /// The number of a member, which may be a new one.
+    /// Returns the number of a member, after adding it if it is new.
     fn add(&mut self, name: &str) -> Result<u32> {
         if let Some(&member) = self.known.get(name) {
             return Ok(member);
@@ -114,7 +114,7 @@ impl FoundMembers {
             ));
         }
         let member = self.keys.len() as u32;
-        // SAFETY: a text that was just made, read as a value of the type that the keys were made for.
+        // SAFETY: the text was just made, and is read as a value of the type for which `keys` was made.
         unsafe { self.keys.push(row_key::from_text(text::write(name), self.key_type, STORED)?)? };
         memory::push(&mut self.done, false)?;
         let name = memory::owned(name)?;

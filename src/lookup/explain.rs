@@ -1,4 +1,4 @@
-//! `minlsh_explain()` and `minlsh_explain_texts()`: why two documents are, or are not, found to be near-duplicates.
+//! `minlsh_explain()` and `minlsh_explain_texts()`: why two documents are near-duplicates or not.
 
 use std::collections::HashSet;
 
@@ -20,17 +20,17 @@ use crate::side_table::sign::of_signature;
 sql_function!(minlsh_explain, explain);
 sql_function!(minlsh_explain_texts, explain_texts);
 
-/// The places of the arguments.
+/// Positions of the arguments.
 const INDEX: usize = 0;
 const A: usize = 1;
 const B: usize = 2;
 const THRESHOLD: usize = 3;
 
-/// Parts of texts, or elements, shown of each kind.
+/// Maximum number of parts or elements shown of each kind.
 const EXAMPLES: usize = 10;
 
-/// `minlsh_explain(index, a, b, threshold) → one row`, none if the caller cannot see one of them, or if a partial
-/// index does not have it.
+/// `minlsh_explain(index, a, b, threshold) → one row`, or none if the caller cannot see one of the documents, or a
+/// partial index lacks it.
 fn explain(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let target = find::required(call, INDEX)?;
@@ -60,7 +60,7 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// `minlsh_explain_texts(a text, b text, threshold, shingle_size, unit, normalization, stop_words, bag, num_perm,
-/// scheme, seed, recall) → one row`: of texts that need not be stored.
+/// scheme, seed, recall) → one row`: for texts that need not be stored.
 fn explain_texts(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let options = Options {
@@ -78,7 +78,7 @@ fn explain_texts(call: &Call) -> Result<Option<Datum>> {
 
 struct Operand<'a> {
     value: Value<'a>,
-    /// The array that it is, and the type of its elements.
+    /// The array, with the type of its elements, if it is one.
     array: Option<(Datum, Oid)>,
 }
 
@@ -87,20 +87,20 @@ impl<'a> Operand<'a> {
         Self { value: Value::Text(text), array: None }
     }
 
-    /// Reads the document of an index from its row, which has it in the first column.
+    /// Reads the document of an index from the first column of its row.
     fn of_row(kind: Kind, row: &'a Row) -> Result<Self> {
         let (value_type, Some(value)) = (row.type_of(1), row.value(1)) else {
             return Ok(Self::of_text(b""));
         };
         let array = (kind == Kind::Set).then(|| (value, base_element_type(value_type)));
-        // SAFETY: `datum` gives a value of that column, whose type `type_of` gives; it lives as long as the row.
+        // SAFETY: `datum` returns a value of the column, and `type_of` its type; it lives as long as the row.
         let value = unsafe { TypedValue::new(value, value_type) };
         let read = if kind == Kind::Signature { value.signature()? } else { value.read()? };
         let (value, _) = read.ok_or_else(|| internal("a document is of another type"))?;
         Ok(Self { value, array })
     }
 
-    /// Its set; `None` of a signature.
+    /// Its set; `None` for a signature.
     fn set(&self, config: &Config) -> Result<Option<ShingleSet>> {
         let value = match &self.value {
             Value::Text(text) => Value::Text(text),
@@ -110,8 +110,8 @@ impl<'a> Operand<'a> {
         value.into_set(config).map(Some)
     }
 
-    /// Some distinct elements whose hashes are wanted, as text; `None` if it is not made of elements that can be
-    /// shown.
+    /// Some distinct elements whose hashes `wanted` accepts, as text; `None` if it does not consist of elements that
+    /// can be shown.
     fn some(&self, wanted: &dyn Fn(u64) -> bool) -> Result<Option<Vec<String>>> {
         let (array, of) = match (self.array, &self.value) {
             (Some(array), _) => array,
@@ -120,7 +120,7 @@ impl<'a> Operand<'a> {
         };
         let output = Output::of(of);
         let (mut seen, mut shown) = (HashSet::new(), Vec::new());
-        // SAFETY: `of_row` gives an array with the type of its elements, that of the column which it was read from.
+        // SAFETY: `of_row` read the array from a column, with the type of its elements.
         unsafe {
             for element in array::each_element(array).flatten() {
                 let hash = element::hash(element, of, ElementHash::default())?;
@@ -141,7 +141,7 @@ impl<'a> Operand<'a> {
     }
 }
 
-/// Writes the row about two documents, as an index of these options sees them.
+/// Returns the row about two documents, for an index with `options`.
 fn show(
     result: &ResultRows,
     settings: &IndexOptions,
@@ -160,7 +160,7 @@ fn show(
         shared.extend((1..).zip(bands).filter(|(_, (a, b))| a == b).map(|(band, _)| band));
     }
     let jaccard = sets.and_then(Overlap::jaccard);
-    // The best that is known: where there are signatures alone, what they estimate.
+    // The best known similarity: the estimate if there are only signatures.
     let similarity = if sets.is_some() { jaccard } else { estimate };
     let error =
         similarity.map(|similarity| standard_error(settings.config.num_perm() as i64, similarity)).transpose()?;
@@ -192,9 +192,9 @@ fn show(
     Ok(())
 }
 
-/// Refuses texts of so many bytes together, if what is kept of them to find their parts would take too much memory.
+/// Refuses two texts with `bytes` bytes in total if finding their parts would take too much memory.
 fn check_memory(bytes: usize) -> Result<()> {
-    /// Bytes that are kept for each of texts in which no shingle, passage or word comes twice.
+    /// Bytes kept for each byte of texts without a repeated shingle, passage or word.
     const KEPT: usize = 12;
     let needed = bytes.saturating_mul(KEPT);
     if needed <= of_explanation() {
@@ -213,11 +213,11 @@ fn check_memory(bytes: usize) -> Result<()> {
 }
 
 /// The sizes of the sets of two documents; `None` for signatures, and for documents of different kinds. Then some
-/// passages or elements that both have, that only the first has, and that only the second has; `None` where nothing but
-/// hashes is known.
+/// common passages or elements, some of only the first document, and some of only the second; `None` if only hashes are
+/// known.
 type PairFacts = (Option<Overlap>, Option<[Vec<String>; 3]>);
 
-/// Compares two documents without their signatures.
+/// Compares two documents, but not their signatures.
 fn facts(config: &Config, a: &Operand, b: &Operand) -> Result<PairFacts> {
     if let (Value::Text(a), Value::Text(b)) = (&a.value, &b.value) {
         let (a, b) = (lossless::decode(a)?, lossless::decode(b)?);

@@ -1,10 +1,10 @@
-//! The index that a call means.
+//! The index that a call refers to.
 //!
-//! The argument `index` names an index, a table that has one, or a side table. Without it the call means the only index
-//! of the tables on the caller's search path, or else of the caller's own tables. Several indexes of one table count as
-//! one if they have the same document and options. An invalid index does not count, and a partial one must be named.
-//! Tables elsewhere do not count, because a lookup runs the code in their policies and in the expressions of their
-//! indexes: callers choose them by name or by search path.
+//! The argument `index` names an index, a table with an index, or a side table. Without it the call refers to the only
+//! index of the tables on the caller's search path, or else of the caller's own tables. Several indexes of one table
+//! count as one if they have the same document and options. An invalid index does not count, and a partial one must be
+//! named. Other tables do not count, because a lookup runs the code in their policies and index expressions: callers
+//! choose them by name or by search path.
 
 use std::rc::Rc;
 
@@ -26,15 +26,15 @@ use crate::prelude::*;
 use crate::row_key::Key;
 use crate::side_table::{SideTable, check_current};
 
-/// Finds what is asked.
+/// Finds the index of a call.
 #[derive(Clone, Copy)]
 struct Finder {
     extension: Extension,
-    /// The name of the argument that names the index, for messages.
+    /// The argument that names the index, for messages.
     argument: &'static str,
 }
 
-/// Finds the index that the argument `index` at that place names.
+/// Finds the index that argument `argument` names.
 pub fn read(call: &Call, argument: usize) -> Result<Rc<Indexed>> {
     match call.oid(argument) {
         Some(named) => Finder::of(call, "index").named(named),
@@ -42,14 +42,14 @@ pub fn read(call: &Call, argument: usize) -> Result<Rc<Indexed>> {
     }
 }
 
-/// The only one that the caller can mean without naming it.
+/// Finds the only index that a call without a name can mean.
 pub fn only(call: &Call) -> Result<Rc<Indexed>> {
     let finder = Finder::of(call, "index");
     finder.named(session_cache::only(|| finder.only())?)
 }
 
-/// Finds the index that the relation of the argument `source` is, or has; nothing if it is a table without
-/// an index of all its rows.
+/// Finds the index that `relation`, the argument `source`, is or has; `None` for a table without an index of all its
+/// rows.
 pub fn of_relation(call: &Call, relation: Oid) -> Result<Option<Rc<Indexed>>> {
     Finder::of(call, "source").find(relation)
 }
@@ -59,12 +59,12 @@ impl Finder {
         Self { extension: call.extension(), argument }
     }
 
-    /// The index that `named` is, or that it has.
+    /// Finds the index that `named` is or has.
     fn named(self, named: Oid) -> Result<Rc<Indexed>> {
         session_cache::named(named, self.extension, || self.find_named(named))
     }
 
-    /// The same, as the catalogs have it now.
+    /// [`Self::named`] without the session's cache.
     fn find_named(self, named: Oid) -> Result<Rc<Indexed>> {
         self.find(named)?.ok_or_else(|| {
             let (argument, table) = (self.argument, relation_name(named));
@@ -85,7 +85,7 @@ impl Finder {
         })
     }
 
-    /// The same; nothing if it is a table without one.
+    /// [`Self::find_named`], but `None` for a table without an index.
     fn find(self, named: Oid) -> Result<Option<Rc<Indexed>>> {
         match catalog::relation_kind(named) {
             b'i' | b'I' => self.index(named).map(Some),
@@ -100,7 +100,7 @@ impl Finder {
         }
     }
 
-    /// An index of a table, or that of a side table.
+    /// Opens an index of a table, or the index of a side table.
     fn index(self, oid: Oid) -> Result<Rc<Indexed>> {
         rights::check_before_reading(oid)?;
         match of_documents(oid)? {
@@ -115,10 +115,10 @@ impl Finder {
         Ok(Rc::new(Indexed::of_side_table(side, self.extension)))
     }
 
-    /// The index of all rows of a table, or the side table that it is.
+    /// Finds the index of all rows of a table, or of the side table if it is one.
     fn of_table(self, table: Oid) -> Result<Option<Rc<Indexed>>> {
         rights::check_before_reading(table)?;
-        // It may be gone by the time that we have the lock.
+        // It may be gone by the time that the lock is granted.
         let Some(_locked) = Open::relation(table, Lock::Read) else {
             return Err(self.no_such_relation(table));
         };
@@ -140,8 +140,8 @@ impl Finder {
         Err(self.several_of(table, &all))
     }
 
-    /// The best of the indexes of a table, which have all its rows: they must agree in document and
-    /// options. Nothing if there is none.
+    /// The best of the indexes of all rows of a table, which must agree in document and options; `None` if there are
+    /// none.
     fn best(self, table: Oid, indexes: &[Info]) -> Result<Option<Oid>> {
         let Some((first, others)) = indexes.split_first() else { return Ok(None) };
         for other in others {
@@ -149,7 +149,7 @@ impl Finder {
                 return Err(self.several_of(table, &oids(indexes)));
             }
         }
-        // An index of this version of the library is better than one that must be rebuilt.
+        // An index of this version of the library is better than an outdated one.
         let is_current = |info: &&Info| info.options().is_ok_and(|options| options.is_current());
         Ok(Some(indexes.iter().find(is_current).unwrap_or(first).index.oid))
     }
@@ -160,7 +160,7 @@ impl Finder {
             .set_detail("They differ in their documents or in their options.")
     }
 
-    /// The only index that the caller can mean without naming one.
+    /// Finds the only index that a call without a name can mean.
     fn only(self) -> Result<Oid> {
         let mut readable = self.readable(catalog::is_visible);
         if readable.is_empty() {
@@ -171,7 +171,7 @@ impl Finder {
         let (partial, _): (Vec<Oid>, Vec<_>) = partial.into_iter().unzip();
         let (all, indexes): (Vec<Oid>, Vec<_>) = whole.into_iter().unzip();
         if all.is_empty() && !partial.is_empty() {
-            // Its answer would be about a part of the rows, and nobody would notice.
+            // Its answer would silently be about a part of the rows.
             return Err(
                 undefined_object("all minlsh indexes that you may read are partial").set_hint(self.name_one(&partial))
             );
@@ -197,17 +197,17 @@ impl Finder {
         }
     }
 
-    /// The indexes of documents that the caller may read, and the side tables, which have no description, of tables
-    /// that `wanted` accepts. No other is locked: nobody should wait for what strangers do with theirs.
+    /// The indexes of documents that the caller may read, on tables that `wanted` accepts. A side table comes without a
+    /// description. Locks no other table, because no one should wait for what strangers do with their tables.
     fn readable(self, wanted: fn(Oid) -> bool) -> Vec<(Oid, Option<Info>)> {
         let all = Info::oids_of_all().into_iter();
         all.filter_map(|oid| Self::readable_index(oid, wanted)).collect()
     }
 
-    /// The relation to name an index by, if the caller may read it.
+    /// The relation by which to name an index, if the caller may read it.
     fn readable_index(oid: Oid, wanted: fn(Oid) -> bool) -> Option<(Oid, Option<Info>)> {
         let table = catalog::table_of_index(oid);
-        // Of a side table the user's table counts, which a trigger ties to it.
+        // A trigger ties a side table to the user's table, which is the one that counts.
         let mut tables = dependency::tables_tied_to(table);
         tables.push(table);
         if !tables.into_iter().any(wanted) || rights::check_before_reading(oid).is_err() {
@@ -215,7 +215,7 @@ impl Finder {
         }
         let of_documents = |info: &Info| info.index.valid && info.kind != Kind::Passage;
         let info = Info::open(oid).filter(of_documents)?;
-        // An unsound one is reported to whoever names it.
+        // A call that names an unsound side table gets the error.
         let Some(side) = SideTable::of_index(&info).ok()? else {
             return (wanted(table) && info.is_readable()).then_some((oid, Some(info)));
         };
@@ -254,7 +254,7 @@ fn oids(indexes: &[Info]) -> Vec<Oid> {
     indexes.iter().map(|info| info.index.oid).collect()
 }
 
-/// True if two indexes of a table give the same answers: what they are of, and their options.
+/// True if two indexes of a table give the same answers: they have the same document and options.
 fn agree(a: &Info, b: &Info) -> Result<bool> {
     let (of_a, of_b) = (a.options()?, b.options()?);
     let same =
@@ -262,7 +262,7 @@ fn agree(a: &Info, b: &Info) -> Result<bool> {
     Ok(same && a.text()? == b.text()?)
 }
 
-/// The command that creates an index of a table, of the column that probably has the texts.
+/// The command that creates an index of a table, on the column that probably has the texts.
 fn create(table: Oid) -> String {
     let relation = Relation::open(table, Lock::Read).filter(|_| rights::may_read(table, &[]));
     let column = relation.and_then(|relation| text_column(&relation));
@@ -273,7 +273,7 @@ fn create_on(table: &str, column: &str) -> String {
     format!("Create one with CREATE INDEX ON {table} USING minlsh ({column});")
 }
 
-/// The column of texts that is not the key. Of several, that of the usual name, or else the last one.
+/// A text column that is not the key. If there are several, a column with a usual name, else the last one.
 fn text_column(relation: &Relation) -> Option<String> {
     let key = Key::of_table(relation.oid, relation.kind, 0).ok().map(|key| key.column);
     let is_text = |column: &&Column| {
@@ -286,7 +286,7 @@ fn text_column(relation: &Relation) -> Option<String> {
     usual.or_else(|| texts.next_back()).map(|column| quoted(&column.name))
 }
 
-/// Refuses NULL for an index that must be named.
+/// Finds the index of a call that must name it: refuses NULL.
 pub fn required(call: &Call, argument: usize) -> Result<Rc<Indexed>> {
     if call.oid(argument).is_none() {
         return Err(invalid_parameter("index must not be NULL")
@@ -295,18 +295,18 @@ pub fn required(call: &Call, argument: usize) -> Result<Rc<Indexed>> {
     read(call, argument)
 }
 
-/// Reads the argument `verify`; `None` is what the index does best.
+/// Reads the argument `verify`; `None` stands for the index's best way.
 pub fn verify(call: &Call, argument: usize) -> Result<Option<Verify>> {
     call.text(argument)?.map(Verify::named).transpose()
 }
 
-/// Reads the argument `threshold`; NULL is that of the index that is asked.
+/// Reads the argument `threshold`; NULL stands for the index's threshold.
 pub fn threshold(call: &Call, argument: usize, target: &Indexed) -> Result<Threshold> {
     let threshold = call.float8(argument).map_or(Ok(target.options.threshold), Threshold::new)?;
     served(threshold, target)
 }
 
-/// A threshold that the index serves.
+/// Refuses a threshold that the index does not serve.
 pub fn served(threshold: Threshold, target: &Indexed) -> Result<Threshold> {
     target.info.check_threshold(threshold, target.options.threshold)?;
     Ok(threshold)

@@ -1,14 +1,14 @@
-//! Questions to an index: which one is asked, who may ask, what it finds, and how well. Questions
-//! about a whole corpus, which need none, are in [`corpus`](crate::corpus).
+//! Queries of an index: which index, with whose rights, their results, and how many of the near-duplicates they find.
+//! Whole-corpus functions do not need an index, and are in [`corpus`](crate::corpus).
 //!
-//! | files | what belongs there |
+//! | files | contents |
 //! |---|---|
-//! | `session_cache` | indexes and plans, kept until something changes |
-//! | `find` | which index or side table a call means, and the other arguments that lookups share |
+//! | `session_cache` | indexes and plans, cached until something changes |
+//! | `find` | the index or side table that a call refers to, and other arguments that lookups share |
 //! | `search` | a search by an index |
-//! | `near_duplicates`, `cluster_of`, `explain`, `recall`, `check`, `overview` | a SQL function each, or two |
+//! | `near_duplicates`, `cluster_of`, `explain`, `recall`, `check`, `overview` | one SQL function each, or two |
 //!
-//! Each line imports those above it.
+//! Each file imports only from the lines above it.
 
 mod check;
 mod cluster_of;

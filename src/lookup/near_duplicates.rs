@@ -1,10 +1,10 @@
-//! `near_duplicates()`, `nearest_documents()`, `near_duplicates_of()` and `nearest_documents_of()`: the documents
-//! most similar to one.
+//! `near_duplicates()`, `nearest_documents()`, `near_duplicates_of()` and `nearest_documents_of()`: the documents most
+//! similar to a given one.
 //!
-//! Those of an index are found by a query of its table. Of a side table, which is read as a relation once the caller's
-//! rights to the documents are checked, the index of the signatures gives the rows that share a band with the document,
-//! and similarities are estimated from the signatures. Then the query compares these candidates by their keys. With
-//! `verify => 'signature'` the estimate counts, which needs no text.
+//! For an index, a query of its table finds them. A side table is read as a relation, after a check of the caller's
+//! rights to the documents. The index on its signatures returns the rows that share a band with the document, and
+//! signatures give estimates of the similarity. Then the query compares these candidates by their keys. With `verify =>
+//! 'signature'` the estimate is the result, and no text is read.
 
 use std::cmp::Ordering;
 
@@ -31,18 +31,18 @@ sql_function!(minlsh_near_duplicates_of, near_duplicates_of);
 sql_function!(minlsh_nearest_documents, nearest_documents);
 sql_function!(minlsh_nearest_documents_of, nearest_documents_of);
 
-/// The places of the arguments: a key or a document, then what is wanted of it.
+/// Positions of the arguments: a key or a document, then options of the search.
 const OF: usize = 0;
 const THRESHOLD: usize = 1;
 const K: usize = 1;
 const INDEX: usize = 2;
 const VERIFY: usize = 3;
 const LIMIT: usize = 4;
-/// The argument `scope` of near_duplicates_of(), and of nearest_documents_of().
+/// Position of the argument `scope` of near_duplicates_of() and nearest_documents_of().
 const SCOPE: usize = 5;
 const SCOPE_OF_NEAREST: usize = 4;
 
-/// The number of documents that nearest_documents() returns by default.
+/// Default number of documents that nearest_documents() returns.
 const DEFAULT_K: i32 = 10;
 
 /// `near_duplicates(doc_id, threshold, index, verify) → (doc_id, similarity)`
@@ -61,7 +61,7 @@ fn nearest_documents(call: &Call) -> Result<Option<Datum>> {
     of_document(call, &target, target.options.threshold, Some(k), &result)
 }
 
-/// The near-duplicates of the document whose key is the first argument; the most similar `limit` of them.
+/// The near-duplicates of the document whose key is the first argument, at most the `limit` most similar ones.
 fn of_document(
     call: &Call,
     target: &Indexed,
@@ -79,7 +79,7 @@ fn of_document(
     Ok(None)
 }
 
-/// An index that is asked for the near-duplicates of its rows, by somebody who may.
+/// An index for searches of near-duplicates of its rows, by a caller with the necessary rights.
 pub struct Asked<'a> {
     index: &'a Indexed,
     side: Option<Side<'a>>,
@@ -93,7 +93,7 @@ enum Way<'s> {
 }
 
 impl<'a> Asked<'a> {
-    /// Checks the caller's rights, and whether it can be verified so; `None`: as it does best.
+    /// Checks the caller's rights and the way of verification; `None` stands for the index's best way.
     pub fn new(index: &'a Indexed, threshold: Threshold, verify: Option<Verify>) -> Result<Self> {
         check_verify(index, verify)?;
         let side = Side::of(index)?;
@@ -105,7 +105,7 @@ impl<'a> Asked<'a> {
         self.index.key().map(|key| key.base_type)
     }
 
-    /// The search for the near-duplicates of a row; `None` if there is none, or it has no document.
+    /// The search for the near-duplicates of a row; `None` if the row does not exist, or has no document.
     fn of_row(&self, session: &Session, key: KeyValue, limit: Option<i64>) -> Result<Option<Way<'_>>> {
         let wanted = || self.index.of_row(session, key, self.threshold, limit);
         let Some(side) = &self.side else { return Ok(wanted()?.map(Way::Query)) };
@@ -116,8 +116,7 @@ impl<'a> Asked<'a> {
         side.stored(key)?.map(|probe| self.among(side, wanted, &probe)).transpose()
     }
 
-    /// The search for the near-duplicates of what a call brings along: a value like those that are indexed, or a
-    /// document.
+    /// The search for the near-duplicates of a call's argument: a value of the indexed type, or a document.
     fn of_given(
         &self,
         session: &Session,
@@ -158,16 +157,16 @@ impl<'a> Asked<'a> {
         wanted()?.map(|wanted| self.among(side, wanted, &probe)).transpose()
     }
 
-    /// The question for the near-duplicates of a document, from the threshold up that is asked for.
+    /// A search for the near-duplicates of a document, from the requested threshold up.
     fn of_document(&self, document: Document, limit: Option<i64>, scope: Vec<Parameter>) -> Wanted {
         let (threshold, type_oid) = (self.threshold, self.index.extension.document);
         let document = Document { threshold, ..document }.write();
-        // SAFETY: a value of that type, which lives as long as the call.
+        // SAFETY: the argument has this type, and lives as long as the call.
         let document = unsafe { Parameter::new(type_oid, Some(document)) };
         Wanted { document, threshold, limit, row: None, scope, among: None }
     }
 
-    /// The search among the candidates of the side table, which do not have the row itself.
+    /// The search among the candidates of the side table, without the row itself.
     fn among(&self, side: &Side, wanted: Wanted, probe: &Probe) -> Result<Way<'_>> {
         let memory = Memory::scratch(c"minlsh candidates");
         let found = side.candidates(probe, self.threshold, Verify::Exact, &memory)?;
@@ -176,7 +175,7 @@ impl<'a> Asked<'a> {
         Ok(Way::Query(Wanted { row: None, among, ..wanted }))
     }
 
-    /// Refuses a signature of another length than those of the side table.
+    /// Refuses a signature if its length is not the side table's.
     fn check_length(&self, slots: usize) -> Result<()> {
         let wanted = self.index.options.config.num_perm();
         if slots == wanted {
@@ -188,7 +187,7 @@ impl<'a> Asked<'a> {
         )))
     }
 
-    /// Puts what is found into the result.
+    /// Writes the documents that a search finds to the result.
     fn answer(&self, session: &Session, search: Way, limit: Option<i64>, result: &ResultRows) -> Result<()> {
         let shown = result.column_type(0);
         self.each_found(session, &search, limit, &mut |key, similarity| {
@@ -201,12 +200,13 @@ impl<'a> Asked<'a> {
     pub fn each(&self, session: &Session, key: KeyValue, visit: &mut dyn FnMut(&str, f64) -> Result<()>) -> Result<()> {
         let Some(search) = self.of_row(session, key, None)? else { return Ok(()) };
         self.each_found(session, &search, None, &mut |key, similarity| {
-            // SAFETY: `to_text` has just made a text.
+            // SAFETY: `to_text` returns a text.
             visit(unsafe { text::read(key.to_text()) }?, similarity)
         })
     }
 
-    /// Calls `visit` with the key and the similarity of what is found; what it allocates is freed after each.
+    /// Calls `visit` with the key and similarity of each document found. Memory that it allocates is freed after each
+    /// call.
     fn each_found(
         &self,
         session: &Session,
@@ -223,8 +223,8 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// `near_duplicates_of(document, threshold, index, verify, k, scope) → (doc_id, similarity)`: of a text, a
-/// set, a signature or a document.
+/// `near_duplicates_of(document, threshold, index, verify, k, scope) → (doc_id, similarity)`: for a text, a set, a
+/// signature or a document.
 fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let target = find::read(call, INDEX)?;
@@ -241,8 +241,8 @@ fn nearest_documents_of(call: &Call) -> Result<Option<Datum>> {
     of_argument(call, &target, Some(target.options.threshold), Some(k), SCOPE_OF_NEAREST, &result)
 }
 
-/// The near-duplicates of the first argument, the most similar `limit` of them, from the threshold up that is asked
-/// for, and of a document from its own up; of neither, from that of the index. Argument `scope` has the values of the
+/// The near-duplicates of the first argument, at most the `limit` most similar ones. The threshold is the requested
+/// one, and the document's own if that is greater; without both, the index's. Argument `scope` has the values of the
 /// scope columns.
 fn of_argument(
     call: &Call,
@@ -255,7 +255,7 @@ fn of_argument(
     let verify = find::verify(call, VERIFY)?;
     let type_oid = catalog::base_type(call.argument_type(OF));
     let is_document = type_oid == target.extension.document;
-    // SAFETY: an argument of that type, which lives as long as the call.
+    // SAFETY: the argument has the type `minlsh_document`, and lives as long as the call.
     let document = |datum| unsafe { Document::read(datum) };
     let document = call.datum(OF).filter(|_| is_document).map(document).transpose()?;
     let own = document.as_ref().map(|document| document.threshold);
@@ -283,7 +283,7 @@ fn valid_k(k: i32) -> Result<i64> {
     Err(invalid_parameter(format!("k must be at least 1, not {k}")).set_hint("Pass the number of documents to return."))
 }
 
-/// Refuses a way of verifying that the index cannot have.
+/// Refuses a way of verification that the index cannot provide.
 fn check_verify(index: &Indexed, verify: Option<Verify>) -> Result<()> {
     let name = index.name();
     match (index.info.kind, verify) {
@@ -300,7 +300,7 @@ fn check_verify(index: &Indexed, verify: Option<Verify>) -> Result<()> {
     }
 }
 
-/// Refuses a document that the index cannot be searched for: of another kind, or with other options.
+/// Refuses a document of another kind or with other options than the index's.
 fn check_document(index: &Indexed, document: &Document, verify: Option<Verify>) -> Result<()> {
     let (kind, name) = (document.kind(), index.name());
     let given = match kind {
@@ -310,7 +310,7 @@ fn check_document(index: &Indexed, document: &Document, verify: Option<Verify>) 
     };
     let is_of_documents = index.info.kind == Kind::Document;
     if !is_of_documents {
-        // A signature in a document of a side table is judged as one that is passed by itself.
+        // A signature in a document is compared with a side table like a bare signature.
         if kind == index.info.kind || index.side.is_some() {
             check_kind(index, given, verify)?;
         } else {
@@ -327,7 +327,7 @@ fn check_document(index: &Indexed, document: &Document, verify: Option<Verify>) 
         .set_hint("Make the document with the options of the index, or pass the text itself."))
 }
 
-/// Refuses a document of another kind than those of the index.
+/// Refuses a document of another kind than the index's.
 fn check_kind(index: &Indexed, given: Oid, verify: Option<Verify>) -> Result<()> {
     let is_signature = given == pg_sys::INT4ARRAYOID;
     if index.side.is_some() && is_signature && verify == Some(Verify::Exact) {
@@ -357,35 +357,35 @@ struct Side<'a> {
     index: &'a Indexed,
     table: &'a SideTable,
     key: Key,
-    /// True if no candidate need be looked up in the table.
+    /// True if candidates need not be looked up in the table.
     sees_all: bool,
 }
 
-/// A document to look for.
+/// A document to search for.
 struct Probe {
-    /// `None`: it is not a stored document.
+    /// `None` for a document that is not stored.
     key: Option<KeyValue>,
     signature: Vec<i32>,
 }
 
 impl<'a> Side<'a> {
-    /// The side table of an index, if it has one; checks the caller's rights.
+    /// The side table of an index, if there is one, after a check of the caller's rights.
     fn of(index: &'a Indexed) -> Result<Option<Self>> {
         let Some(table) = &index.side else { return Ok(None) };
         let sees_all = rights::check_sees_all(&table.table, &[table.key.number, table.body.number])?;
         Ok(Some(Self { index, table, key: index.key()?, sees_all }))
     }
 
-    /// Reads what is stored of the document with that key; nothing if it has no shingles.
+    /// Reads the stored signature of the document with key `key`; `None` if it has no shingles.
     fn stored(&self, key: KeyValue) -> Result<Option<Probe>> {
         let datum = self.key.datum(key);
-        // SAFETY: of the type of the key, as `datum` checks, which is the column that the side table has the keys of.
+        // SAFETY: `datum` checks that the key has the type of the key column, which is the side table's.
         let signature = unsafe { self.table.signature(datum)? };
         Ok(signature.map(|signature| Probe { key: Some(key), signature }))
     }
 
-    /// The keys of the documents that the signatures do not rule out, and the similarities that these estimate, without
-    /// the one that is asked about. They are in `keys`.
+    /// The keys of the documents that signatures do not rule out, with the estimated similarities, without `probe`
+    /// itself. The keys are allocated in `keys`.
     fn candidates(
         &self,
         probe: &Probe,
@@ -393,7 +393,7 @@ impl<'a> Side<'a> {
         verify: Verify,
         keys: &Memory,
     ) -> Result<Vec<(KeyValue, f64)>> {
-        // Before an exact check a margin passes: the estimate of a pair at the threshold is as often below it as above.
+        // An exact check leaves a margin: half of the estimates for pairs at the threshold are below it.
         let least = match verify {
             Verify::Signature => threshold.get(),
             Verify::Exact => estimate_gate(threshold.get(), self.index.options.config.num_perm()),
@@ -405,7 +405,8 @@ impl<'a> Side<'a> {
             let estimate = estimate_jaccard(&probe.signature, signature);
             let estimate = estimate.map_err(|cause| self.altered(&cause.to_string()))?;
             if estimate >= least {
-                // SAFETY: `Storage::open` has found that the side table has keys of that type, which is stored so.
+                // SAFETY: `Storage::open` found that the side table has keys of this type, and `storage` describes the
+                // type.
                 let key = unsafe { KeyValue::new(keys.run(|| storage.copy(key)), key_type) };
                 memory::push(&mut found, (key, estimate))?;
             }
@@ -419,7 +420,7 @@ impl<'a> Side<'a> {
         Ok(found)
     }
 
-    /// Calls `visit` with the candidates that the caller sees, the most similar first, by their estimates.
+    /// Calls `visit` with the candidates that the caller sees, in descending order of their estimates.
     fn each_estimated(
         &self,
         session: &Session,
@@ -455,18 +456,18 @@ impl<'a> Side<'a> {
         Ok(())
     }
 
-    /// True if the caller sees the document with that key.
+    /// True if the caller sees the document with key `key`.
     fn is_seen(&self, session: &Session, key: KeyValue) -> Result<bool> {
         Ok(self.sees_all || self.index.stored_key(session, key)?.is_some())
     }
 
     fn order(&self) -> Result<impl Fn(KeyValue, KeyValue) -> Ordering> {
         let (key, order) = (self.key, Order::of(self.key.base_type, self.key.collation())?);
-        // SAFETY: both are of the type whose order this is, as `datum` checks.
+        // SAFETY: `datum` checks that both keys have the type for which `order` was made.
         Ok(move |a, b| unsafe { order.compare(key.datum(a), key.datum(b)) })
     }
 
-    /// The error of a side table that has what it never writes.
+    /// The error for a side table with values that minlsh never writes.
     fn altered(&self, detail: &str) -> SqlError {
         let storage = self.table.storage;
         let message = format!("side table \"{}\" has been altered", relation_name(storage));

@@ -1,4 +1,4 @@
-//! `minlsh_options()`, what the view `minlsh_indexes` shows, and the warning of an update.
+//! `minlsh_options()`, the rows of the view `minlsh_indexes`, and the warning of an update.
 
 use crate::clusters::tracked::waiting;
 use crate::document::kind::Kind;
@@ -20,7 +20,7 @@ sql_function!(minlsh_warn_reindex, warn_reindex);
 /// The kind of an index of the access method.
 const INDEX: &str = "index";
 
-/// `minlsh_options(index) → jsonb`: as it was built.
+/// `minlsh_options(index) → jsonb`: the options with which it was built.
 fn of_index(call: &Call) -> Result<Option<Datum>> {
     call.oid(0).map_or(Ok(()), rights::check_before_reading)?;
     let of_passages = call.oid(0).and_then(Info::open).filter(|info| info.kind == Kind::Passage);
@@ -32,19 +32,19 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// `minlsh_describe(index) → (storage, relation, kind, key, body, valid, options, reindex_reason, queued,
-/// queued_since)`: of an index of the access method, whatever state it is in. `key` and, of a side table,
-/// `body` are numbers of columns of the table; of an index, `body` is that of its document column. Nothing of
-/// what is not sound, and no options of what the caller may not read.
+/// queued_since)`: for an index of the access method in any state. `key` and `body` are numbers of columns of the
+/// table: for a side table its key and text, otherwise `body` is the document column. Returns NULLs for an unsound side
+/// table, and no options unless the caller may read them.
 fn describe(call: &Call) -> Result<Option<Datum>> {
     let described = relation::without_keeping_locks(|| {
         let info = call.oid(0).and_then(Info::open)?;
-        // The table goes last of all that a DROP removes.
+        // A DROP removes the table last.
         relation::lock(info.index.table, Lock::Read).then(|| Described::of(&info))
     });
     result_row(call, described.map_or([None; 10], |described| described.row)).map(Some)
 }
 
-/// `minlsh_warn_reindex() → bigint`: what update scripts end with. Indexes of all owners count.
+/// `minlsh_warn_reindex() → bigint`: called at the end of update scripts. Counts the indexes of all owners.
 fn warn_reindex(_call: &Call) -> Result<Option<Datum>> {
     let mut found = Vec::new();
     let all = relation::without_keeping_locks(|| -> Vec<Described> {
@@ -100,7 +100,7 @@ impl Described {
         } else {
             let side = SideTable::find(index.oid).ok().and_then(|found| found.into_iter().next());
             let Some(SideTable { table, key, body, .. }) = side else {
-                // Unsound.
+                // An unsound side table.
                 let valid = Some(Datum::from(false));
                 let row = [of_storage, None, of_kind, None, None, valid, None, None, None, None];
                 return Self { storage, kind, outdated: None, row };
@@ -142,14 +142,14 @@ fn outdated(info: &Info) -> Option<String> {
     }
 }
 
-/// As JSON; nothing if they cannot be read.
+/// The options as JSON; `None` if they cannot be read.
 fn options_of(info: &Info) -> Option<Datum> {
     json(&stored_options::to_json(&*info.options().ok()?).ok()?).ok()
 }
 
 fn json(text: &str) -> Result<Datum> {
     let text = text::c_string(text.as_bytes())?;
-    // SAFETY: the input function of jsonb, with a NUL-terminated string.
+    // SAFETY: calls the input function of jsonb, with a string that ends with a NUL.
     Ok(unsafe { pgrx::direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(Datum::from(text.as_ptr()))]) }
         .unwrap_or(Datum::from(0)))
 }

@@ -1,7 +1,7 @@
-//! A search of an index of the access method, by a query of its table.
+//! Searches an index of the access method by a query of its table.
 //!
-//! The query is the operator: `SELECT key, jaccard(body, $1) FROM table WHERE body ~= $1`, run as the caller. The
-//! planner uses the index; the executor sees to rights, row-level security, partitions and rows that are gone.
+//! The query uses the operator: `SELECT key, jaccard(body, $1) FROM table WHERE body ~= $1`, run as the caller. The
+//! planner uses the index. The executor takes care of rights, row-level security, partitions and deleted rows.
 
 use std::rc::Rc;
 
@@ -19,24 +19,24 @@ use crate::pg::value_type::Output;
 use crate::prelude::*;
 use crate::row_key::{self, KeyValue, value_from_text};
 
-/// A document to look for.
+/// A document to search for, with the conditions of the search.
 pub struct Wanted {
     /// A value of type `minlsh_document`.
     pub document: Parameter,
     pub threshold: Threshold,
-    /// The number of rows that are wanted; `None` means all.
+    /// Maximum number of rows; `None` means all.
     pub limit: Option<i64>,
-    /// The key of the row whose document it is; `None` if it is not stored.
+    /// The key of the document's row; `None` if it is not stored.
     pub row: Option<Parameter>,
     /// The values of the scope columns.
     pub scope: Vec<Parameter>,
-    /// The keys among which it is to be found, as an [array](crate::row_key::Key::array); `None`: anywhere.
+    /// The keys to search among, as an [array](crate::row_key::Key::array); `None` for all rows.
     pub among: Option<Parameter>,
 }
 
 impl Indexed {
-    /// The question for the near-duplicates of a row; `None` if the caller sees no such row, if it has no
-    /// document, or if a partial index does not have it.
+    /// A search for the near-duplicates of a row. `None` if the caller sees no such row, if it has no document, or if a
+    /// partial index lacks it.
     pub fn of_row(
         &self,
         session: &Session,
@@ -63,25 +63,25 @@ impl Indexed {
         Ok(Some(Wanted { document, threshold, limit, row, scope, among: None }))
     }
 
-    /// The row of a key as it is indexed; none if the caller cannot see it. Its first column is the document. The
-    /// second one is the predicate, if the index is partial.
+    /// The indexed values of the row with key `key`; `None` if the caller cannot see it. The first column is the
+    /// document. The second one is the predicate of a partial index.
     pub fn stored(&self, session: &Session, key: KeyValue) -> Result<Option<Row>> {
         let key = self.key()?.parameter(key);
-        // With the scopes it is refused, as all queries of the index are, if they have code of strangers.
+        // With the scopes it is refused if they contain foreign code, as all queries of the index are.
         self.of_key(session, Purpose::Stored, &[key], |Columns { document, scopes, predicate }| {
             std::iter::once(document).chain(predicate).chain(scopes).collect()
         })
     }
 
-    /// A key as it is stored, which may be written otherwise than an equal one; `None` if the caller cannot see its
-    /// row. It lives as long as the current memory context.
+    /// A key in its stored form, which may differ from an equal one; `None` if the caller cannot see its row. It lives
+    /// as long as the current memory context.
     pub fn stored_key(&self, session: &Session, key: KeyValue) -> Result<Option<KeyValue>> {
         let of_key = self.key()?;
         let values = [of_key.parameter(key)];
         let row = self.of_key(session, Purpose::StoredKey, &values, |_| vec![of_key.name()])?;
         let row = row.filter(|row| catalog::base_type(row.type_of(1)) == of_key.base_type);
         let key = row.as_ref().and_then(|row| row.value(1));
-        // SAFETY: copied as a value of the type that the row has, as just checked.
+        // SAFETY: the row's value has this type, as just checked.
         let copied = |key| unsafe {
             let copy = TypeStorage::of(of_key.base_type).copy(key);
             KeyValue::new(copy, of_key.base_type)
@@ -89,7 +89,7 @@ impl Indexed {
         Ok(key.map(copied))
     }
 
-    /// The row of a key, the first of the values, if the caller sees it.
+    /// The row of the first of `keys`, if the caller sees it.
     fn of_key(
         &self,
         session: &Session,
@@ -110,11 +110,11 @@ impl Indexed {
         query.first(session, values)
     }
 
-    /// The values of the scope columns that a call passes for what is not stored: the value of the only one, or an
-    /// array in the order of the columns; `None` if one is NULL, which equals nothing.
+    /// The values of the scope columns that a call passes for a document that is not stored: a single value, or an
+    /// array in the order of the columns. `None` if one is NULL, which equals nothing.
     pub fn scope(&self, call: &Call, argument: usize) -> Result<Option<Vec<Parameter>>> {
         let Some(datum) = call.datum(argument) else {
-            // One that was left out is a constant.
+            // An omitted argument is a constant.
             if !call.is_constant(argument) {
                 return Ok(None);
             }
@@ -126,7 +126,7 @@ impl Indexed {
         };
         let (of, values) = match element {
             Oid::INVALID => (given, vec![Some(datum)]),
-            // SAFETY: an array, as its type says, which lives as long as the call.
+            // SAFETY: the type of the argument is an array, and it lives as long as the call.
             _ => (element, unsafe { array::each_element(datum) }.collect()),
         };
         if values.len() != self.scopes.len() {
@@ -139,16 +139,16 @@ impl Indexed {
             let base_type = catalog::base_type(*type_oid);
             let value = match base_type == catalog::base_type(of) {
                 true => value,
-                // SAFETY: a value of type `of`, and the text that its output function makes of it.
+                // SAFETY: a value of type `of`, and the text that its output function returns.
                 false => unsafe { value_from_text(output.text(value), base_type, "scope", SCOPE)? },
             };
-            // SAFETY: a value of what that type is stored as, which lives as long as the call.
+            // SAFETY: the value has this type, or a type that is stored like it, and lives as long as the call.
             memory::push(&mut scope, unsafe { Parameter::new(*type_oid, Some(value)) })?;
         }
         Ok(Some(scope))
     }
 
-    /// Refuses a call that passes `given` values of scopes, or none at all.
+    /// Refuses a call that passes `given` values of scopes, or none.
     fn lacks_scope(&self, given: Option<usize>) -> SqlError {
         let (name, count) = (self.name(), self.scopes.len());
         let has = format!("index \"{name}\" has {}", counted(count, "scope column"));
@@ -168,7 +168,7 @@ impl Indexed {
             .set_hint(format!("Pass scope => {values}, with a value of {}.", columns.join(", then of ")))
     }
 
-    /// The question for the near-duplicates of an argument of a call; `None` if it is NULL.
+    /// A search for the near-duplicates of a call's argument; `None` if it is NULL.
     pub fn of_argument(
         &self,
         session: &Session,
@@ -198,7 +198,8 @@ impl Indexed {
         Ok(Some(Wanted { document, threshold, limit, row: None, scope, among: None }))
     }
 
-    /// Calls `visit` with the key, of the key's base type, and the similarity of what is found, the most similar first.
+    /// Calls `visit` with the key, of the key's base type, and the similarity of each document found, the most similar
+    /// first.
     pub fn each(
         &self,
         session: &Session,
@@ -220,7 +221,7 @@ impl Indexed {
         values.extend(wanted.row.iter().chain(&wanted.scope).chain(&wanted.among));
         query.each(session, &values, &mut |row| match (row.value(1), row.value(2)) {
             (Some(key), Some(similarity)) => {
-                // SAFETY: a value of the query's first column, which is of that type, as just checked.
+                // SAFETY: the query's first column has this type, as just checked.
                 let key = unsafe { KeyValue::new(key, key_type) };
                 visit(key, f64::from_bits(similarity.value() as u64))
             }
@@ -228,7 +229,7 @@ impl Indexed {
         })
     }
 
-    /// The query for what is wanted: document, limit and threshold are its first parameters.
+    /// The query of a search. Its first parameters are document, limit and threshold.
     fn search(&self, session: &Session, purpose: Purpose) -> Result<TableQuery> {
         let (key, Columns { document, scopes, predicate }) = (self.key()?, self.columns()?);
         let similarity = self.similarity(document.clone(), "$1");
@@ -236,7 +237,7 @@ impl Indexed {
         let mut conditions = vec![self.similar(document, "$1")];
         conditions.extend(predicate);
         if self.info.kind == Kind::Document {
-            // Of the thresholds of two documents the greater one counts, not the one that was asked for.
+            // The greater threshold of two documents counts, which may not be the requested one.
             conditions.push(similarity.clone().text(" OPERATOR(pg_catalog.>=) $3"));
         }
         if purpose == Purpose::OfRow {
@@ -260,20 +261,20 @@ impl Indexed {
                 conditions,
                 order: " ORDER BY 2 DESC, 1 LIMIT $2",
                 parameters,
-                // Where rows are hidden, no index serves a document that the planner does not see.
+                // Where rows are hidden, no index serves a document that the planner does not know.
                 custom: self.has_rivals || has_row_security(self.info.index.table),
                 ..self.parts()
             },
         )
     }
 
-    /// A query of the table, of no columns yet.
+    /// A query of the table, without columns yet.
     fn parts(&self) -> Parts {
         let (table, only) = (Some(self.table()), self.is_of_own_rows());
         Parts { table, only, stored: self.code_of(), ..Parts::default() }
     }
 
-    /// A query, planned at its first use.
+    /// A query, which is planned at its first use.
     fn query(
         &self,
         purpose: Purpose,
@@ -293,5 +294,5 @@ impl Indexed {
     }
 }
 
-/// A HINT on a value of `scope`.
+/// A HINT for the argument `scope`.
 const SCOPE: &str = "Pass scope => ARRAY['...'] with a value for each scope column of the index, in their order.";

@@ -1,7 +1,7 @@
-//! Indexes and plans that a session keeps from one lookup to the next.
+//! Caches indexes and plans in the session, between lookups.
 //!
-//! A lookup takes a tenth of the time that it takes to open an index and to plan a query of its table. Both are kept
-//! until PostgreSQL announces a change of a relation that they are about, or of a schema, whose name they may contain.
+//! A lookup takes a tenth of the time for opening an index and planning a query of its table. Both are cached until
+//! PostgreSQL announces a change of a relation that they use, or of a schema, whose name they may contain.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -19,19 +19,19 @@ use crate::prelude::*;
 /// The purpose of a query of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// The document to look for, made of what the row with a key has.
+    /// Makes the document to search for from the row with a key.
     Document,
-    /// The document to look for, made of an argument.
+    /// Makes the document to search for from an argument.
     Given,
-    /// The near-duplicates of a row.
+    /// Finds the near-duplicates of a row.
     OfRow,
-    /// The near-duplicates of something that is not stored.
+    /// Finds the near-duplicates of a document that is not stored.
     OfGiven,
-    /// The near-duplicates among rows with given keys.
+    /// Finds near-duplicates among rows with given keys.
     Among,
-    /// The row with a key, as it is indexed.
+    /// Reads the indexed values of the row with a key.
     Stored,
-    /// The key of the row with an equal one.
+    /// Reads the stored form of an equal key.
     StoredKey,
 }
 
@@ -39,10 +39,10 @@ pub enum Purpose {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct QueryKey {
     pub index: Oid,
-    /// The schema of the extension, which may be moved.
+    /// The schema of the extension, which may change.
     pub schema: Oid,
     pub purpose: Purpose,
-    /// The type of what is given, where it may be of several.
+    /// The type of the argument, if it may have several.
     pub type_oid: Oid,
     /// The search path, if names in the query depend on it.
     pub path: Vec<Oid>,
@@ -50,23 +50,23 @@ pub struct QueryKey {
 
 const SCHEMAS: i32 = pg_sys::SysCacheIdentifier::NAMESPACEOID as i32;
 
-/// The relation that a call names; or none, and the role that asks, with the schemas on its search path.
+/// The relation that a call names; or none, and the current role with the schemas on its search path.
 type Meant = (Oid, Option<(Oid, Vec<Oid>)>);
 
 thread_local! {
     static INDEXES: RefCell<HashMap<Oid, Rc<Indexed>>> = RefCell::default();
     static QUERIES: RefCell<HashMap<QueryKey, Rc<TableQuery>>> = RefCell::default();
-    /// The relations that these are about.
+    /// The relations that cached entries use.
     static WATCHED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
     static STALE: Cell<bool> = const { Cell::new(false) };
-    /// The indexes that calls were found to mean.
+    /// The indexes that calls refer to.
     static FOUND: RefCell<HashMap<Meant, Oid>> = RefCell::default();
-    /// True if any relation, schema or role has changed since.
+    /// True if any relation, schema or role has changed since then.
     static CHANGED: Cell<bool> = const { Cell::new(false) };
     static LISTENING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The index of that OID, as it is under the lock on its table that this takes.
+/// Locks the table of an index, and returns the index as it is under that lock.
 pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
     loop {
         refresh();
@@ -81,7 +81,7 @@ pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
                 found
             }
         };
-        // Nobody can alter a locked table, and the lock has brought the messages of those who did before.
+        // No one can alter a locked table, and taking the lock has delivered the messages about earlier changes.
         if relation::lock(found.table(), Lock::Read) && !STALE.get() {
             return Ok(found);
         }
@@ -89,19 +89,19 @@ pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
     }
 }
 
-/// The only index that the caller can mean, as `find` finds it, kept until anything changes that may make it another
-/// one. Rights are checked wherever it is asked.
+/// The only index that a call without a name can mean, as `find` finds it, cached until any change that may affect the
+/// result. Rights are checked at each use.
 pub fn only(find: impl FnOnce() -> Result<Oid>) -> Result<Oid> {
     let meant = (Oid::INVALID, Some((current_role(), search_path())));
     found(&meant).map_or_else(|| find().inspect(|index| keep(meant, *index)), Ok)
 }
 
-/// The index that `find` finds for the relation that a call names. It is found again when anything has changed that may
-/// make it another one, up to the time that its table is locked.
+/// The index that `find` finds for the relation that a call names. It is found again after any change that may affect
+/// the result, up to the time that its table is locked.
 pub fn named(relation: Oid, extension: Extension, find: impl FnOnce() -> Result<Rc<Indexed>>) -> Result<Rc<Indexed>> {
     let meant = (relation, None);
     if let Some(oid) = found(&meant) {
-        // Another role may have found it: nobody locks what they may not read.
+        // Another role may have found it: a caller may not lock what it may not read.
         rights::check_before_reading(relation)?;
         if let Ok(found) = index(oid, extension)
             && !CHANGED.get()
@@ -110,14 +110,14 @@ pub fn named(relation: Oid, extension: Extension, find: impl FnOnce() -> Result<
         }
     }
     let found = find()?;
-    // A side table is opened at each call, to see whether it has been altered.
+    // A side table is opened at each call, to detect alterations.
     if found.side.is_none() {
         keep(meant, found.info.index.oid);
     }
     Ok(found)
 }
 
-/// The index that was found before, unless anything has changed since.
+/// The cached index, unless anything has changed since.
 fn found(meant: &Meant) -> Option<Oid> {
     listen();
     if CHANGED.take() {
@@ -126,14 +126,14 @@ fn found(meant: &Meant) -> Option<Oid> {
     FOUND.with_borrow(|found| found.get(meant).copied())
 }
 
-/// Keeps what was found, unless anything has changed meanwhile.
+/// Caches an index, unless anything has changed meanwhile.
 fn keep(meant: Meant, index: Oid) {
     if !CHANGED.get() {
         FOUND.with_borrow_mut(|found| found.insert(meant, index));
     }
 }
 
-/// A query, planned at its first use from what `prepare` says.
+/// A query, planned at its first use from the parts that `prepare` returns.
 pub fn query(table: Oid, place: QueryKey, prepare: impl FnOnce() -> Result<TableQuery>) -> Result<Rc<TableQuery>> {
     refresh();
     if let Some(query) = QUERIES.with_borrow(|queries| queries.get(&place).cloned()) {
@@ -145,10 +145,10 @@ pub fn query(table: Oid, place: QueryKey, prepare: impl FnOnce() -> Result<Table
     Ok(query)
 }
 
-/// Forgets everything if some of it may be out of date.
+/// Empties the cache if some of it may be out of date.
 fn refresh() {
     if STALE.take() {
-        // Dropped outside of the borrow: freeing plans may run PostgreSQL code.
+        // Dropped outside of the borrow, because freeing plans may run PostgreSQL code.
         let old = (INDEXES.take(), QUERIES.take());
         WATCHED.take();
         drop(old);
@@ -168,7 +168,7 @@ fn listen() {
     if !LISTENING.replace(true) {
         let members = pg_sys::SysCacheIdentifier::AUTHMEMROLEMEM as i32;
         let none = Datum::from(0);
-        // SAFETY: plain functions of this library, which is never unloaded.
+        // SAFETY: the callbacks are functions of this library, which is never unloaded.
         unsafe {
             pg_sys::CacheRegisterRelcacheCallback(Some(relation_changed), none);
             pg_sys::CacheRegisterSyscacheCallback(SCHEMAS, Some(catalog_changed), none);
@@ -177,7 +177,7 @@ fn listen() {
     }
 }
 
-/// PostgreSQL calls this in the midst of anything: it only takes a note.
+/// Callback for a changed relation. PostgreSQL may call it at any time, so it only sets flags.
 #[pg_guard]
 unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
     let concerned = relation == Oid::INVALID
@@ -188,7 +188,7 @@ unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
     CHANGED.set(true);
 }
 
-/// The same, of a schema or of a membership.
+/// Callback for a changed schema or membership; sets flags only.
 #[pg_guard]
 unsafe extern "C-unwind" fn catalog_changed(_argument: Datum, cache: i32, _hash: u32) {
     if cache == SCHEMAS {

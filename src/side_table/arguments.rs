@@ -1,4 +1,4 @@
-//! The arguments of `minlsh_create_index()`, checked.
+//! Reads and checks the arguments of `minlsh_create_index()`.
 
 use std::ffi::{CStr, CString};
 
@@ -11,7 +11,7 @@ use crate::row_key::{Key, NoKey};
 use crate::side_table::sign::{check_body, check_stored};
 
 pub struct Blueprint {
-    /// The name of the side table; `None` lets PostgreSQL's rules choose.
+    /// Name of the side table; `None` chooses one by PostgreSQL's rules.
     pub name: Option<CString>,
     pub schema: Oid,
     pub key: Column,
@@ -19,9 +19,9 @@ pub struct Blueprint {
     pub options: IndexOptions,
 }
 
-/// Opens a table for building an index on it, holding writers off as CREATE INDEX does.
+/// Opens a table for building an index on it, and blocks writers as CREATE INDEX does.
 pub fn open_table(table: Oid) -> Result<Relation> {
-    // Nobody holds writers off who may not build an index.
+    // Only a role that may build an index may block writers.
     check_owner(table)?;
     let relation = Relation::open(table, Lock::HoldWriters).ok_or_else(|| no_such_relation(table))?;
     let wrong = || wrong_object(format!("\"{}\" is not a table", relation.name));
@@ -39,14 +39,14 @@ pub fn open_table(table: Oid) -> Result<Relation> {
     }
     check_owner(relation.oid)?;
     if let Some(open) = Open::relation(relation.oid, Lock::Held) {
-        // SAFETY: an open table.
+        // SAFETY: `open` holds the table open.
         unsafe { pg_sys::CheckTableNotInUse(open.raw(), c"CREATE INDEX".as_ptr()) };
     }
     refuse_children(&relation)?;
     Ok(relation)
 }
 
-/// Refuses a table whose rows are spread over inheritance children.
+/// Refuses a table with rows in inheritance children.
 fn refuse_children(relation: &Relation) -> Result<()> {
     if !relation.is_partitioned() && inheritors(relation.oid, Lock::Held).len() > 1 {
         let message = format!("table \"{}\" has inheritance children", relation.name);
@@ -76,7 +76,7 @@ pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
     Ok(Blueprint { name: call.raw_name(10), schema, key, body, options: options(call)? })
 }
 
-/// No argument but name, key and schema may be NULL.
+/// The error for a NULL argument other than name, key and schema.
 pub fn null_table() -> SqlError {
     null("table and column")
 }
@@ -103,7 +103,7 @@ fn options(call: &Call) -> Result<IndexOptions> {
     IndexOptions::new(config, Threshold::new(call.float8(3).given()?)?, call.float8(4).given()?)
 }
 
-/// The column that `argument` names.
+/// The column that argument `argument` names.
 fn column(relation: &Relation, name: &CStr, argument: &str) -> Result<Column> {
     relation.column_called(name).cloned().ok_or_else(|| {
         let (code, table) = (PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, &relation.name);
@@ -116,20 +116,20 @@ fn column(relation: &Relation, name: &CStr, argument: &str) -> Result<Column> {
     })
 }
 
-/// The column that names a row of the table for everybody who asks.
+/// The column that is the key for each caller.
 fn only_key(relation: &Relation, body: &Column) -> Result<Column> {
     let key = Key::of_table(relation.oid, relation.kind, body.number);
     let column = key.map(|key| relation.column(key.column).cloned());
     column.and_then(|column| column.ok_or(NoKey::Missing)).map_err(|cause| no_key(relation, cause))
 }
 
-/// The error of a table without a key of one column.
+/// The error for a table without a key of one column.
 pub fn no_key(documents: &Relation, cause: NoKey) -> SqlError {
     not_supported(cause.message(&documents.name)).set_hint("Add a column that is unique and NOT NULL.")
 }
 
-/// Refuses a column that is not NOT NULL, or not the only one of a unique index that is neither partial nor deferrable:
-/// the rule of foreign keys.
+/// Refuses a column that is not NOT NULL, or has no unique index of its own that is neither partial nor deferrable.
+/// Foreign keys have the same rule.
 fn check_key(relation: &Relation, column: &Column) -> Result<()> {
     check_stored(column)?;
     let open = Open::relation(relation.oid, Lock::Held);

@@ -1,4 +1,4 @@
-//! The check of a side table by `minlsh_check()`: every difference between it and its table.
+//! The check of a side table by `minlsh_check()`: all differences between it and its table.
 
 use sketch::ElementHash;
 
@@ -14,11 +14,11 @@ use crate::side_table::sign::{each_document, sign};
 use crate::side_table::storage::{DOC_ID, check_current, stored};
 use crate::side_table::{SYNC, SideTable, find};
 
-/// Takes a problem, and the key of the document that has it.
+/// Receives a problem, with the key of its document.
 type ReportProblem<'a> = dyn FnMut(Option<Datum>, &str) + 'a;
 
-/// Checks the side tables that a name stands for, each by its rows or a share of them; returns the indexes over their
-/// bands, `None` if there is no side table.
+/// Checks the side tables that a name stands for, with all rows or a share of them. Returns the indexes on their bands;
+/// `None` if there is no side table.
 pub fn check(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<Option<Vec<Oid>>> {
     let mut indexes = Vec::new();
     let all = find::all(name, Lock::Read);
@@ -33,7 +33,7 @@ pub fn check(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<Opt
                 indexes.push(side.index);
                 let output = Output::of(side.key.type_oid);
                 let mut report = |key: Option<Datum>, problem: &str| {
-                    // SAFETY: the key of a document.
+                    // SAFETY: `rows` reports keys of documents, of the type for which `output` was made.
                     let key = key.map(|key| unsafe { output.text(key) });
                     result.push(&[key, Some(text::write(problem))]);
                 };
@@ -45,7 +45,7 @@ pub fn check(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<Opt
     Ok(Some(indexes))
 }
 
-/// Checks the index as a whole; its problems have no key.
+/// Checks the side table as a whole; its problems have no key.
 fn structure(side: &SideTable, record: &Record, report: &mut ReportProblem) {
     let parts = leaves(&side.table, Lock::Read).into_iter().map(|leaf| leaf.oid);
     let parts = parts.filter(|part| *part != side.table.oid);
@@ -59,12 +59,12 @@ fn structure(side: &SideTable, record: &Record, report: &mut ReportProblem) {
         let is_storage = table.oid() == side.storage;
         let ours = triggers(table).into_iter();
         for trigger in ours.filter(|t| record.is_followed_by(t) || is_storage && t.calls(SYNC)) {
-            // TRUNCATE of the side table is not replicated beside that of the table.
+            // Logical replication does not replicate TRUNCATE of the side table in addition to its documents'.
             let fault = trigger.fault(&table.name(), !(is_storage && trigger.is_truncate()));
             fault.iter().for_each(|fault| report(None, fault));
         }
     }
-    // Three of the documents, and two of the side table.
+    // Three triggers of the documents, and two of the side table.
     if own_triggers(documents, record).len() + own_triggers(storage, record).len() < 5 {
         report(None, "a trigger is missing");
     }
@@ -73,7 +73,7 @@ fn structure(side: &SideTable, record: &Record, report: &mut ReportProblem) {
     }
 }
 
-/// Signs every document, or a share of them, again and compares; then looks for rows of documents that are not there.
+/// Signs every document or a share of them again, and compares. Then finds rows without a document.
 fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> Result<()> {
     let storage = side.open()?;
     if let Err(outdated) = check_current(side.storage, &storage.options) {
@@ -85,7 +85,7 @@ fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> R
     let output = Output::of(side.key.type_oid);
     let is_wanted = |key: Datum| -> Result<bool> {
         let Some(share) = share else { return Ok(true) };
-        // SAFETY: a key of the type that the output is for, looked at and forgotten.
+        // SAFETY: a key has the type for which `output` was made; its text is used only here.
         let key = unsafe { output.written(key) }?;
         Ok(share.has(ElementHash::Xxh3.hash(key.as_bytes())))
     };
@@ -94,7 +94,7 @@ fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> R
             if !is_wanted(key)? {
                 return Ok(());
             }
-            // SAFETY: the column was found to be stored as text is.
+            // SAFETY: `check_body` found that the column is stored like text.
             let expected = body.map(|body| unsafe { sign(&side.options, body) });
             let expected = expected.transpose()?.flatten();
             let mut problem = expected.as_ref().map(|_| "missing from the index");
@@ -109,7 +109,7 @@ fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> R
                 };
                 Ok(Continue::No)
             };
-            // SAFETY: a key of the documents, for whose type the side table was opened.
+            // SAFETY: the side table was opened for keys of the documents' type.
             unsafe { storage.of_document(key, &snapshot, compare)? };
             if let Some(problem) = problem {
                 report(Some(key), problem);
@@ -136,7 +136,7 @@ fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> R
                     is_superfluous = false;
                     Ok(Continue::No)
                 };
-                // SAFETY: a key of the side table, of the type that the documents' keys have.
+                // SAFETY: a key of the side table has the type of the documents' keys.
                 unsafe { index.each_equal(leaf, key, &snapshot, find) }?;
             }
             if is_superfluous {

@@ -27,7 +27,7 @@ sql_function!(minlsh_create_index, create_index);
 sql_function!(minlsh_reindex, reindex);
 sql_function!(minlsh_drop_index, drop_index);
 
-/// A row is toasted only if it does not fit a page. It is never compressed, because signatures are random.
+/// A row is toasted only if it does not fit on a page. It is never compressed, because signatures are random.
 const TOAST_TUPLE_TARGET: i32 = 8160;
 
 fn create_index(call: &Call) -> Result<Option<Datum>> {
@@ -40,7 +40,7 @@ fn create_index(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(Datum::from(storage)))
 }
 
-/// An index of the same columns with the same options.
+/// An existing index on the same columns with the same options.
 fn identical(documents: &Relation, wanted: &Blueprint) -> Option<SideTable> {
     let found = find::all(documents.oid, Lock::Read).into_iter();
     let mut sound = found.filter_map(|found| found.side.ok());
@@ -79,8 +79,8 @@ fn report(storage: Oid, table: &str, documents: usize, options: &IndexOptions) {
     );
 }
 
-/// Builds a side table with its indexes and triggers, as the table's owner and security-restricted, like CREATE INDEX;
-/// reports and returns it. `extension` is the extension's schema.
+/// Builds a side table with its indexes and triggers, as the table's owner in a security-restricted operation, like
+/// CREATE INDEX. Reports it, and returns its OID. `extension` is the extension's schema.
 fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<Oid> {
     let name = side_table_name(documents, blueprint);
     let _rights = restricted_to(documents.owner);
@@ -135,15 +135,15 @@ fn create_table(documents: &Relation, blueprint: &Blueprint, name: &CStr) -> Res
         .run()
 }
 
-/// Sets how its columns are stored, and revokes all rights but the owner's, since ALTER DEFAULT PRIVILEGES may have
-/// granted some on every new table.
+/// Sets the storage of its columns, and revokes all rights but the owner's, since ALTER DEFAULT PRIVILEGES may have
+/// granted some.
 fn prepare_table(storage: Oid) -> Result<()> {
     Sql::new("ALTER TABLE ")
         .relation(storage)
         .text(" ALTER signature SET STORAGE EXTERNAL, ALTER signature SET STATISTICS 0")
         .text(", ALTER bands SET STORAGE EXTERNAL, ALTER bands SET STATISTICS 0")
         .run()?;
-    // Without names: they may change.
+    // Without names, because they may change.
     Sql::new("COMMENT ON TABLE ")
         .relation(storage)
         .text(" IS 'signatures and band hashes of the documents of another table, kept by triggers'")
@@ -177,7 +177,7 @@ fn create_signature_index(extension: Oid, storage: Oid, options: &IndexOptions) 
         .run()
 }
 
-/// Fills a side table again from the table as it is now, and enables its triggers.
+/// Fills a side table again from the current table, and enables its triggers.
 fn reindex(call: &Call) -> Result<Option<Datum>> {
     let Some(name) = call.oid(0) else { return Ok(None) };
     let found = the_only(name)?;
@@ -191,7 +191,7 @@ fn reindex(call: &Call) -> Result<Option<Datum>> {
         let storage = Storage::open(side.storage, &open, side.key.type_oid, Lock::Exclusive)?;
         // ALTER INDEX SET may have changed its options.
         let options = stored_options::wanted(storage.signature_index().oid())?;
-        // Nobody has its indexes open when they get files of their own.
+        // Nothing may have the indexes open while their files are replaced.
         let Companion { table, indexes } = storage.rows;
         drop(indexes);
         let rows = Companion { table, indexes: Vec::new() };
@@ -206,7 +206,7 @@ fn reindex(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(Datum::from(side.storage)))
 }
 
-/// Enables the triggers of a side table as they were made, those of partitions included.
+/// Enables the triggers of a side table as they were created, including the copies on partitions.
 fn enable_triggers(documents: Oid, record: &Record) -> Result<()> {
     for table in [documents, record.beside] {
         let triggers = Open::relation(table, Lock::Held).map(|open| own_triggers(&open, record));
@@ -219,7 +219,8 @@ fn enable_triggers(documents: Oid, record: &Record) -> Result<()> {
     Ok(())
 }
 
-/// The triggers of a side table that the documents have, or those that it has itself, without copies of partitions.
+/// The triggers of a side table on `table`, which is the documents or the side table itself, without copies on
+/// partitions.
 pub fn own_triggers(table: &Open, record: &Record) -> Vec<Trigger> {
     let is_own = |trigger: &Trigger| match table.oid() == record.beside {
         true => trigger.function == record.function,
@@ -228,9 +229,9 @@ pub fn own_triggers(table: &Open, record: &Record) -> Vec<Trigger> {
     triggers(table).into_iter().filter(is_own).collect()
 }
 
-/// Records what belongs together, which a dump does not carry. The side table is dropped with the columns, as an index
-/// is, and with the extension by CASCADE only. The record is dropped with the constraint of the key, also by CASCADE
-/// only, and the other triggers with it.
+/// Records dependencies, which a dump does not contain. The side table is dropped with the columns, as an index is, and
+/// with the extension only by CASCADE. The record is dropped with the key's constraint, only by CASCADE, and the other
+/// triggers with it.
 fn link(storage: Oid) {
     let Some((documents, record)) = documents_of(storage, Lock::Read) else { return };
     if owner_of(storage) != documents.class().relowner {
@@ -250,7 +251,7 @@ fn link(storage: Oid) {
             dependency::drop_together(Object::Trigger(own.oid), trigger);
         }
     }
-    // What follows in this command sees it.
+    // Later parts of this command see the dependencies.
     next_command();
 }
 
@@ -259,7 +260,7 @@ fn drop_index(call: &Call) -> Result<Option<Datum>> {
     let found = the_only(name)?;
     check_owner(found.documents)?;
     let storage = found.record.beside;
-    // The documents first, as every other user of an index locks them: no deadlock.
+    // The documents first, as all other users of an index lock them, which avoids deadlocks.
     if let Some(documents) = Open::relation(found.documents, Lock::Exclusive) {
         follow_owner(storage, &documents)?;
         check_owner(storage)?;

@@ -1,4 +1,4 @@
-//! Finding side tables: through the [records](Record) of the documents, or backwards through `pg_depend`.
+//! Finds side tables: by the [records](Record) of the documents, or by `pg_depend` from the side table.
 
 use crate::pg::catalog::table_of_index;
 use crate::pg::dependency;
@@ -11,14 +11,15 @@ use crate::side_table::sign::check_body;
 use crate::side_table::storage::Storage;
 use crate::side_table::{SYNC, SideTable};
 
-/// The records of a table: not those of a partitioned table that it is a partition of.
+/// The records of a table, without records of its partitioned table.
 fn records(documents: &Open) -> Vec<Record> {
     let mut records = Record::all(documents, SYNC);
     records.retain(|record| !record.is_copy);
     records
 }
 
-/// The table whose documents are in `storage`, locked and open, and its record; `None` if that is not a side table.
+/// The table whose documents are in `storage`, locked and open, and its record; `None` if `storage` is not a side
+/// table.
 pub fn documents_of(storage: Oid, lock: Lock) -> Option<(Open, Record)> {
     dependency::tables_tied_to(storage).into_iter().find_map(|table| {
         let documents = Open::relation(table, lock)?;
@@ -36,11 +37,11 @@ pub struct FoundSideTable {
 }
 
 impl SideTable {
-    /// The side tables of a table, or the one that `relation` is, by itself or by the index of its signatures. Locks
-    /// what it finds (ACCESS SHARE).
+    /// The side tables of a table, or the side table that `relation` is, itself or as the index on its signatures.
+    /// Locks them (ACCESS SHARE).
     ///
     /// # Errors
-    /// SQLSTATE 55000 if there are some, but none that is sound.
+    /// SQLSTATE 55000 if there are side tables, but none is sound.
     pub fn find(relation: Oid) -> Result<Vec<Self>> {
         let (mut sound, mut outcome) = (Vec::new(), Ok(()));
         for found in all(relation, Lock::Read) {
@@ -53,9 +54,9 @@ impl SideTable {
     }
 }
 
-/// The side tables of a table, or the one that `relation` is, sound or not.
+/// The side tables of a table, or the side table that `relation` is, sound or not.
 pub fn all(relation: Oid, lock: Lock) -> Vec<FoundSideTable> {
-    // As DROP does: the table before its index, so that there is no deadlock.
+    // As DROP does, the table before its index, which avoids deadlocks.
     let table = table_of_index(relation);
     if table != Oid::INVALID && !relation::lock(table, lock) {
         return Vec::new();
@@ -78,7 +79,7 @@ pub fn all(relation: Oid, lock: Lock) -> Vec<FoundSideTable> {
     let Some((documents, record)) = documents_of(storage, lock) else { return Vec::new() };
     let found = describe(&documents, record);
     match &found.side {
-        // Another index of the side table is nothing of ours.
+        // Another index on the side table is not minlsh's.
         Ok(side) if relation != storage && relation != side.index => Vec::new(),
         _ => vec![found],
     }
@@ -96,15 +97,15 @@ fn side_table(documents: &Open, record: &Record) -> Result<SideTable> {
     let table = Relation::open(documents.oid(), Lock::Held).ok_or_else(gone)?;
     let column = |number: i16| table.column(number).cloned().ok_or_else(gone);
     let (key, body) = (column(record.key())?, column(record.last())?);
-    // Whoever owns the table can make a trigger that names any two of its columns.
+    // The table's owner can create a trigger that names any two columns.
     check_body(&body)?;
     let storage = Storage::open(record.beside, documents, key.type_oid, Lock::Read)?;
     let (index, options) = (storage.signature_index().oid(), storage.options.clone());
     Ok(SideTable { table, storage: record.beside, index, key, body, options })
 }
 
-/// The side table that is named: by itself, by the index of its signatures, or by its table if that
-/// has one only. It may be unsound.
+/// The named side table: by itself, by the index on its signatures, or by its table if there is only one. It may be
+/// unsound.
 pub fn the_only(name: Oid) -> Result<FoundSideTable> {
     check_owner_before(name)?;
     let mut found = all(name, Lock::Read);

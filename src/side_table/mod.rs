@@ -1,9 +1,9 @@
-//! Side tables: signatures and band hashes as rows beside a user's table, kept by triggers. They are read and written
-//! as relations, as TOAST tables are, never by SQL.
+//! Side tables: signatures and band hashes in rows beside a user's table, maintained by triggers. They are read and
+//! written as relations, like TOAST tables, and never by SQL.
 //!
-//! There is no registry. A side table is found through the [`Record`](crate::pg::trigger::Record) among the triggers of
-//! its documents, and its options are those of the index of the signatures. Only what [`storage`] has found to be
-//! sound, under lock, is read or written.
+//! There is no registry. A side table is found by the [`Record`](crate::pg::trigger::Record) among the triggers of its
+//! documents, and the index on its signatures has the options. Before it is read or written, [`storage`] checks it
+//! under lock.
 
 pub mod arguments;
 pub mod check;
@@ -28,7 +28,7 @@ pub use self::find::documents_of;
 use self::storage::{Storage, stored};
 pub use self::storage::{StoredSketch, check_current};
 
-/// The name of the trigger function.
+/// Name of the trigger function.
 const SYNC: &CStr = c"minlsh_sync";
 
 /// A side table that was opened under lock and found to be sound.
@@ -36,18 +36,18 @@ const SYNC: &CStr = c"minlsh_sync";
 pub struct SideTable {
     pub table: Relation,
     pub storage: Oid,
-    /// The index of its signatures, which has the options.
+    /// The index on its signatures, which has the options.
     pub index: Oid,
     /// The key column of the user's table.
     pub key: Column,
     /// The text column of the user's table.
     pub body: Column,
-    /// The options by which documents are cut, signed and banded.
+    /// The options by which documents are split, signed and banded.
     pub options: Rc<IndexOptions>,
 }
 
 impl SideTable {
-    /// The side table that an index is of; `None` for an index of anything else.
+    /// The side table of an index; `None` unless the index is on a side table's signatures.
     ///
     /// # Errors
     /// SQLSTATE 55000 if it is unsound.
@@ -58,7 +58,7 @@ impl SideTable {
         Ok(Self::find(info.index.oid)?.into_iter().next())
     }
 
-    /// The error of a key that no longer tells documents apart.
+    /// The error for a key that is no longer unique.
     pub fn no_key(&self) -> SqlError {
         wrong_state(format!("column \"{}\" of table \"{}\" is no longer unique", self.key.name, self.table.name))
             .set_hint(format!(
@@ -67,23 +67,23 @@ impl SideTable {
             ))
     }
 
-    /// The signature of the document with that key.
+    /// The signature of the document with key `key`.
     ///
     /// # Safety
-    /// `key` must be of the base type of [`Self::key`].
+    /// `key` is of the base type of [`Self::key`].
     pub unsafe fn signature(&self, key: Datum) -> Result<Option<Vec<i32>>> {
         let mut found = None;
         let visit = |row: &Row| {
             found = stored(row)?.map(|(_, signature, _)| memory::copied(signature));
             Ok(Continue::No)
         };
-        // SAFETY: the caller promises a key of the type that `open` opens it for.
+        // SAFETY: the caller promises a key of the type for which `open` opens the side table.
         unsafe { self.open()?.of_document(key, &Snapshot::statement(), visit)? };
         found.transpose().map_err(Into::into)
     }
 
-    /// Calls `visit(key, signature)` with what the index of the signatures gives: documents whose signatures share a
-    /// band with `signature`, as many as the recall needs at that threshold.
+    /// Calls `visit(key, signature)` with the results of the index on the signatures: documents that share a band with
+    /// `signature`, among as many bands as the recall needs at `threshold`.
     pub fn candidates(
         &self,
         signature: &[i32],
@@ -103,11 +103,11 @@ impl SideTable {
                 Ok(Continue::Yes)
             })
         };
-        // SAFETY: the operator of the index of the signatures, `integer[] ~= minlsh_document`.
+        // SAFETY: the operator belongs to the index on the signatures: `integer[] ~= minlsh_document`.
         unsafe { index.each_match(&storage.rows.table, operator, value, &snapshot, visit) }
     }
 
-    /// Opened again, and checked again: a caller may have altered it since.
+    /// Opens and checks it again, because someone may have altered it.
     fn open(&self) -> Result<Storage> {
         let documents = Open::relation(self.table.oid, Lock::Read)
             .ok_or_else(|| wrong_state(format!("table \"{}\" no longer exists", self.table.name)))?;

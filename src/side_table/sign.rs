@@ -1,4 +1,4 @@
-//! From a text to what a side table stores of it, and from all documents to a filled side table.
+//! Makes the stored row of a text, and fills a side table with the rows of all documents.
 
 use std::ffi::CStr;
 
@@ -14,16 +14,16 @@ use crate::pg::snapshot::next_command;
 use crate::prelude::*;
 use crate::side_table::storage::{StoredSketch, row_of};
 
-/// Makes what is stored of a text; `None` if it has no shingle.
+/// Signs a text for storage; `None` if it has no shingles.
 ///
 /// # Safety
-/// `body` must be a non-null `text`, or of a type that is stored as text is.
+/// `body` is a non-null value of `text`, or of a type that is stored like it.
 pub unsafe fn sign(options: &IndexOptions, body: Datum) -> Result<Option<StoredSketch>> {
-    // SAFETY: a text, or what is stored as one, which callers know by `check_body`.
+    // SAFETY: the caller promises a text, or a value that is stored like one.
     sign_text(options, &unsafe { lossless::read(body)? })
 }
 
-/// Makes what is stored of a text that was read as UTF-8; `None` if it has no shingle.
+/// Signs a text that was read as UTF-8; `None` if it has no shingles.
 pub fn sign_text(options: &IndexOptions, text: &str) -> Result<Option<StoredSketch>> {
     with_sketcher(&options.config, |sketcher| {
         let signature = sketcher.sketch(text, &mut check_interrupts)?;
@@ -31,7 +31,7 @@ pub fn sign_text(options: &IndexOptions, text: &str) -> Result<Option<StoredSket
     })
 }
 
-/// Makes what is stored of a document whose signature is known.
+/// Makes the stored sketch of a document from its signature.
 pub fn of_signature(options: &IndexOptions, full: &[i32]) -> Result<StoredSketch> {
     let mut bands = Vec::new();
     options.banding.hashes(full, &mut bands)?;
@@ -39,8 +39,8 @@ pub fn of_signature(options: &IndexOptions, full: &[i32]) -> Result<StoredSketch
     Ok(StoredSketch { signature, bands })
 }
 
-/// Signs all documents of a table and writes them to an empty side table that has no index, or
-/// whose indexes are built afterwards. Returns how many have a shingle.
+/// Signs all documents of a table, and writes them to an empty side table without indexes, or whose indexes are built
+/// afterwards. Returns how many have shingles.
 pub fn fill(side: &Companion, documents: &Relation, columns: (&CStr, &CStr), options: &IndexOptions) -> Result<usize> {
     let mut memory = Memory::scratch(c"minlsh document");
     let (mut count, mut saturated) = (0, Saturated::default());
@@ -51,13 +51,13 @@ pub fn fill(side: &Companion, documents: &Relation, columns: (&CStr, &CStr), opt
     each_document(documents, columns, &snapshot, &mut |key, body| {
         tuples.count(1);
         memory.run_and_reset(|| {
-            // SAFETY: the column comes from `arguments` or `find`, which have asked `check_body`.
+            // SAFETY: the column comes from `arguments` or `find`, which call `check_body`.
             let Some(text) = body.map(|body| unsafe { lossless::read(body) }).transpose()? else {
                 return Ok(());
             };
             saturated.look(&options.config, &text)?;
             if let Some(signed) = sign_text(options, &text)? {
-                // SAFETY: the side table was made for keys of this type, or found to be so.
+                // SAFETY: the side table was created for keys of this type, or found to have them.
                 unsafe { side.insert(&row_of(key, &signed)) };
                 count += 1;
             }
@@ -69,7 +69,7 @@ pub fn fill(side: &Companion, documents: &Relation, columns: (&CStr, &CStr), opt
     Ok(count)
 }
 
-/// Visits key and text of each document, in all partitions.
+/// Calls `visit` with key and text of each document, in all partitions.
 pub fn each_document(
     documents: &Relation,
     (key, body): (&CStr, &CStr),
@@ -78,7 +78,7 @@ pub fn each_document(
 ) -> Result<()> {
     for leaf in leaves(documents, Lock::Read) {
         let open = Open::relation(leaf.oid, Lock::Held).ok_or_else(|| no_such_relation(leaf.oid))?;
-        // A partition may number its columns otherwise, but names them alike.
+        // A partition may number its columns differently, but has the same names.
         let number = |name| leaf.column_called(name).map(|column| column.number);
         let (Some(key), Some(body)) = (number(key), number(body)) else { continue };
         open.each(snapshot, |row: &Row| {
@@ -91,7 +91,7 @@ pub fn each_document(
     Ok(())
 }
 
-/// Refuses a column that is not stored as text is.
+/// Refuses a column that is not stored like text.
 pub fn check_body(body: &Column) -> Result<()> {
     let is_text = body.type_oid == pg_sys::TEXTOID || is_stored_as(body.type_oid, pg_sys::TEXTOID);
     if !is_text {
@@ -102,7 +102,7 @@ pub fn check_body(body: &Column) -> Result<()> {
     check_stored(body)
 }
 
-/// Refuses a column whose values are not in the rows.
+/// Refuses a column whose values are not stored in the rows.
 pub fn check_stored(column: &Column) -> Result<()> {
     if column.generated != b'v' {
         return Ok(());

@@ -1,5 +1,5 @@
-//! A side table, checked under lock. Its owner can alter it, so nothing is trusted but its columns' types, its owner
-//! and its two indexes.
+//! A side table, checked under lock. Its owner can alter it, so only its columns' types, its owner and its two indexes
+//! are relied on.
 
 use std::rc::Rc;
 
@@ -22,16 +22,16 @@ pub const BANDS: i16 = 3;
 
 pub struct Storage {
     pub rows: Companion,
-    /// The place among its indexes of the one of its key.
+    /// Position among `indexes` of the index on its key.
     key: usize,
-    /// That of the one of the signatures, which has the options, and the only operator of that.
+    /// Position of the index on the signatures, which has the options, and the only operator of that index.
     signatures: usize,
     pub operator: SearchOperator,
     pub options: Rc<IndexOptions>,
 }
 
 impl Storage {
-    /// Opens the side table of `documents`, whose key column is of type `key`.
+    /// Opens the side table of `documents`, whose key column has type `key`.
     pub fn open(oid: Oid, documents: &Open, key: Oid, lock: Lock) -> Result<Self> {
         if lock != Lock::Read {
             follow_owner(oid, documents)?;
@@ -57,10 +57,10 @@ impl Storage {
         &self.rows.indexes[self.signatures]
     }
 
-    /// Calls `visit` with the row of a document, if there is one.
+    /// Calls `visit` with the row of the document with key `key`, if there is one.
     ///
     /// # Safety
-    /// `key` must be of the type that this was opened for.
+    /// `key` is of the type for which this was opened.
     pub unsafe fn of_document(
         &self,
         key: Datum,
@@ -68,12 +68,12 @@ impl Storage {
         visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
         let Companion { table, indexes } = &self.rows;
-        // SAFETY: the caller promises a key of that type, and [`Storage::open`] has found a column of it.
+        // SAFETY: the caller promises a key of this type, and [`Storage::open`] found that the column has it.
         unsafe { indexes[self.key].each_equal(table, key, snapshot, visit) }
     }
 }
 
-/// Refuses a side table whose signatures another version of the library has made.
+/// Refuses a side table with signatures of another version of the library.
 pub fn check_current(storage: Oid, options: &IndexOptions) -> Result<()> {
     if options.is_current() {
         return Ok(());
@@ -83,24 +83,24 @@ pub fn check_current(storage: Oid, options: &IndexOptions) -> Result<()> {
         .set_hint(format!("Build it again with SELECT minlsh_reindex({name});")))
 }
 
-/// The operator of an index of the signatures; `None` of another one.
+/// The operator of an index on signatures; `None` for other indexes.
 fn operator_of_signatures(index: &OpenIndex) -> Option<SearchOperator> {
     let is_one = index.only_column() == Some(SIGNATURE)
         && index.form().indisvalid
         && index.is_plain()
         && index.class().relam == access_method();
-    // Signatures have one operator, arrays as sets have several.
+    // An index on signatures has one operator, while an index on arrays as sets has several.
     is_one.then(|| SearchOperator::only_of(index)).flatten()
 }
 
-/// The signature and bands that a side table has of a document.
+/// The stored signature and bands of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredSketch {
     pub signature: Vec<i32>,
     pub bands: Vec<i64>,
 }
 
-/// A row as it is stored, in the current memory context.
+/// Makes a row for storage, in the current memory context.
 pub fn row_of(key: Datum, signed: &StoredSketch) -> [Option<Datum>; 3] {
     [key, array::write(&signed.signature), array::write(&signed.bands)].map(Some)
 }
@@ -108,14 +108,14 @@ pub fn row_of(key: Datum, signed: &StoredSketch) -> [Option<Datum>; 3] {
 /// The key of a document, its signature and its bands.
 type StoredRow<'a> = (Datum, &'a [i32], &'a [i64]);
 
-/// Reads what is stored in a row; `None` if its owner has put NULLs there.
+/// Reads a stored row; `None` if its owner has written NULLs.
 ///
 /// # Errors
-/// SQLSTATE 2202E or 22004 if the arrays are not such as a sketch has.
+/// SQLSTATE 2202E or 22004 if the arrays cannot belong to a sketch.
 pub fn stored(row: &Row) -> Result<Option<StoredRow<'_>>> {
     let values = (row.value(DOC_ID), row.value(SIGNATURE), row.value(BANDS));
     let (Some(key), Some(signature), Some(bands)) = values else { return Ok(None) };
-    // SAFETY: `Companion::checked` has found arrays of these types; they are read while the row lasts.
+    // SAFETY: `Companion::checked` found arrays of these types. They are read while the row is valid.
     unsafe { Ok(Some((key, array::read(signature)?, array::read(bands)?))) }
 }
 
@@ -126,10 +126,10 @@ fn altered(side_table: Oid, detail: &str) -> SqlError {
         .set_hint(format!("Drop it with SELECT minlsh_drop_index({name}); and create it again."))
 }
 
-/// Gives a side table to the owner of its documents, for a writer who has no lock on it yet. ALTER TABLE ... OWNER TO
-/// of the documents does not know of it, so it follows when they are written next, and is read meanwhile. No rights are
-/// asked for, as with the indexes of a table: whoever gave the documents away has been asked. The lock keeps out others
-/// who do the same. It does not wait for readers and writers, who would wait for each other.
+/// Changes the owner of a side table to its documents' owner, for a writer without a lock on it. ALTER TABLE ... OWNER
+/// TO of the documents does not include the side table, so it follows at the next write. Until then it is only read. No
+/// rights are checked, as for the indexes of a table: ALTER TABLE has checked them. The lock excludes others who do the
+/// same. It does not wait for readers and writers, since these would wait for each other.
 pub fn follow_owner(storage: Oid, documents: &Open) -> Result<()> {
     let is_strange = |owner| owner != Oid::INVALID && !is_of_owner(owner, documents);
     let lock = pg_sys::ShareUpdateExclusiveLock as i32;
@@ -138,22 +138,22 @@ pub fn follow_owner(storage: Oid, documents: &Open) -> Result<()> {
     };
     // SAFETY: any OID can be locked.
     unsafe { pg_sys::LockRelationOid(storage, lock) };
-    // Another writer may have given it meanwhile, and the owner may have granted rights on it since.
+    // Another writer may have changed the owner meanwhile, and the owner may have granted rights since.
     if !is_strange(owner_of(storage)) {
         return Ok(());
     }
     let owner = owner_of(table);
-    // SAFETY: a table that is there under the lock, and a role that owns the documents.
+    // SAFETY: the lock keeps the table, and the role owns the documents.
     unsafe { pg_sys::ATExecChangeOwner(storage, owner, true, lock) };
-    // What has been done is seen by the rest of this command.
+    // The rest of this command sees the change.
     next_command();
-    // Those whom the former owner has let read it would read what the new one writes.
+    // Roles that the former owner let read it could read what the new owner writes.
     let _rights = restricted_to(owner);
     revoke_all(storage);
     Ok(())
 }
 
-/// Refuses a side table, under lock, that does not belong to the documents.
+/// Refuses a locked side table that does not belong to the documents.
 fn check_owner(table: &Open, documents: &Open, lock: Lock) -> Result<()> {
     let is_ours = is_of_owner(table.class().relowner, documents)
         || lock == Lock::Read && linked(table.oid(), documents).is_some();
@@ -172,9 +172,9 @@ fn check_owner(table: &Open, documents: &Open, lock: Lock) -> Result<()> {
     )))
 }
 
-/// The table to which `pg_depend` links the side table, if it is `documents` or what that is a part of. Nobody can make
-/// that link by SQL, and it is made only while both have the same owner. It must be the only link: a former owner could
-/// have linked a table of theirs, and would see what the new one writes.
+/// The table to which `pg_depend` links the side table, if it is `documents` or a partitioned table above them. SQL
+/// cannot create this link, and minlsh creates it only while both have the same owner. It must be the only link: a
+/// former owner could have linked a table of theirs, and would see what the new owner writes.
 fn linked(storage: Oid, documents: &Open) -> Option<Oid> {
     match dependency::relations_needed_by(Object::Relation(storage))[..] {
         [table] if table == documents.oid() => Some(table),

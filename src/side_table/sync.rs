@@ -1,12 +1,12 @@
-//! `minlsh_sync()`, the trigger function: carries a change of the documents into the side table, in the writer's
-//! transaction, without SQL and without anybody's rights.
+//! `minlsh_sync()`, the trigger function: copies a change of the documents to the side table, in the writer's
+//! transaction, without SQL and without rights of any role.
 //!
-//! A row that a trigger gets only says which key to look at. What is stored for that key is what the table has now:
-//! other triggers may have changed the row since, a statement may pass a key from one row to another, and triggers fire
-//! in any order.
+//! The row that a trigger gets is used only for its key. The side table gets what the table has for that key now: other
+//! triggers may have changed the row since, a statement may move a key from one row to another, and triggers fire in
+//! any order.
 //!
-//! The documents have the triggers of any companion. The side table has two: one refuses TRUNCATE of it alone, and one
-//! drops rows that logical replication or a restore of the data brings, since the triggers of the documents bring them
+//! The documents have the triggers of any companion. The side table has two. One refuses TRUNCATE of the side table
+//! alone. The other drops rows that logical replication or a restore brings, since the documents' triggers write them
 //! too.
 
 use crate::pg::companion;
@@ -33,7 +33,7 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
         (_, true, true) => written(&fired, &table)?,
         (event, true, false) => {
             let is_brought = trigger::is_replica() || event == Event::Insert;
-            // Restored without its documents, it is a table as any other.
+            // Restored without its documents, it is an ordinary table.
             if !is_brought || documents_of(table.oid(), Lock::Read).is_none() {
                 return Ok(Some(fired.row_as_it_is()));
             }
@@ -46,8 +46,8 @@ fn misused(problem: &str) -> SqlError {
     trigger::misused(SYNC, problem, "minlsh_create_index()")
 }
 
-/// Empties the side table of a table that has been emptied; refuses a side table that has been
-/// emptied by itself, since queries would find nothing and not say so.
+/// Empties the side table after its table was emptied. Refuses TRUNCATE of the side table alone, since queries would
+/// silently find nothing.
 fn truncated(fired: &Fired, table: &Open) -> Result<()> {
     if let Some(storage) = fired.trigger().tied_to {
         let mut records = Record::all(table, SYNC).into_iter();
@@ -97,12 +97,12 @@ fn written(fired: &Fired, documents: &Open) -> Result<()> {
         let mut found = false;
         let put_found = |row: &Row| {
             found = true;
-            // SAFETY: `key_and_body` has found that the column is stored as text is.
+            // SAFETY: `key_and_body` found that the column is stored like text.
             let signed = row.value(body.number).map(|body| unsafe { sign(&storage.options, body) });
             put(&storage, row.value(key.number).unwrap_or(written), signed.transpose()?.flatten())?;
             Ok(Continue::No)
         };
-        // SAFETY: the key of a row of these documents, and their index of that column.
+        // SAFETY: `written` is a key of these documents, and the index is theirs on that column.
         unsafe { index.each_equal(documents, written, &Snapshot::own(), put_found) }?;
         if !found {
             put(&storage, written, None)?;
@@ -111,15 +111,15 @@ fn written(fired: &Fired, documents: &Open) -> Result<()> {
     Ok(())
 }
 
-/// Stores what is `signed` for a key, or nothing. The key's unique index lets nobody else do so now.
+/// Replaces the row of `key`; `None` deletes it. The unique index keeps out concurrent writers.
 fn put(storage: &Storage, key: Datum, signed: Option<StoredSketch>) -> Result<()> {
     let delete = |old: &Row| {
-        // What is written now must not belong to the command that wrote the old row.
+        // The new row must not belong to the command that wrote the old row.
         next_command();
         storage.rows.table.delete(old);
         Ok(Continue::No)
     };
-    // SAFETY: a key of the documents, for whose type the side table was opened.
+    // SAFETY: the side table was opened for keys of the documents' type.
     unsafe { storage.of_document(key, &Snapshot::own(), delete)? };
     if let Some(signed) = signed {
         // SAFETY: the side table was found to have columns of these types.
@@ -128,7 +128,7 @@ fn put(storage: &Storage, key: Datum, signed: Option<StoredSketch>) -> Result<()
     Ok(())
 }
 
-/// The record of the side table for which a trigger fires: itself, or the one beside it.
+/// The record of a fired trigger's side table: the trigger itself, or another trigger of the documents.
 fn record_of(fired: &Fired, documents: &Open) -> Result<Record> {
     let trigger = fired.trigger();
     let Some(storage) = trigger.tied_to else {
@@ -143,7 +143,7 @@ fn record_of(fired: &Fired, documents: &Open) -> Result<Record> {
         .ok_or_else(|| misused("must be fired by INSERT OR UPDATE OF key, text OR DELETE"))
 }
 
-/// The columns of a record; a text may be its own key.
+/// The key and text columns of a record; a text may be its own key.
 fn key_and_body(documents: &Open, record: &Record) -> Result<(Column, Column)> {
     let columns = (documents.column(record.key()), documents.column(record.last()));
     let (Some(key), Some(body)) = columns else {

@@ -1,9 +1,9 @@
-//! `passages_between()`: what documents of two sources have in common.
+//! `passages_between()`: the passages that documents of two sources share.
 //!
-//! 1. The second source is read, then the first. Only windows of fingerprints that both have can be in both.
-//! 2. These windows are sorted by their hashes. They make pairs, except those that too many documents of the second
-//!    source have, which are noted.
-//! 3. The texts of each pair are compared character by character, and what was noted is left out.
+//! 1. The second source is read, then the first. Only windows whose fingerprints are in both can be shared.
+//! 2. These windows are sorted by their hashes. They make pairs, except windows in too many documents of the second
+//!    source, which are noted.
+//! 3. The texts of each pair are compared character by character, and the noted windows are left out.
 
 use sketch::passage::CharacterOffsets;
 use sketch::pipeline::sharing;
@@ -17,7 +17,7 @@ use crate::prelude::*;
 
 sql_function!(minlsh_passages_between, passages_between);
 
-/// Pairs that are remembered: neighbouring windows are in the same ones.
+/// Number of recent pairs to remember: adjacent windows are in the same pairs.
 const RECENT: usize = 1 << 16;
 
 /// `passages_between(a, b, min_match, [key], coverage, max_documents, ...)
@@ -29,7 +29,7 @@ fn passages_between(call: &Call) -> Result<Option<Datum>> {
     let max_documents = question.documents("max_documents", 1)?;
     let session = Session::open();
     let (mut texts, sorter) = Texts::read(&session, &question)?;
-    // Documents of `a` have the numbers behind those of `b`.
+    // Documents of `a` are numbered after the documents of `b`.
     let first = u64::from(texts.keys.second());
     let is_in_both = |documents: &[u64]| documents[0] < first && documents.last().is_some_and(|last| *last >= first);
     let (shared, _) = frequent(sorter, texts.share, is_in_both)?;
@@ -68,7 +68,7 @@ fn passages_between(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// The pairs of documents that have windows in common, and the windows that too many have.
+/// The pairs of documents that share windows, with notes on the windows that too many documents have.
 fn pairs(windows: Sorter, texts: &Texts, max_documents: usize) -> Result<TextPairs> {
     let (first, documents) = (texts.keys.second(), &texts.kept.documents);
     let mut pairs = TextPairs::new(texts.share);
@@ -91,7 +91,7 @@ fn pairs(windows: Sorter, texts: &Texts, max_documents: usize) -> Result<TextPai
         for &other in &having {
             check_interrupts();
             let pair = WindowPlace::new(number, other as usize).0;
-            // The golden ratio spreads neighbours.
+            // The golden ratio spreads consecutive numbers.
             let slot = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> (usize::BITS - RECENT.ilog2());
             let is_new = std::mem::replace(&mut recent[slot], pair) != pair;
             if is_new && documents[number as usize].salt == documents[other as usize].salt {

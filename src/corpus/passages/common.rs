@@ -1,5 +1,4 @@
-//! `common_passages()` and `strip_passages()`: what many documents have in common, and the documents
-//! without it.
+//! `common_passages()` and `strip_passages()`: the passages that many documents share, and the documents without them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,8 +18,8 @@ use crate::prelude::*;
 sql_function!(minlsh_common_passages, common_passages);
 sql_function!(minlsh_strip_passages, strip_passages);
 
-/// The texts of a source, the fingerprints and the windows that enough of them have, and how many have the fingerprint
-/// that most have.
+/// The texts of a source, the fingerprints and windows that enough of them have, and the number of documents with the
+/// most frequent fingerprint.
 fn counted_windows(question: &PassageQuestion) -> Result<(Texts, Test, Arc<WindowCounts>, usize)> {
     let min_documents = question.documents("min_documents", 2)?;
     let session = Session::open();
@@ -76,7 +75,7 @@ fn common_passages(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// The rows of `common_passages()`.
+/// Builds the rows of `common_passages()`.
 struct Listing {
     result: ResultRows,
     context: Memory,
@@ -84,7 +83,7 @@ struct Listing {
 }
 
 impl Listing {
-    /// Lists passages of a text: their characters as the text is normalized, and how many documents have them.
+    /// Lists passages of a text. They come as normalized characters, each with its number of documents.
     fn list(
         &mut self,
         keys: &Members,
@@ -111,20 +110,20 @@ impl Listing {
     }
 }
 
-/// Passages that an earlier document may have, of which too little was in no other passage there.
+/// Passages that an earlier document may have, and that other passages there hardly cover.
 struct OpenPassages {
     passages: Vec<OpenPassage>,
     texts: Spool<u8>,
 }
 
 struct OpenPassage {
-    /// The number of a window that no more documents have than any other of the passage.
+    /// Number of the passage's rarest window.
     rarest: u32,
     documents: u32,
-    /// The place of its normalized text in the spool, and the bytes of it.
+    /// Position of its normalized text in the spool, and its length in bytes.
     place: u64,
     bytes: u32,
-    /// The last document in which its rarest window was seen.
+    /// The last document with its rarest window.
     seen_in: Option<u32>,
     is_listed: bool,
 }

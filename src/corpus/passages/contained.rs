@@ -1,12 +1,12 @@
-//! `contained_documents()`: which documents are inside others, wholly or to a share.
+//! `contained_documents()`: the documents that other documents contain, completely or in part.
 //!
-//! 1. Each text is read once: its fingerprints are sorted, the normalized text is put aside.
-//! 2. Fingerprints that several texts have are sorted by text, each with the number of the others.
-//! 3. A text that is contained shares one of every long enough stretch of its fingerprints with its container
-//!    ([`Bound`](sketch::passage::Bound)). The stretch that the fewest others have is asked for. Most texts have one
-//!    that nobody else has, and are contained in nothing.
-//! 4. What is asked for meets the texts that have it, in the order of fingerprints: these pairs are the candidates.
-//!    Of many texts that have it, the ones nearest by key are candidates.
+//! 1. Each text is read once: its fingerprints are sorted, and the normalized text is stored.
+//! 2. Fingerprints that several texts have are sorted by text, each with the number of the other texts.
+//! 3. A contained text shares a fingerprint of every long enough stretch with its container
+//!    ([`Bound`](sketch::passage::Bound)). The stretch whose fingerprints the fewest other texts have is looked up.
+//!    Most texts have a unique stretch, and are contained in nothing.
+//! 4. A merge by fingerprint joins each looked-up fingerprint with the texts that have it: these pairs are the
+//!    candidates. If there are many such texts, the ones with the nearest keys are candidates.
 //! 5. Sorted by contained text, candidates are read again and compared. The texts decide.
 
 use sketch::pipeline::{Containers, GivenText, Lookups, TextBatch, asking, containing};
@@ -24,10 +24,10 @@ sql_function!(minlsh_contained_documents, contained_documents);
 
 const DEFAULT_COVERAGE: f64 = 0.9;
 
-/// The mark of a fingerprint that is asked for, among those that texts have.
+/// The mark of a fingerprint that is looked up.
 const ASKED: u64 = 1 << 63;
 
-/// The comparison of two texts costs about as much as so many of signatures, which `minlsh.bucket_limit` is for.
+/// Cost of comparing two texts, in comparisons of signatures, which `minlsh.bucket_limit` counts.
 const COST: usize = 10;
 
 /// `contained_documents(source, coverage, ...) → (doc_id, container_id, coverage, containers)`
@@ -44,9 +44,9 @@ fn contained_documents(call: &Call) -> Result<Option<Datum>> {
 
 struct Contained {
     document: u32,
-    /// The longest of these, of equally long ones the first.
+    /// The longest container; if several are equally long, the first.
     container: u32,
-    /// The number of its characters that the container has.
+    /// Number of its characters that the container has.
     covered: u32,
     length: u32,
     containers: i64,
@@ -63,14 +63,14 @@ impl Contained {
     }
 }
 
-/// Pairs of a text that may be contained and one that may contain it.
+/// Pairs of a text with another that may contain it.
 fn candidates(texts: &mut Texts, coverage: f64, fingerprints: Sorter) -> Result<TextPairs> {
     texts.progress.enter(JobPhase::Counting);
     let half = texts.share / 2;
     let (by_text, mut met) = by_text(fingerprints, half)?;
     let limit = (bucket_limit() / COST).max(1);
     report(ask(texts, coverage, by_text, &mut met, limit)?, limit);
-    // By fingerprint: those that have it first, then those that ask for it.
+    // Ordered by fingerprint: the texts that have it, then the texts that look it up.
     let mut candidates = TextPairs::new(half);
     let texts_of = &texts.kept.documents;
     each_key(met, |_, texts| {
@@ -92,7 +92,7 @@ fn candidates(texts: &mut Texts, coverage: f64, fingerprints: Sorter) -> Result<
     Ok(candidates)
 }
 
-/// Adds to `met` what each text asks for, of the fingerprints that others have too. Returns what is left out.
+/// Adds the fingerprints that each text looks up to `met`, among those that other texts have. Returns what is left out.
 fn ask(texts: &mut Texts, coverage: f64, by_text: Sorter, met: &mut Sorter, limit: usize) -> Result<(u64, u64)> {
     let min_match = texts.cut.min_match;
     let make = || Ok(asking(min_match, coverage, limit));
@@ -133,7 +133,7 @@ fn ask(texts: &mut Texts, coverage: f64, by_text: Sorter, met: &mut Sorter, limi
     Ok(left_out)
 }
 
-/// Compares candidates; lists each document that is contained.
+/// Compares candidates, and lists each contained document.
 fn compare(texts: &mut Texts, coverage: f64, candidates: TextPairs, result: &ResultRows) -> Result<()> {
     let min_match = texts.cut.min_match;
     let lengths = memory::collect(texts.kept.documents.iter().map(|text| text.length))?;
@@ -167,8 +167,8 @@ fn compare(texts: &mut Texts, coverage: f64, candidates: TextPairs, result: &Res
     Ok(())
 }
 
-/// Fingerprints that several texts have: sorted by text, each with how many others have it; and by themselves, to be
-/// met by those that ask for them.
+/// Sorts fingerprints that several texts have. The first result is by text, with the number of texts for each; the
+/// second by fingerprint, for the merge.
 fn by_text(fingerprints: Sorter, memory: usize) -> Result<(Sorter, Sorter)> {
     let (mut by_text, mut met) = (Sorter::new(memory), Sorter::new(memory));
     each_key(fingerprints, |key, texts| {
@@ -182,7 +182,7 @@ fn by_text(fingerprints: Sorter, memory: usize) -> Result<(Sorter, Sorter)> {
     Ok((by_text, met))
 }
 
-/// Reports what a limit has left out, which is never silent.
+/// Reports what a limit has left out.
 fn report((documents, comparisons): (u64, u64), limit: usize) {
     if comparisons > 0 {
         warning(format!("{documents} documents were not compared with all that may contain them"))

@@ -2,15 +2,15 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `texts` | reads the sources once, sorts the fingerprints of its texts, and has threads look at texts |
-//! | `windows` | windows of fingerprints that enough documents have, told apart by a hash of 64 bits of all their characters |
-//! | `common` | what many documents have in common, and the documents without it |
-//! | `repeated` | what of each document an earlier one has |
-//! | `contained` | which documents are inside others |
-//! | `between` | what documents of two sources have in common |
+//! | `texts` | reads the sources once, sorts the fingerprints of the texts, and runs threads over texts |
+//! | `windows` | windows of fingerprints that enough documents have, distinguished by a 64-bit hash of all characters |
+//! | `common` | passages that many documents share, and the documents without them |
+//! | `repeated` | passages of a document that an earlier document has |
+//! | `contained` | documents that others contain |
+//! | `between` | passages that documents of two sources share |
 //!
-//! Only windows of frequent fingerprints can be in as many documents. What is reported is read off the texts again,
-//! which lie in a temporary file beyond memory.
+//! Only windows of frequent fingerprints can be in as many documents. Reported passages are read again from the texts,
+//! which spill to a temporary file.
 
 mod between;
 mod common;
@@ -26,20 +26,20 @@ use sketch::pipeline::PassageCut;
 use crate::corpus::source::arguments::Arguments;
 use crate::prelude::*;
 
-/// The default of the numbers of documents that boilerplate is told by.
+/// Default number of documents that makes a passage boilerplate.
 const DEFAULT_DOCUMENTS: u32 = 100;
 
-/// The question to a job. An argument that is NULL is the default.
+/// The parameters of a job. A NULL argument stands for the default.
 struct PassageQuestion {
     arguments: Arguments,
-    /// The arguments that are sources, in the order in which they are read.
+    /// The arguments that are sources, in the order of reading.
     sources: &'static [&'static str],
     cut: PassageCut,
     /// True if equal texts count once.
     collapses: bool,
-    /// True if texts are read again as they are normalized.
+    /// True if normalized texts are read again.
     normalized: bool,
-    /// Words that a NOTICE adds about texts that are too short for a passage.
+    /// Words that are appended to the NOTICE about texts that are too short for a passage.
     short: &'static str,
 }
 
@@ -54,13 +54,13 @@ impl PassageQuestion {
         Ok(Self { arguments, sources, cut, collapses, normalized: false, short: "" })
     }
 
-    /// The share of a document that another one must have, if it was passed.
+    /// The share of a document that another one must contain, if it was passed.
     fn coverage(&self) -> Result<Option<f64>> {
         let coverage = self.arguments.float8("coverage").map(valid_coverage);
         coverage.transpose().map_err(Into::into)
     }
 
-    /// The argument of that name: a number of documents by which boilerplate is told, `least` or more.
+    /// Reads argument `name`, a number of documents that makes a passage boilerplate, at least `least`.
     fn documents(&self, name: &str, least: i32) -> Result<u32> {
         match self.arguments.int4(name) {
             None => Ok(DEFAULT_DOCUMENTS),

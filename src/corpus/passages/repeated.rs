@@ -1,4 +1,4 @@
-//! `repeated_passages()`: what of each document an earlier one has.
+//! `repeated_passages()`: the passages of each document that an earlier document has.
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Texts, frequent};
@@ -10,8 +10,8 @@ use crate::prelude::*;
 
 sql_function!(minlsh_repeated_passages, repeated_passages);
 
-/// The characters by which a run is found again where texts are not as they are normalized: its first one, its last
-/// one, and the first one of its source.
+/// Number of characters that locate a run in stored texts, which may differ from normalized ones: its first and last
+/// characters, and the first character of its source.
 const MARKS: u64 = 3;
 
 /// `repeated_passages(source, ...) → (doc_id, passage_from, passage_length, of_doc_id, of_from)`
@@ -52,8 +52,7 @@ fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// The windows that an earlier document has, each with the first place where it is, from all windows, sorted by their
-/// hashes.
+/// From all windows, sorted by hash, selects the windows that an earlier document has, each with its first place.
 fn later(windows: Sorter, memory: usize) -> Result<Sorter> {
     let mut later = Sorter::new(memory);
     let mut first: Option<Entry> = None;
@@ -71,7 +70,7 @@ fn later(windows: Sorter, memory: usize) -> Result<Sorter> {
     Ok(later)
 }
 
-/// The [`MARKS`] of runs of such windows, each with the number of its run and its own.
+/// The [`MARKS`] of runs of such windows, each with the number of its run and its own number.
 fn marks(later: Sorter, memory: usize, min_match: usize) -> Result<Sorter> {
     let mut marks = Sorter::new(memory);
     let mut number = 0;
@@ -98,7 +97,7 @@ fn marks(later: Sorter, memory: usize, min_match: usize) -> Result<Sorter> {
     Ok(marks)
 }
 
-/// The places of marks in texts as they are stored, by their numbers.
+/// The places of marks in stored texts, by the numbers of the marks.
 fn stored(marks: Sorter, texts: &mut Texts) -> Result<Sorter> {
     let mut stored = Sorter::new(texts.share);
     let (mut buffer, mut read) = (Vec::new(), None);
@@ -107,7 +106,7 @@ fn stored(marks: Sorter, texts: &mut Texts) -> Result<Sorter> {
         let place = WindowPlace(key);
         let (number, character) = (place.document(), place.character());
         if read.as_ref().is_none_or(|(of, _)| *of != number) {
-            // The one before may be as large.
+            // Frees the previous text, which may be as large.
             read = None;
             let characters = Texts::characters(&texts.cut, texts.kept.text(number, &mut buffer)?)?;
             read = Some((number, characters.without_text()));

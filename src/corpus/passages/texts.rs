@@ -1,7 +1,6 @@
-//! The texts of a source, or of two, in the order of their keys, put aside to be read several times.
+//! The texts of one or two sources, in the order of their keys, stored so that they can be read several times.
 //!
-//! The backend copies texts into batches, at which threads look as well. What is found comes back in the order of
-//! texts.
+//! The backend copies texts into batches, which threads process too. Results come back in the order of texts.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,40 +26,40 @@ use crate::prelude::*;
 /// Bytes of texts in a batch.
 const BATCH: usize = 128 << 10;
 
-/// Bytes that are taken for each of a text while it is looked at.
+/// Bytes of memory for each byte of a text in work.
 const WORK: usize = 16;
 
-/// Texts of fewer bytes are looked at by several threads, however little memory there is.
+/// Length in bytes below which several threads process texts, however little memory there is.
 const LONG: usize = 1 << 20;
 
-/// Bytes of texts that are compared with one text together.
+/// Bytes of texts that are compared with a text in one batch.
 const TOGETHER: usize = 1 << 20;
 
 pub struct Texts {
     pub kept: KeptTexts,
     pub keys: Members,
     pub cut: PassageCut,
-    /// Bytes for each of what is put aside, what is sorted and what is looked up.
+    /// Bytes for each of stored texts, sorts and look-ups.
     pub share: usize,
-    /// Bytes for batches that are out.
+    /// Bytes of batches in flight.
     out: usize,
     pub progress: Rc<Progress>,
 }
 
 #[derive(Clone, Copy)]
 pub struct ReadText {
-    /// The salt of the hashes of its scope.
+    /// Salt of the hashes of its scope.
     pub salt: u64,
-    /// True if an earlier text is equal, after normalization.
+    /// True if an earlier text is equal after normalization.
     is_copy: bool,
-    /// The number of its characters, after normalization.
+    /// Number of its characters after normalization.
     pub length: u32,
-    /// Its place in the spool, and its bytes there.
+    /// Position and length of its bytes in the spool.
     place: u64,
     bytes: u32,
 }
 
-/// Texts that are put aside, in memory and in a temporary file, to be read in any order.
+/// Texts in memory and in a temporary file, which can be read in any order.
 pub struct KeptTexts {
     spool: Spool<u8>,
     pub documents: Vec<ReadText>,
@@ -75,46 +74,46 @@ impl KeptTexts {
     }
 }
 
-/// Pairs of texts that are to be compared, and notes on the first of them.
+/// Pairs of texts to compare, and notes on the first text of a pair.
 pub struct TextPairs {
     sorter: Sorter,
     count: u64,
 }
 
 impl TextPairs {
-    /// None yet; `memory` bytes for them.
+    /// No pairs yet, with `memory` bytes for them.
     pub fn new(memory: usize) -> Self {
         Self { sorter: Sorter::new(memory), count: 0 }
     }
 
-    /// Adds a pair, which may come several times.
+    /// Adds a pair, perhaps repeatedly.
     pub fn push(&mut self, text: u32, other: u32) -> Result<()> {
         self.count += 1;
         self.sorter.push(Entry { key: u64::from(text) << 32 | (u64::from(other) + 1), tid: 0 })
     }
 
-    /// Adds a number to what is noted of a text.
+    /// Adds `number` to the notes on a text.
     pub fn note(&mut self, text: u32, number: u64) -> Result<()> {
         self.sorter.push(Entry { key: u64::from(text) << 32, tid: number })
     }
 }
 
-/// A finder, which looks at texts, or the error that there is no memory for it.
+/// A finder, which processes texts, or the error that there is no memory for it.
 pub type MadeFinder<T> = Result<Finder<T>, sketch::Error>;
 
-/// Texts in their order, some at a time.
+/// Some texts, in order.
 pub enum TextsInOrder<'a, T> {
-    /// A batch, and what was found in it.
+    /// A batch with its results.
     Found(&'a TextBatch<T>),
-    /// A text so long that what is in it is not kept at once: whoever visits it has to look.
+    /// A text whose results are too long to keep. The visitor processes it.
     Large(GivenText<'a>),
 }
 
-/// Is called with texts, beside the keys of all.
+/// A visitor of texts, which also gets the keys of all texts.
 pub type VisitTexts<'a, T> = dyn FnMut(&Members, TextsInOrder<T>) -> Result<()> + 'a;
 
 impl Texts {
-    /// Reads the sources. Returns their texts, and which of them has which fingerprints; copies have none.
+    /// Reads the sources. Returns their texts, and which text has which fingerprints. Copies have none.
     pub fn read(session: &Session, question: &PassageQuestion) -> Result<(Self, Sorter)> {
         let PassageQuestion { arguments, sources, cut, normalized, .. } = question;
         let sources = sources.iter().map(|name| {
@@ -143,7 +142,7 @@ impl Texts {
         let mut intake = TextIntake { question, seen, sorter, second: u32::MAX, short: [0; 2] };
         let make = || fingerprinting(cut.clone(), *normalized);
         let progress = texts.progress.clone();
-        // For one text.
+        // Memory for a text.
         let mut context = Memory::scratch(c"minlsh passages");
         texts.by_hands(1, &make, |feeder, kept, keys| {
             for (part, source) in sources.iter().enumerate() {
@@ -162,12 +161,12 @@ impl Texts {
                         memory::push(&mut hashes, hash)?;
                     }
                     let number = keys.len();
-                    // SAFETY: the key column of the rows that this source gives, of whose types `keys` was made.
+                    // SAFETY: the key column of the rows of this source, for whose types `keys` was made.
                     unsafe { keys.push(part, key)? };
                     progress.set(Counter::Read, keys.len().into());
                     let salt = Scope::salt(scope);
                     context.run_and_reset(|| {
-                        // SAFETY: a text: the kind of the source was found to be that.
+                        // SAFETY: the kind of the source was checked to be texts.
                         let text = unsafe { lossless::read(body)? };
                         let given = GivenText { number, salt, text: &text, known: &[] };
                         feeder.push(given, &mut |batch| intake.take(kept, batch))
@@ -189,8 +188,8 @@ impl Texts {
         Ok((texts, intake.sorter))
     }
 
-    /// Has threads look at each text of up to `most` bytes, and at copies if `with_copies`. What is found in a text
-    /// takes up to `weight` bytes for each of its own.
+    /// Runs threads over each text of up to `most` bytes, including copies if `with_copies`. The results take up to
+    /// `weight` bytes for each byte of a text.
     pub fn each_by_hands<T: Default + Send>(
         &mut self,
         phase: JobPhase,
@@ -226,8 +225,8 @@ impl Texts {
         })
     }
 
-    /// Has threads compare texts. Each batch has one, with what is noted of it as runs of numbers in
-    /// [`GivenText::known`], and behind it others. Returns how many such runs there are.
+    /// Compares texts in threads. A batch has a text, with its notes as runs of numbers in [`GivenText::known`], and
+    /// then the texts to compare it with. Returns the number of runs.
     pub fn compare<T: Default + Send>(
         &mut self,
         pairs: TextPairs,
@@ -285,7 +284,7 @@ impl Texts {
         Characters::with_places(&cut.normalization, text, &mut check_interrupts).map_err(Into::into)
     }
 
-    /// Has threads look at texts that `feed` gives, out of those that are kept.
+    /// Runs threads over texts that `feed` takes from the stored ones.
     pub fn by_hands<T: Default + Send>(
         &mut self,
         weight: usize,
@@ -295,7 +294,7 @@ impl Texts {
         let Self { kept, keys, out, progress, .. } = self;
         let own = make()?;
         let threads = progress.threads();
-        // Without memory for a finder there is a thread less.
+        // A thread without memory for a finder is left out.
         let mut others = || (0..threads).filter_map(|_| make().ok()).collect();
         hands(setting(*out), own, &mut others, |hands| feed(&mut Feeder::new(hands, *out, weight), kept, keys))
     }
@@ -305,16 +304,16 @@ impl Texts {
 pub struct Feeder<'a, 'scope, 'env, T: Default + Send> {
     hands: &'a mut Hands<'scope, 'env, Finder<T>>,
     batch: TextBatch<T>,
-    /// The bytes that fill a batch, with those that its findings take for each of them.
+    /// Size of a full batch, including its results.
     full: usize,
-    /// A batch of more bytes than these is looked at while no other one is.
+    /// Size above which a batch is processed while no other is in flight.
     alone: usize,
     weight: usize,
 }
 
 type TakeFound<'a, T> = dyn FnMut(&TextBatch<T>) -> Result<()> + 'a;
 
-/// Takes what was found in a batch of texts, beside the keys of all.
+/// Receives the results of a batch of texts, with the keys of all texts.
 pub type VisitCompared<'a, T> = dyn FnMut(&Members, &TextBatch<T>) -> Result<()> + 'a;
 
 impl<'a, 'scope, 'env, T: Default + Send + 'scope> Feeder<'a, 'scope, 'env, T> {
@@ -324,18 +323,18 @@ impl<'a, 'scope, 'env, T: Default + Send + 'scope> Feeder<'a, 'scope, 'env, T> {
         Self { hands, batch: TextBatch::default(), full, alone, weight }
     }
 
-    /// Gives a text; calls `take` with batches that are done.
+    /// Adds a text; passes finished batches to `take`.
     pub fn push(&mut self, given: GivenText, take: &mut TakeFound<T>) -> Result<()> {
         self.add(given)?;
         if self.batch.bytes() >= self.full { self.give(take) } else { Ok(()) }
     }
 
-    /// Adds a text to the batch that is being filled, however many it has.
+    /// Adds a text to the current batch, whatever its size.
     pub fn add(&mut self, given: GivenText) -> Result<()> {
         self.batch.push(given).map_err(Into::into)
     }
 
-    /// Ends the batch that is being filled.
+    /// Ends the current batch.
     pub fn give(&mut self, take: &mut TakeFound<T>) -> Result<()> {
         if self.batch.is_empty() {
             return Ok(());
@@ -357,15 +356,15 @@ impl<'a, 'scope, 'env, T: Default + Send + 'scope> Feeder<'a, 'scope, 'env, T> {
     }
 }
 
-/// The state of the first reading.
+/// State of the first pass over the sources.
 struct TextIntake<'a> {
     question: &'a PassageQuestion,
-    /// A hash of each text, if equal ones count once.
+    /// Hashes of the texts, if equal texts count once.
     seen: AHashMap<u64, ()>,
     sorter: Sorter,
-    /// The number of the first text of the second source.
+    /// Number of the second source's first text.
     second: u32,
-    /// Texts of each source that are shorter than `min_match`.
+    /// Number of texts shorter than `min_match` in each source.
     short: [usize; 2],
 }
 
@@ -379,7 +378,7 @@ impl TextIntake<'_> {
             let is_copy = *collapses && memory::insert_at(&mut self.seen, of_text.hash, ())?.is_some();
             let text = match *is_normalized {
                 false => given.text,
-                // Nobody reads it again.
+                // It is not read again.
                 true if is_copy => "",
                 true => normalized,
             };
@@ -396,10 +395,11 @@ impl TextIntake<'_> {
     }
 }
 
-/// A test that fingerprints pass which enough documents have, and some others, within `memory` bytes; and how many
-/// documents have the most frequent one. `is_enough` gets the numbers of the documents that have one, which ascend.
+/// A filter for fingerprints in enough documents, which also passes a few others, within `memory` bytes. Returns it
+/// with the number of documents of the most frequent fingerprint. `is_enough` gets the documents of a fingerprint,
+/// ascending.
 pub fn frequent(sorter: Sorter, memory: usize, is_enough: impl Fn(&[u64]) -> bool) -> Result<(Test, usize)> {
-    // A word for each entry lets few others pass: more would be filled for nothing.
+    // With a word for each entry few others pass, and more words would take longer to fill.
     let words = (memory / size_of::<u64>()).min(sorter.len().next_power_of_two()).max(1024);
     let mut filter = Filter::new(u64::BITS as usize * (1 << words.ilog2()))?;
     let mut most = 0;
@@ -413,7 +413,7 @@ pub fn frequent(sorter: Sorter, memory: usize, is_enough: impl Fn(&[u64]) -> boo
     Ok((Arc::new(move |entry| filter.has(entry)), most))
 }
 
-/// Calls `visit` with each key of sorted entries, and the numbers that have it, which ascend.
+/// Calls `visit` with each key of sorted entries and its numbers, ascending.
 pub fn each_key(sorter: Sorter, mut visit: impl FnMut(u64, &[u64]) -> Result<()>) -> Result<()> {
     let (mut last, mut numbers) = (0, Vec::new());
     sorter.finish(|Entry { key, tid }| {

@@ -1,4 +1,4 @@
-//! Windows that enough documents have.
+//! Windows that are in enough documents.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use crate::index::sort::Sorter;
 use crate::pg::job::JobPhase;
 use crate::prelude::*;
 
-/// Bytes that a window takes for each byte of a text: all may be wanted.
+/// Bytes of windows for each byte of a text, if all of them are wanted.
 const WEIGHT: usize = 1 + size_of::<TextWindow>();
 
-/// Texts of more bytes are looked at by themselves.
+/// Length in bytes above which a text is processed alone.
 const LARGE: usize = 1 << 20;
 
-/// Shows a visitor one window after another, until it fails.
+/// Calls a visitor with one window after another, until it fails.
 pub type EachWindow<'a> = &'a mut dyn FnMut(&mut dyn FnMut(TextWindow) -> Result<()>) -> Result<()>;
 
-/// Takes the windows of one text, which [`EachWindow`] gives in order.
+/// Receives the windows of a text, in order, from [`EachWindow`].
 pub type TakeWindows<'a> = dyn FnMut(&Members, GivenText, EachWindow<'_>) -> Result<()> + 'a;
 
-/// Has `take` see the windows of frequent fingerprints whose hash is `wanted`, text by text.
+/// Passes windows to `take`, text by text: those with frequent fingerprints and with hashes that `wanted` accepts.
 pub fn look(texts: &mut Texts, phase: JobPhase, frequent: &Test, wanted: &Test, take: &mut TakeWindows) -> Result<()> {
     let cut = texts.cut.clone();
     let make = || Windowing::new(cut.clone(), frequent.clone(), wanted.clone());
@@ -51,28 +51,28 @@ pub fn look(texts: &mut Texts, phase: JobPhase, frequent: &Test, wanted: &Test, 
     })
 }
 
-/// A place of a document, as one number in the order of documents and places.
+/// A position in a document, as a number in the order of documents and positions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WindowPlace(pub u64);
 
 impl WindowPlace {
-    /// That of a character.
+    /// The place of a character.
     pub fn new(document: u32, character: usize) -> Self {
         Self(u64::from(document) << 32 | character as u64)
     }
 
-    /// The number of the document.
+    /// Number of the document.
     pub fn document(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
-    /// The character, counted from 0.
+    /// Position of the character, from 0.
     pub fn character(self) -> usize {
         self.0 as u32 as usize
     }
 }
 
-/// Sorts every window whose fingerprint is frequent by its hash, with its [`WindowPlace`].
+/// Sorts all windows with frequent fingerprints by hash, each with its [`WindowPlace`].
 pub fn sorted(texts: &mut Texts, frequent: &Test) -> Result<Sorter> {
     let all: Test = Arc::new(|_| true);
     let mut sorter = Sorter::new(texts.share);
@@ -84,13 +84,13 @@ pub fn sorted(texts: &mut Texts, frequent: &Test) -> Result<Sorter> {
     Ok(sorter)
 }
 
-/// The number of documents of each window that is in enough of them, and the number of the window.
+/// For each window in enough documents, the number of documents, and the window's own number.
 pub struct WindowCounts(AHashMap<u64, (u32, u32)>);
 
 impl WindowCounts {
-    /// Counts them.
+    /// Counts the documents of windows.
     pub fn of(texts: &mut Texts, frequent: &Test, min_documents: u32) -> Result<Arc<Self>> {
-        /// Bytes that a window takes in the table, at most.
+        /// Maximum bytes of a window in the table.
         const SIZE: usize = 40;
         let limit = texts.share / SIZE;
         let sorter = sorted(texts, frequent)?;
@@ -121,12 +121,12 @@ impl WindowCounts {
         Ok(Arc::new(Self(counts)))
     }
 
-    /// The number of windows.
+    /// Number of windows.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// In how many documents a window is, and its number; `None` if not in enough.
+    /// The number of documents with a window, and its own number; `None` if there are not enough documents.
     pub fn get(&self, window: u64) -> Option<(u32, u32)> {
         self.0.get(&window).copied()
     }

@@ -1,4 +1,4 @@
-//! The expression of `agree`: an array for each document. The caller's own SELECT evaluates it, as it does `keep`.
+//! The expression of `agree`: an array for each document. Like `keep`, it is evaluated by the caller's own SELECT.
 
 use std::ffi::CStr;
 
@@ -10,16 +10,16 @@ use crate::prelude::*;
 const HINT: &str = "Pass the name of a column of arrays, or an expression over the columns of the source that gives \
      an array, such as 'codes(body)'.";
 
-/// The expression of `agree`, and what it gives.
+/// The expression of `agree`, with its type.
 pub struct Agreeing {
     pub sql: Sql,
     pub type_oid: Oid,
-    /// The type of the elements, and their collation.
+    /// Type and collation of the elements.
     pub element: (Oid, Oid),
 }
 
 impl Agreeing {
-    /// The expression, if one was passed, over the rows of `from`, which stands behind FROM.
+    /// The expression, if it was passed, over the rows of `from`, the SQL after FROM.
     pub fn given(session: &Session, arguments: &Arguments, from: Sql) -> Result<Option<Self>> {
         let Some(datum) = arguments.raw("agree") else { return Ok(None) };
         let wrong = |cause: SqlError| cause.about("agree", HINT);
@@ -43,11 +43,11 @@ impl Agreeing {
     }
 }
 
-/// The expression that a text is, checked to be one and no more. No set-returning function is allowed in COALESCE.
+/// Checks that a text is a single expression. COALESCE does not allow set-returning functions.
 fn expression(text: &CStr) -> Result<Sql> {
     let sql = Sql::new("COALESCE((").text(text.to_bytes()).text("\n), NULL)");
     let (_, node) = one_statement(&Sql::new("SELECT ").text(&sql).build())?;
-    // SAFETY: the parser's node; one that starts with SELECT is a SelectStmt, whose lists are lists or null.
+    // SAFETY: a node of the parser. A node that starts with SELECT is a SelectStmt, whose lists are valid or null.
     let is_one = unsafe {
         let select = &*node.cast::<pg_sys::SelectStmt>();
         select.type_ == pg_sys::NodeTag::T_SelectStmt

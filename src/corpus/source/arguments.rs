@@ -15,17 +15,17 @@ use crate::pg::select::{Select, one_statement};
 use crate::pg::{relation, sql};
 use crate::prelude::*;
 
-/// The arguments of a call by their names, which mean the same in all whole-corpus functions.
+/// The arguments of a call by name. A name means the same in all whole-corpus functions.
 pub struct Arguments {
-    /// Those that are not NULL.
+    /// The arguments that are not NULL.
     values: Vec<(String, Datum)>,
-    /// The extension; none where no value can be of its types.
+    /// The extension; its members are invalid if no argument can have its types.
     pub extension: Extension,
 }
 
 const OPTIONS: [&str; 8] = ["shingle_size", "unit", "normalization", "stop_words", "bag", "num_perm", "scheme", "seed"];
 
-/// The most bytes of an argument in a statement that is suggested.
+/// Maximum bytes of an argument in a suggested statement.
 const LONGEST_ARGUMENT: usize = 8 << 10;
 
 impl Arguments {
@@ -38,14 +38,14 @@ impl Arguments {
         Self::read(call, |place| call.datum(place))
     }
 
-    /// Those of `call`, whose values `read` gives by their places.
+    /// The arguments of `call`; `read` returns their values by position.
     pub fn read(call: &Call, read: impl Fn(usize) -> Option<Datum>) -> Self {
         let names = call.argument_names().into_iter().enumerate();
         let values = names.filter_map(|(place, name)| read(place).map(|value| (name, value)));
         Self { values: values.collect(), extension: call.extension() }
     }
 
-    /// An argument as it is; `None` if it is NULL, or if the function does not have it.
+    /// The value of an argument; `None` if it is NULL, or if the function does not have it.
     pub fn raw(&self, name: &str) -> Option<Datum> {
         self.values.iter().find(|(own, _)| own == name).map(|(_, value)| *value)
     }
@@ -54,15 +54,15 @@ impl Arguments {
         names.iter().any(|name| self.raw(name).is_some())
     }
 
-    /// An argument of type text as UTF-8.
+    /// A text argument, as UTF-8.
     pub fn text(&self, name: &str) -> Result<Option<&str>> {
-        // SAFETY: callers ask for names that `sql/minlsh.sql` gives to texts alone.
+        // SAFETY: callers pass names that `sql/minlsh.sql` uses for texts only.
         self.raw(name).map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
-    /// An argument of type text as messages and suggestions show it.
+    /// A text argument, for messages and suggestions.
     pub fn shown(&self, name: &str) -> Option<String> {
-        // SAFETY: callers ask for names that `sql/minlsh.sql` gives to texts alone.
+        // SAFETY: callers pass names that `sql/minlsh.sql` uses for texts only.
         self.raw(name).map(|value| text::beginning(unsafe { bytes::read(value) }, LONGEST_ARGUMENT))
     }
 
@@ -78,10 +78,10 @@ impl Arguments {
         self.raw(name).map(|datum| f64::from_bits(datum.value() as u64))
     }
 
-    /// `verify`; NULL is the default.
+    /// `verify`; NULL stands for the default.
     pub fn verify(&self) -> Result<Verify> {
         let Some(name) = self.text("verify")? else { return Ok(Verify::Exact) };
-        // The place behind the threshold is where a column's name goes astray.
+        // A column's name may be passed here by mistake, after the threshold.
         Verify::named(name).map_err(|wrong| {
             wrong.set_hint(
                 "Pass \"exact\" or \"signature\". Pass arguments after the threshold by name, such as \
@@ -94,7 +94,7 @@ impl Arguments {
         Ok(self.float8("threshold").map(Threshold::new).transpose()?)
     }
 
-    /// The recall, if one was passed. Where a column of the result has that name, it has another.
+    /// The recall, if it was passed. The argument has another name if a column of the result is called recall.
     pub fn recall(&self) -> Option<f64> {
         self.float8("recall").or_else(|| self.float8("wanted_recall"))
     }
@@ -103,7 +103,7 @@ impl Arguments {
         self.has(&OPTIONS)
     }
 
-    /// The options of signatures: those that were passed, and the rest as `default` has them.
+    /// The options of signatures: passed ones, and the rest from `default`.
     pub fn config(&self, default: Option<&Config>) -> Result<Config> {
         if let (Some(config), false) = (default, self.has_options()) {
             return Ok(config.clone());
@@ -127,23 +127,23 @@ impl Arguments {
 
 /// A text in the database's encoding.
 pub fn raw_text(datum: Datum) -> Result<CString> {
-    // SAFETY: callers pass arguments that `sql/minlsh.sql` declares a text.
+    // SAFETY: callers pass arguments that `sql/minlsh.sql` declares as text.
     text::c_string(unsafe { bytes::read(datum) })
 }
 
-/// Bytes of the database's encoding as a message shows them.
+/// Decodes bytes of the database's encoding for messages.
 pub fn label(name: &CStr) -> String {
     text::beginning(name.to_bytes(), LONGEST_MESSAGE)
 }
 
-/// A HINT on the names and queries that a source may be.
+/// A HINT about the names and queries that are accepted as a source.
 pub const NAME: &str = "Pass the name of a table, a view or an index, or a query. A query begins with \
      SELECT, WITH, VALUES, TABLE or a parenthesis.";
 
 const SHOWN: usize = 3;
 
-/// The relation of that name, as PostgreSQL finds it for the caller, locked as a SELECT would; an index after its
-/// table, as DROP locks them. Nothing is locked of which the caller may read nothing.
+/// The relation named `name`, as PostgreSQL resolves it for the caller, locked as by a SELECT. An index is locked after
+/// its table, as in DROP. Nothing is locked unless the caller may read some of it.
 pub fn relation_named(name: Datum, argument: &str) -> Result<Oid> {
     let meant = found(name, argument, Lock::Held)?;
     let kind = catalog::relation_kind(meant);
@@ -158,7 +158,7 @@ pub fn relation_named(name: Datum, argument: &str) -> Result<Oid> {
 
 fn found(name: Datum, argument: &str, lock: Lock) -> Result<Oid> {
     catching(|| {
-        // SAFETY: an argument of type text; the parts of a name, and the relation they name.
+        // SAFETY: the argument is a text. PostgreSQL parses it to a list of names, and looks that up.
         unsafe {
             let names = pg_sys::textToQualifiedNameList(name.cast_mut_ptr());
             let relation = pg_sys::makeRangeVarFromNameList(names);
@@ -186,8 +186,8 @@ fn found(name: Datum, argument: &str, lock: Lock) -> Result<Oid> {
     })
 }
 
-/// The tables and views that a name may mean that PostgreSQL does not find: those of another schema, and those
-/// whose capital letters were folded. The caller must be allowed to read them.
+/// Tables and views that an unresolved name may mean: in other schemas, or with capital letters, which were folded.
+/// Only those that the caller may read.
 fn meant(name: &CStr) -> Result<Vec<String>> {
     let last = name.to_bytes().rsplit(|byte| *byte == b'.').next().unwrap_or_default();
     let written = text::c_string(last.trim_ascii())?;
@@ -205,9 +205,9 @@ fn meant(name: &CStr) -> Result<Vec<String>> {
     Ok(meant)
 }
 
-/// A query as what stands behind FROM.
+/// A query, for use after FROM.
 pub fn parenthesized(query: &CStr) -> Sql {
-    // A line of its own: the query may end in a comment.
+    // On a line of its own, because the query may end with a comment.
     Sql::new("(").text(query.to_bytes()).text("\n)")
 }
 
@@ -216,7 +216,7 @@ pub fn select_all<'a>(session: &'a Session, from: &Sql) -> Result<Select<'a>> {
     Select::prepare(session, &sql, &[])
 }
 
-/// The SELECT of all columns of the table or query that an argument names, other than a source.
+/// A SELECT of all columns of the table or query that an argument names, other than a source.
 pub fn select_given<'a>(session: &'a Session, given: Datum, argument: &str, hint: &str) -> Result<Select<'a>> {
     let wrong = |wrong: SqlError| wrong.about(argument, hint);
     let text = raw_text(given)?;
@@ -229,7 +229,7 @@ pub fn select_given<'a>(session: &'a Session, given: Datum, argument: &str, hint
     select_all(session, &from).map_err(wrong)
 }
 
-/// True if a text begins as queries do, behind white space and comments.
+/// True if a text starts like a query, after white space and comments.
 pub fn is_query(text: &[u8]) -> bool {
     let text = skip_comments(text);
     let word = text.iter().take_while(|b| b.is_ascii_alphanumeric() || b"_$".contains(b) || !b.is_ascii());
@@ -238,7 +238,7 @@ pub fn is_query(text: &[u8]) -> bool {
     text.first() == Some(&b'(') || ["SELECT", "WITH", "VALUES", "TABLE"].into_iter().any(begins)
 }
 
-/// The rest behind white space and comments, of which `/* ... */` may contain others.
+/// The rest after white space and comments; `/* ... */` may be nested.
 fn skip_comments(mut text: &[u8]) -> &[u8] {
     let mut depth = 0;
     loop {

@@ -1,8 +1,8 @@
-//! The rows of a table that share a bucket of its index with others: all that a job has to read.
+//! The rows of a table that share a bucket of its index with others. A job needs no other rows.
 //!
-//! The leaf pages of an index have its entries bucket after bucket. They are read once, and a bit marks each row that
-//! is not alone in a bucket, and each row without bands, which a job reports. A mark too many (of a row that is gone,
-//! or invisible) does no harm, because rows are signed and joined as those of any source.
+//! The leaf pages of an index have its entries in the order of buckets. They are read once. A bit marks each row that
+//! is not alone in a bucket, and each row without bands, which a job reports. Marking a deleted or invisible row does
+//! no harm, because rows are signed and joined like rows of any source.
 
 use std::ffi::CString;
 use std::rc::Rc;
@@ -24,44 +24,43 @@ use crate::prelude::*;
 
 const BATCH: usize = 1 << 14;
 
-/// The parameters of a statement that fetches: places, and the first and last of them.
+/// The parameters of a fetching statement: places, and the first and last of them.
 pub const PARAMETERS: [Oid; 3] = [pg_sys::TIDARRAYOID, pg_sys::TIDOID, pg_sys::TIDOID];
 
-/// The first rows of a page: all that pages of documents have.
+/// Number of bits in the first word of a page: enough for pages of documents.
 const FIRST: usize = u16::BITS as usize;
 
-/// Words of bits for a page of a table, which has at most a row for each 28 bytes: a header of 24,
-/// and a line pointer.
+/// Words of bits for a page of a table. A row takes at least 28 bytes: 24 for its header, and a line pointer.
 const WORDS: usize = (pg_sys::BLCKSZ as usize / 28 + 1).div_ceil(FIRST);
 
-/// A bit for each place of the first pages of a table.
+/// A bit for each `ctid` on the first pages of a table.
 struct Marked {
-    /// The first word of each page. They are so small because they are written in the order of hashes: those of a
-    /// million documents stay in the second-level cache.
+    /// The first word of each page. Words are short because they are written in hash order: the words for a million
+    /// documents fit the second-level cache.
     first: Vec<u16>,
-    /// The other words of each page, if a row needed one.
+    /// The other words of each page, if a row needs one.
     others: Vec<u16>,
 }
 
-/// An index that has all rows of a source, under their documents.
+/// An index that has all rows of a source, with its documents.
 pub struct Buckets {
     info: Info,
     options: Rc<IndexOptions>,
-    /// The SQL behind FROM for the rows at some places.
+    /// The SQL after FROM for the rows at given places.
     pub from: Sql,
 }
 
 impl Buckets {
-    /// An index, which is locked as its table is, if it has places of rows.
+    /// Uses an index, which is locked like its table; `None` unless its rows are identified by `ctid`.
     pub fn new(info: &Info, options: &Rc<IndexOptions>, from: Sql) -> Option<Self> {
         let table = Open::relation(info.index.table, Lock::Read)?;
         table.has_places().then(|| Self { info: info.clone(), options: options.clone(), from })
     }
 
-    /// True if rows that `criteria` brings together share a bucket here, of the same documents.
+    /// True if rows that `criteria` joins share a bucket of this index, on the same documents.
     pub fn serves(&self, criteria: &Criteria) -> bool {
         let options = &self.options;
-        // The index hashes elements in its own way, whatever the scheme.
+        // The index always hashes elements by its own function.
         let hash = criteria.config.scheme().element_hash();
         let same_hash = criteria.reader.kind != Kind::Set || hash == ElementHash::default();
         same_hash
@@ -69,20 +68,20 @@ impl Buckets {
             && options.config == criteria.config
             && options.threshold <= criteria.threshold
             && options.recall >= criteria.recall
-            // Under SERIALIZABLE PostgreSQL must know what is read, and does not of these pages.
+            // Under SERIALIZABLE PostgreSQL must track reads, but does not track reads of these pages.
             && !is_serializable()
             && is_usable(self.info.index.oid)
     }
 
-    /// `criteria` with the first bands of the index, as many as its threshold needs: documents that share
-    /// one of them share a bucket here.
+    /// `criteria` with the index's first bands, as many as the threshold needs. Documents that share one of these bands
+    /// share a bucket here.
     pub fn fit(&self, criteria: &Criteria) -> Criteria {
         let banding = self.options.banding.trimmed(criteria.threshold.get(), criteria.recall);
         Criteria { banding, ..criteria.clone() }
     }
 
-    /// Calls `visit` with the rows that share a bucket and that the statement sees, as `select` gives them for
-    /// [`PARAMETERS`], some at a time, in the order of the table.
+    /// Calls `visit` with the visible rows that share a bucket, in the order of the table. `select` fetches them for
+    /// [`PARAMETERS`], some at a time.
     pub fn each(&self, select: &Select, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
         let snapshot = Snapshot::statement();
         let Some((table, marked)) = self.read(select, &snapshot)? else { return Ok(()) };
@@ -104,7 +103,7 @@ impl Buckets {
         show(&mut places)
     }
 
-    /// Calls `visit` with these rows as the table has them, nearly in its order.
+    /// Calls `visit` with these rows as the table stores them, nearly in its order.
     pub fn each_stored(&self, select: &Select, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
         let snapshot = Snapshot::statement();
         let Some((table, marked)) = self.read(select, &snapshot)? else { return Ok(()) };
@@ -112,8 +111,8 @@ impl Buckets {
         marked.places().try_for_each(|place| rows.at(place).map_or(Ok(()), &mut *visit))
     }
 
-    /// The table, and its rows that share a bucket, marked. At first `select` is run for no places: so the executor
-    /// checks the caller's rights before the index is read.
+    /// The table, with the marks of its rows that share a bucket. First runs `select` for no places, so that the
+    /// executor checks the caller's rights before the index is read.
     fn read(&self, select: &Select, snapshot: &Snapshot) -> Result<Option<(Open, Marked)>> {
         Memory::scratch(c"minlsh places").run(|| select.each(&parameters(&mut [])?, &mut |_| Ok(())))?;
         let Some(table) = Open::relation(self.info.index.table, Lock::Held) else {
@@ -123,12 +122,12 @@ impl Buckets {
         Ok(Some((table, marked)))
     }
 
-    /// Marks the rows of the first `pages` pages that share a bucket, or have no bands. Pages beyond are younger than
-    /// the snapshot.
+    /// Marks the rows on the first `pages` pages that share a bucket or have no bands. Later pages are newer than the
+    /// snapshot.
     fn marked(&self, pages: u32, snapshot: &Snapshot) -> Result<Marked> {
         let mut marked = Marked::new(pages)?;
         let mut mark = |row| marked.mark(row);
-        // The first row of a bucket, until there is another one.
+        // The first row of a bucket, until a second one follows.
         let (mut bucket, mut first) = (NO_BAND, None);
         descent::each_in_order(self.info.index.oid, snapshot, |key, row| {
             if key == NO_BAND {
@@ -162,7 +161,7 @@ impl Marked {
         Ok(())
     }
 
-    /// Marks a row behind the first word of its page.
+    /// Marks a row beyond the first word of its page.
     #[cold]
     fn mark_behind(&mut self, page: usize, offset: usize) -> Result<()> {
         if self.others.is_empty() {
@@ -173,7 +172,7 @@ impl Marked {
         Ok(())
     }
 
-    /// The places that are marked, in the order of the table.
+    /// The marked places, in the order of the table.
     fn places(&self) -> impl Iterator<Item = pg_sys::ItemPointerData> {
         self.first.iter().enumerate().flat_map(|(page, first)| {
             let others = self.others.get(page * (WORDS - 1)..).unwrap_or_default();
@@ -199,22 +198,22 @@ fn damaged() -> SqlError {
     .set_hint("Use REINDEX to build the index again. minlsh_check() lists what is wrong.")
 }
 
-/// Ascending places as parameters: NULL if there are none. The array is in the current memory
-/// context, the others are where the places are.
+/// Ascending places as parameters; NULL if there are none. The array lies in the current memory context, the other two
+/// are pointers into `places`.
 fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> {
     let pointers = places.iter_mut().map(|place| Datum::from(&raw mut *place));
     let pointers = memory::collect(pointers)?;
     let (first, last) = (pointers.first().copied(), pointers.last().copied());
-    // SAFETY: a tid is passed as a pointer to an item pointer; the array gets copies.
+    // SAFETY: a tid is passed as a pointer to an item pointer; the array copies them.
     let array = first.map(|_| unsafe { array::from_elements(pointers.into_iter().map(Some), pg_sys::TIDOID) });
     let values = [array, first, last];
-    // SAFETY: an array of tids that was just made, and two of `places`, which the caller keeps until the statement has
-    // run.
+    // SAFETY: an array of tids that was just made, and two elements of `places`, which the caller keeps until the
+    // statement has run.
     Ok(std::array::from_fn(|at| unsafe { Parameter::new(PARAMETERS[at], values[at]) }))
 }
 
-/// Rows of a table, with expressions of an index as further columns. PostgreSQL writes the whole row
-/// of an expression by the name of the table.
+/// The rows of a table, with expressions of an index as further columns. In an expression PostgreSQL writes the whole
+/// row as the name of the table.
 pub fn rows(relation: &Relation, table: Sql, condition: Option<Sql>, added: &[(Vec<u8>, CString)]) -> Sql {
     let alias = sql::relation_name(relation.oid);
     let mut from = Sql::default().text("(SELECT ").name(&alias).text(".*");
@@ -228,8 +227,8 @@ pub fn rows(relation: &Relation, table: Sql, condition: Option<Sql>, added: &[(V
     from.text(")")
 }
 
-/// The same, of the rows at the places `$1`, from `$2` to `$3`, alone: with many of them it is better
-/// to scan that part of the table.
+/// Like [`rows`], restricted to the places `$1`, which lie between `$2` and `$3`: for many of them a scan of that part
+/// of the table is faster.
 pub fn from_places(relation: &Relation, table: Sql, predicate: Option<&[u8]>, added: &[(Vec<u8>, CString)]) -> Sql {
     let alias = sql::relation_name(relation.oid);
     let place = || Sql::default().name(&alias).text(".ctid OPERATOR(pg_catalog.");
@@ -245,7 +244,7 @@ pub fn from_places(relation: &Relation, table: Sql, predicate: Option<&[u8]>, ad
 /// updated before it was built.
 pub fn is_usable(index: Oid) -> bool {
     let Some(index) = Open::relation(index, Lock::Held) else { return false };
-    // SAFETY: an open index has its row of pg_index, with its header.
+    // SAFETY: an open index has its row of `pg_index`, with a header.
     unsafe {
         let form = &*(*index.raw()).rd_index;
         let header = &*(*(*index.raw()).rd_indextuple).t_data;

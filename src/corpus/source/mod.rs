@@ -1,10 +1,11 @@
-//! The argument `source`: a table, a view, an index, or a query, and its columns: its key, its document, and those by
-//! which documents are grouped, scopes, within which they are compared, and their origin, which `boilerplate` names.
+//! The argument `source`: a table, view, index or query, and its columns. These are the key, the document, and the
+//! columns that group documents: scopes, within which documents are compared, and the origin, which `boilerplate`
+//! names.
 //!
-//! A source that names a table is read by what the call says, else by the defaults: its indexes only
-//! make it quicker, where one serves exactly that. A source that names an index has that index's
-//! document, options, scopes, predicate, threshold and banding, however it is read. Relations are found and locked as
-//! PostgreSQL finds them for the caller.
+//! A source that names a table is read by the call's arguments and the defaults. Its indexes only make it faster, if
+//! one serves exactly that. A source that names an index has the index's document, options, scopes, predicate,
+//! threshold and banding, however it is read. PostgreSQL's rules for the caller apply when relations are found and
+//! locked.
 
 mod agreeing;
 pub mod arguments;
@@ -41,33 +42,32 @@ pub struct Source {
     pub argument: &'static str,
     pub from: Sql,
     pub columns: Vec<SelectColumn>,
-    /// The column of the keys, by its place.
+    /// Position of the key column.
     pub key: usize,
     pub body: usize,
-    /// The columns within whose equal values documents are compared.
+    /// Positions of the scope columns. Documents are compared if all values are equal.
     pub scopes: Vec<usize>,
-    /// If boilerplate does not count, the column whose value is the origin of a document: documents of one origin share
-    /// boilerplate. Without a column the origin is the same for all.
+    /// Position of the column with a document's origin; documents of one origin share boilerplate. `None` if
+    /// boilerplate counts, `Some(None)` if all documents have the same origin.
     pub origin: Option<Option<usize>>,
-    /// The arrays that must agree, if they must.
+    /// The arrays that must agree, if `agree` was passed.
     agreeing: Option<Agreeing>,
     pub kind: Kind,
     pub relation: Option<Oid>,
-    /// The numbers of the columns that are [used](Self::used), if rows of the table can be fetched by their places, and
-    /// have there what the SELECT gives.
+    /// The numbers of the [used](Self::used) columns, if rows of the table can be fetched by `ctid` and have the values
+    /// that the SELECT returns.
     plain: Option<Vec<i16>>,
-    /// True if no two rows have the same key.
+    /// True if keys are unique.
     pub key_is_unique: bool,
     pub named: Option<Rc<Indexed>>,
-    /// Indexes that know which rows are worth being read.
+    /// Indexes that show which rows must be read.
     buckets: Vec<Buckets>,
     /// Other indexes of the table, with their options.
     pub others: Vec<(Oid, Rc<IndexOptions>)>,
 }
 
 impl Source {
-    /// Reads the argument of that name. `has_order` says that the call gives an order, which columns of a query may be
-    /// for.
+    /// Reads argument `argument`. `has_order` is true if the call passes an order, which may use columns of a query.
     pub fn read(session: &Session, arguments: &Arguments, argument: &'static str, has_order: bool) -> Result<Self> {
         let Some(datum) = arguments.raw(argument) else {
             return Err(null_not_allowed(format!("{argument} must not be NULL"))
@@ -84,7 +84,7 @@ impl Source {
         let relation = Relation::open(oid, Lock::Read).ok_or_else(|| no_such_relation(oid))?;
         let side_table = |side| Rc::new(Indexed::of_side_table(side, arguments.extension));
         let named = match relation.kind {
-            // An unsound one is reported to whoever names it.
+            // A call that names an unsound side table gets the error.
             b'r' => {
                 SideTable::find(oid).unwrap_or_default().into_iter().find(|side| side.storage == oid).map(side_table)
             }
@@ -124,7 +124,7 @@ impl Source {
             return Err(invalid_parameter(message).set_hint(query_hint()));
         }
         let (statement, _) = one_statement(text).map_err(wrong)?;
-        // By itself first, so that a message is about what the user wrote.
+        // First by itself, so that a message is about the text that the user wrote.
         let columns = Select::prepare(session, &statement, &[]).map_err(wrong)?.columns();
         if columns.len() < 2 {
             return Err(invalid_parameter(format!("{argument} has only one column, but needs a key and a text"))
@@ -166,7 +166,7 @@ impl Source {
         source.choose_groupings(session, arguments)?;
         source.kind = source.checked_kind(arguments)?;
         let is_indexed = matches!(relation.kind, b'r' | b'p' | b'm');
-        // Rows are asked for by their places, which are a column that nobody can be granted.
+        // `ctid` is a column for which no privilege can be granted.
         let has_places = may_read(relation.oid, &[]);
         source.plain = source.plain_columns(&relation).filter(|_| has_places);
         for info in Info::of_table(relation.oid).into_iter().filter(|_| is_indexed) {
@@ -187,7 +187,7 @@ impl Source {
         Ok(source)
     }
 
-    /// The source that an index is, whose table is locked.
+    /// Makes a source of an index, whose table is locked.
     pub fn of_index(
         session: &Session,
         arguments: &Arguments,
@@ -202,11 +202,11 @@ impl Source {
             ))
             .set_hint(format!("Pass its table, {}.", regclass_literal(relation.oid))));
         }
-        // A side table is of its table's own rows.
+        // A side table covers only its table's own rows.
         let only = if named.side.is_some() && has_heirs(relation) { "ONLY " } else { "" };
         let table = Sql::new(only).relation(relation.oid);
         let Text { document, scopes, predicate } = named.info.text()?;
-        // Expressions become columns behind those of the table.
+        // Expressions become columns after the table's.
         let names = relation.columns.iter().map(|column| column.name.as_str());
         let mut added = Vec::new();
         let mut place = |part: Part, name: &str| match part {
@@ -241,7 +241,7 @@ impl Source {
         Ok(source)
     }
 
-    /// One whose first column is the key, and whose second one the document.
+    /// A source with the key in the first column, and the document in the second.
     fn new(argument: &'static str, from: Sql, columns: Vec<SelectColumn>) -> Self {
         Self {
             argument,
@@ -263,7 +263,7 @@ impl Source {
     }
 }
 
-/// True if tables inherit from a table, or have.
+/// True if a table has, or once had, inheritance children.
 fn has_heirs(relation: &Relation) -> bool {
     relation.kind == b'r' && Open::relation(relation.oid, Lock::Held).is_none_or(|open| open.class().relhassubclass)
 }
@@ -277,7 +277,7 @@ fn place(relation: &Relation, number: i16) -> usize {
     relation.columns.iter().position(|column| column.number == number).unwrap_or(0)
 }
 
-/// `name`, with as many underscores as it takes to be none of `names`.
+/// `name`, with underscores appended until it differs from `names`.
 fn new_name<'a>(names: impl Iterator<Item = &'a str> + Clone, name: &str) -> CString {
     let mut name = name.to_owned();
     while names.clone().any(|other| other == name) {
@@ -287,8 +287,7 @@ fn new_name<'a>(names: impl Iterator<Item = &'a str> + Clone, name: &str) -> CSt
 }
 
 impl Source {
-    /// Chooses the columns by which documents are grouped: those of an index, and what the call says; and the arrays
-    /// that must agree.
+    /// Chooses the columns that group documents, from the index and the call, and the arrays that must agree.
     fn choose_groupings(&mut self, session: &Session, arguments: &Arguments) -> Result<()> {
         self.scopes.extend(self.column_given(arguments, "scope")?);
         self.origin = self.origin_given(arguments)?;
@@ -300,7 +299,7 @@ impl Source {
         Ok(())
     }
 
-    /// The type and collation of the elements of the arrays that must agree, if they must.
+    /// The type and collation of the elements of the arrays that must agree, if there are any.
     pub fn agreeing_type(&self) -> Vec<(Oid, Oid)> {
         self.agreeing.iter().map(|agreeing| agreeing.element).collect()
     }
@@ -309,8 +308,8 @@ impl Source {
         self.scopes.iter().map(|place| self.column_type(*place)).collect()
     }
 
-    /// True if the scopes are the columns of an index of the table, which hashes them as they compare: then rows of one
-    /// scope share buckets there.
+    /// True if the scopes are the columns of an index of the table, which hashes them consistently with their equality.
+    /// Then rows of a scope share buckets there.
     pub fn has_scopes_of(&self, info: &Info, relation: &Relation) -> bool {
         let own = info.scope_columns().map(|column| {
             let place = relation.columns.iter().position(|own| own.number == column.attribute)?;
@@ -323,7 +322,7 @@ impl Source {
         own.collect::<Option<Vec<usize>>>().is_some_and(|own| own == self.scopes)
     }
 
-    /// The origin of documents that `boilerplate` says, if it was passed.
+    /// The origin of documents from argument `boilerplate`, if it was passed.
     fn origin_given(&self, arguments: &Arguments) -> Result<Option<Option<usize>>> {
         if arguments.text("boilerplate")? == Some("*") {
             return Ok(Some(None));
@@ -339,16 +338,16 @@ impl Source {
         check_type(*type_oid, column, "Cast it to text in a query.")
     }
 
-    /// The columns that are read: those of key, document and scopes, and then that of the origin.
+    /// The positions of the columns that are read: key, document and scopes, then the origin.
     fn used(&self) -> impl Iterator<Item = usize> {
         let named = [self.key, self.body].into_iter();
         named.chain(self.scopes.iter().copied()).chain(self.origin.flatten())
     }
 
-    /// Their numbers in a table whose rows have places, and values as they are stored.
+    /// The column numbers of [`Self::used`] in a table whose rows have a `ctid`, if the stored values can be used.
     fn plain_columns(&self, relation: &Relation) -> Option<Vec<i16>> {
         let has_places = Open::relation(relation.oid, Lock::Held)?.has_places();
-        // Values of this type are changed when they are cast to text.
+        // A cast to text changes values of this type.
         let is_changed = |place: usize| {
             [self.key, self.body].contains(&place)
                 && catalog::base_type(relation.columns[place].type_oid) == pg_sys::BPCHAROID
@@ -360,12 +359,12 @@ impl Source {
         self.used().map(stored).collect::<Option<_>>().filter(|_| has_places)
     }
 
-    /// The type and collation of the column of the origin, if there is one.
+    /// Type and collation of the origin column, if there is one.
     pub fn origin_type(&self) -> Vec<(Oid, Oid)> {
         self.origin.flatten().map(|place| self.column_type(place)).into_iter().collect()
     }
 
-    /// Names that a query has given twice become new ones.
+    /// Renames columns whose names a query repeats.
     fn name_columns(&mut self) {
         let given: Vec<CString> = self.columns.iter().map(|column| column.name.clone()).collect();
         for place in 0..self.columns.len() {
@@ -383,7 +382,7 @@ impl Source {
         new_name(names.iter().map(String::as_str), name)
     }
 
-    /// Chooses the column of the keys: the one that was passed, or the usual one.
+    /// Chooses the key column: the passed one, or the default.
     fn choose_key(
         &mut self,
         arguments: &Arguments,
@@ -407,15 +406,15 @@ impl Source {
                 Some(key)
             }
         };
-        // A NULL key is found where all rows are read.
+        // NULL keys are detected where all rows are read.
         let is_not_null = relation.columns.get(self.key).is_some_and(|column| column.not_null);
-        // Tables that inherit from it are read as well, and have keys of their own.
+        // Inheriting tables are read too, and have their own keys.
         self.key_is_unique = key.is_some() && is_not_null && !has_heirs(relation);
         Ok(())
     }
 
-    /// The only column of a table that can be the document: of text or of documents, else of arrays. Those that are
-    /// named as key, scope or origin do not count.
+    /// The only column of a table that can be the document: a text or document, else an array. Columns that are passed
+    /// as key, scope or origin do not count.
     fn only_document(&self, arguments: &Arguments, relation: &Relation) -> Result<usize> {
         let key = self.column_given(arguments, "key_column")?;
         let of = |wanted: &[Kind], key: Option<usize>| -> Vec<usize> {
@@ -433,11 +432,11 @@ impl Source {
         let not = key.or_else(|| usual().map(|key| place(relation, key.column)));
         let mut places = found(not);
         if places.is_empty() && key.is_none() {
-            // It is the document, and another column the key.
+            // It is the document, and the key is another column.
             places = found(None);
         }
         if places.len() > 1 {
-            // What says where a document belongs is not the document.
+            // A column that groups documents is not the document.
             let origin = self.origin_given(arguments)?.flatten();
             let scope = self.column_given(arguments, "scope")?;
             places.retain(|place| ![origin, scope].contains(&Some(*place)));
@@ -462,8 +461,8 @@ impl Source {
         }
     }
 
-    /// The place of the column that an argument names as SQL does, folded to lower case, or quoted; `None` if it was
-    /// not passed.
+    /// Position of the column that argument `argument` names, folded to lower case or quoted as in SQL; `None` if it
+    /// was not passed.
     fn column_given(&self, arguments: &Arguments, argument: &str) -> Result<Option<usize>> {
         let Some(datum) = arguments.raw(argument) else { return Ok(None) };
         let raw = raw_text(datum)?;
@@ -491,7 +490,7 @@ impl Source {
         })
     }
 
-    /// The kind of the documents, once the types of all columns that are used are known to be those of values.
+    /// The kind of the documents, after the types of all used columns were checked.
     fn checked_kind(&self, arguments: &Arguments) -> Result<Kind> {
         self.used().try_for_each(|place| self.check_column(place))?;
         let SelectColumn { name, type_oid, .. } = &self.columns[self.body];
@@ -509,7 +508,7 @@ impl Source {
         Ok(kind)
     }
 
-    /// The HINT for a column of documents whose type holds none. The commonest cause is a query that selects the text
+    /// The HINT for a document column of an unsuitable type. The most common cause is a query that selects the text
     /// before the key.
     fn hint_on_body(&self, arguments: &Arguments) -> String {
         let [key, body] = [self.key, self.body].map(|place| &self.columns[place]);
@@ -532,9 +531,9 @@ impl Source {
     }
 }
 
-/// Refuses a pseudo-type, such as `cstring` or `anyarray`, before a value of it is touched. None can be stored, and
-/// what the catalogs say of their length, order and elements does not hold. Records and arrays of records describe
-/// themselves. `what` has that type, and `hint` says what to use instead.
+/// Refuses a pseudo-type, such as `cstring` or `anyarray`, before its values are used. They cannot be stored, and the
+/// catalogs' length, order and elements do not apply to them. Records and arrays of records describe themselves. `what`
+/// describes the value in the error; `hint` names an alternative.
 pub fn check_type(type_oid: Oid, what: impl Fn() -> String, hint: &str) -> Result<()> {
     let is_record = [pg_sys::RECORDOID, pg_sys::RECORDARRAYOID].contains(&type_oid);
     if is_record || catalog::type_kind(type_oid) != pg_sys::TYPTYPE_PSEUDO {
@@ -544,7 +543,7 @@ pub fn check_type(type_oid: Oid, what: impl Fn() -> String, hint: &str) -> Resul
     Err(type_mismatch(message).set_hint(hint))
 }
 
-/// The types and collations of the columns that an argument names, the same of all sources.
+/// The types and collations of the columns that an argument names, which must be the same in all sources.
 pub fn common(argument: &str, sources: &[Source], of: fn(&Source) -> Vec<(Oid, Oid)>) -> Result<Vec<(Oid, Oid)>> {
     let all = || sources.iter().map(of);
     let first = all().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Reads the documents of a source, and decides by which criteria they are signed, banded and compared.
+//! Reads the documents of a source, and decides the criteria by which they are signed, banded and compared.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -21,9 +21,9 @@ use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reader {
-    /// Their kind once they are read: texts, sets or signatures.
+    /// The kind of the read documents: texts, sets or signatures.
     pub kind: Kind,
-    /// True if they are values of type `minlsh_document`.
+    /// True for values of type `minlsh_document`.
     is_document: bool,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for Reader {
     }
 }
 
-/// Takes the bytes that are compared of a document, as they are stored.
+/// Receives the compared bytes of a document as they are stored.
 pub type TakeStored<'a> = dyn FnMut(StoredBytes) -> Result<()> + 'a;
 
 /// The criteria by which documents are signed, banded and compared.
@@ -45,25 +45,25 @@ pub struct Criteria {
     pub reader: Reader,
     pub verify: Verify,
     pub threshold: Threshold,
-    /// The share of the pairs at the threshold that must be found.
+    /// The share of pairs at the threshold that must be found.
     pub recall: f64,
     pub config: Config,
     pub banding: Banding,
 }
 
-/// The options that values of type `minlsh_document` carry, which must be the same for all in a source.
+/// The options in values of type `minlsh_document`, which must be the same in a source.
 #[derive(Clone, Debug)]
 pub struct Own {
     /// Their kind: texts, sets or signatures.
     pub kind: Kind,
-    /// The options by which texts are cut.
+    /// The options by which texts are split.
     pub config: Option<Config>,
     pub slots: Option<usize>,
     pub least: f64,
 }
 
 impl Reader {
-    /// Makes a reader of values of that kind; of documents, by the options that they carry.
+    /// Makes a reader for values of kind `kind`; documents bring their options in `own`.
     pub fn new(kind: Kind, own: Option<&Own>) -> Self {
         match kind {
             Kind::Document => Self { kind: own.map_or(Kind::Text, |own| own.kind), is_document: true },
@@ -71,25 +71,24 @@ impl Reader {
         }
     }
 
-    /// True if they are values of type `text`.
+    /// True for values of type `text`.
     fn is_text(self) -> bool {
         self.kind == Kind::Text && !self.is_document
     }
 
-    /// About how many shingles so many bytes of what [`Unread::append`] makes have: a text has nearly one for each.
+    /// Estimated number of shingles in `bytes` bytes from [`Unread::append`]: a text has nearly one for each byte.
     pub fn elements(self, bytes: usize) -> usize {
         if self.kind == Kind::Text { bytes } else { bytes / size_of::<u64>() }
     }
 
-    /// The set of a document, of what [`Unread::append`] has made of it.
+    /// Makes a set of a document's bytes from [`Unread::append`].
     pub fn set(self, config: &Config, bytes: &[u8], check: Check) -> Result<ShingleSet, Error> {
         let mut hashes = Vec::new();
         self.hashes(&config.with_scheme(Scheme::Fss), bytes, &mut hashes, check)?;
         Ok(ShingleSet::from_hashes(hashes, check))
     }
 
-    /// Appends the hashes of its elements, in any order and with repeats. The scheme of `config`
-    /// must be one that hashes to 64 bits.
+    /// Appends the hashes of its elements, in any order and with repeats. The scheme of `config` must hash to 64 bits.
     pub fn hashes(self, config: &Config, bytes: &[u8], out: &mut Vec<u64>, check: Check) -> Result<(), Error> {
         if self.kind == Kind::Text {
             return shingle_hashes(config, &stored::text(bytes)?, out, check);
@@ -97,7 +96,7 @@ impl Reader {
         append_hashes(bytes, out)
     }
 
-    /// A hash of a document: those with the same one have the same set.
+    /// A hash of a document. Documents with the same hash have the same set.
     pub fn fingerprint(self, config: &Config, bytes: &[u8], check: Check) -> Result<u128, Error> {
         if self.kind == Kind::Text {
             let text = stored::text(bytes)?;
@@ -106,7 +105,7 @@ impl Reader {
         Ok(hash128(bytes))
     }
 
-    /// A document, to be read.
+    /// Wraps a document that is still to be read.
     ///
     /// # Safety
     /// `value` is a non-null value of this kind, valid for `'a`.
@@ -115,7 +114,7 @@ impl Reader {
     }
 }
 
-/// A document that was not read yet: a value of the kind that its reader reads.
+/// A document that is still to be read, by the kind of its reader.
 #[derive(Clone, Copy)]
 pub struct Unread<'a> {
     reader: Reader,
@@ -124,16 +123,17 @@ pub struct Unread<'a> {
 }
 
 impl<'a> Unread<'a> {
-    /// Reads it, and the least similarity that it asks for itself.
+    /// Reads it. Returns the value with its own threshold.
     fn read(self, hash: ElementHash) -> Result<(Value<'a>, f64)> {
         let Self { reader: Reader { kind, is_document }, value, .. } = self;
         let kind = if is_document { Kind::Document } else { kind };
-        // SAFETY: whoever called `Reader::document` promised a value of that kind, valid for `'a`.
+        // SAFETY: the caller of `Reader::document` promises a value of this kind, valid for `'a`.
         let (value, own) = unsafe { kind.read(value, hash) }?;
         Ok((value, own.map_or(0.0, |own| own.threshold.get())))
     }
 
-    /// Reads it, to be signed by `config`. A signature must be as long as those of `config`; an empty one is left out.
+    /// Reads it, to be signed by `config`. A signature must have the length that `config` sets; an empty one is
+    /// skipped.
     fn to_sign(self, config: &Config) -> Result<(Value<'a>, f64)> {
         let (value, least) = self.read(config.scheme().element_hash())?;
         if let Value::Signature(slots) = &value
@@ -146,8 +146,7 @@ impl<'a> Unread<'a> {
         Ok((value, least))
     }
 
-    /// Signs it, and calls `look` with its signature and the least similarity that it asks for itself; not if it has no
-    /// shingles.
+    /// Signs it, and calls `look` with its signature and its own threshold, unless it has no shingles.
     pub fn sketch(self, sketcher: &mut Sketcher, look: impl FnOnce(&[i32], f64) -> Result<()>) -> Result<()> {
         let (value, least) = self.to_sign(sketcher.config())?;
         match value.signature(sketcher)? {
@@ -156,8 +155,8 @@ impl<'a> Unread<'a> {
         }
     }
 
-    /// Copies it into a batch, to be signed by `config`. Returns the number of bytes that [`Self::with_stored`] will
-    /// give, and the least similarity that it asks for itself.
+    /// Copies it into a batch, to be signed by `config`. Returns the number of bytes that [`Self::with_stored`] passes,
+    /// and its own threshold.
     pub fn copy(self, config: &Config, batch: &mut SignerBatch) -> Result<(usize, f64)> {
         if self.reader.is_text() {
             return self.with_stored(&mut Vec::new(), |text| {
@@ -169,11 +168,11 @@ impl<'a> Unread<'a> {
         Ok((value.copy(batch)?, least))
     }
 
-    /// Calls `look` with what [`Self::append`] makes; with a text as it is stored, which [`StoredBytes::unpacked`]
-    /// undoes. `room` is used where there must be a copy.
+    /// Calls `look` with the bytes that [`Self::append`] makes. A text stays as it is stored, and
+    /// [`StoredBytes::unpacked`] decompresses it. `room` is a buffer for copies.
     pub fn with_stored<T>(self, room: &mut Vec<u8>, look: impl FnOnce(StoredBytes) -> Result<T>) -> Result<T> {
         if self.reader.is_text() {
-            // SAFETY: a value of type `text`, as whoever called `Reader::document` promised of this kind.
+            // SAFETY: the caller of `Reader::document` promises a value of this kind, here `text`.
             return unsafe { lossless::stored(self.value, look) };
         }
         room.clear();
@@ -181,18 +180,18 @@ impl<'a> Unread<'a> {
         look(StoredBytes::plain(room))
     }
 
-    /// Appends what it takes to compare it exactly: a text as UTF-8, a set as the hashes of its elements.
+    /// Appends its bytes for exact comparison: a text as UTF-8, a set as the hashes of its elements.
     pub fn append(self, out: &mut Vec<u8>) -> Result<()> {
         match self.read(ElementHash::Xxh3)?.0 {
             Value::Text(text) => Ok(memory::extend(out, lossless::decode(text)?.as_bytes())?),
             Value::Set(hashes) => Ok(append_bytes(&hashes, out)?),
-            // There is nothing but the signature.
+            // There is only the signature.
             Value::Signature(_) => Ok(()),
         }
     }
 }
 
-/// Appends hashes as the bytes by which a set is stored.
+/// Appends hashes as the bytes that store a set.
 pub fn append_bytes(hashes: &[u64], out: &mut Vec<u8>) -> Result<(), Error> {
     let start = out.len();
     memory::resize(out, start + size_of_val(hashes), 0)?;
@@ -201,7 +200,7 @@ pub fn append_bytes(hashes: &[u64], out: &mut Vec<u8>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Appends the hashes that such bytes are.
+/// Appends the hashes in such bytes.
 pub fn append_hashes(bytes: &[u8], out: &mut Vec<u64>) -> Result<(), Error> {
     let hashes = bytes.as_chunks().0;
     memory::reserve(out, hashes.len())?;
@@ -210,12 +209,12 @@ pub fn append_hashes(bytes: &[u8], out: &mut Vec<u64>) -> Result<(), Error> {
 }
 
 impl Own {
-    /// Takes note of a document. `own` is what those before it said, `argument` names the source.
+    /// Checks a document's options against `own`, the options of earlier ones. `argument` names the source in errors.
     ///
     /// # Safety
     /// `document` is a non-null `minlsh_document`.
     pub unsafe fn add(own: &mut Option<Self>, document: Datum, argument: &str) -> Result<()> {
-        // SAFETY: the caller promises a `minlsh_document` that is not NULL; it is used in this call only.
+        // SAFETY: the caller promises a non-null `minlsh_document`, which is used in this call only.
         let document = unsafe { Document::read(document)? };
         let (kind, config, least) = (document.kind(), document.config()?, document.threshold.get());
         let Some(known) = own else {
@@ -247,7 +246,7 @@ impl Own {
 }
 
 impl Criteria {
-    /// Decides by the indexes that are named, by the options that documents carry, by arguments, else by default.
+    /// Takes the criteria from named indexes, then from options in documents, then from arguments, then from defaults.
     pub fn new(arguments: &Arguments, reader: Reader, named: &[&Indexed], own: &[Own]) -> Result<Self> {
         let config = config(arguments, named, own)?;
         let of_indexes = named.iter().map(|named| named.options.threshold).reduce(Threshold::max);
@@ -278,7 +277,7 @@ impl Criteria {
             _ => banding,
         };
         let banding = banding.trimmed(least, recall);
-        // A signature alone has no set to be compared by.
+        // A signature has no set for an exact comparison.
         let verify = match reader.kind {
             Kind::Signature => Verify::Signature,
             _ => arguments.verify()?,

@@ -1,7 +1,7 @@
-//! The rows of a source that a job reads, all, those that share a bucket of an index, or those of some keys: the SELECT
-//! that reads them, and the store in which they are put aside until it is known which are needed again. The store has
-//! the rows themselves, or of a plain table their places, under a snapshot that holds them, and as many keys as memory
-//! holds.
+//! The rows of a source that a job reads: all of them, those that share a bucket of an index, or those with given keys.
+//! This has the SELECT that reads them, and the store that keeps them until it is known which are needed again. The
+//! store has the rows themselves. For a plain table it has their places, under a snapshot that holds them, and as many
+//! keys as memory allows.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
@@ -24,38 +24,38 @@ use crate::pg::window::Window;
 use crate::prelude::*;
 use crate::row_key::{Key, KeyValue};
 
-/// Keys that a statement is given at a time.
+/// Maximum number of keys in the parameters of a statement.
 const AT_A_TIME: u32 = 1 << 12;
 
 #[derive(Clone, Copy)]
 pub enum RowFilter<'a> {
     All,
-    /// Those that an index knows to be worth it.
+    /// The rows that share a bucket of an index.
     Buckets(&'a Buckets),
-    /// Those of some keys, each of which comes once.
+    /// The rows with the given keys, which occur once each.
     Keys(&'a Key, &'a DocumentKeys),
 }
 
 /// The columns of the rows that are read.
 struct RowColumns {
-    /// The numbers of those of key, document, scopes and origin.
+    /// Numbers of the key, document, scope and origin columns.
     numbers: Vec<i16>,
-    /// The number of the array of `agree`, if it was passed.
+    /// Number of the array of `agree`, if it was passed.
     agreeing: Option<i16>,
     place: RowPlace,
 }
 
-/// The places in [`RowColumns::numbers`]. Behind them are the scopes.
+/// Positions in [`RowColumns::numbers`]. The scopes follow.
 const KEY: usize = 0;
 const DOCUMENT: usize = 1;
 
-/// The way to know the place of a row in its table.
+/// The way in which the place of a row in its table is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowPlace {
     None,
-    /// Its own: the columns are those of a table, with values as they are stored.
+    /// From the row itself: the columns are a table's, with stored values.
     Own,
-    /// A column of that number, of type `tid`.
+    /// From the column with this number, of type `tid`.
     Column(i16),
 }
 
@@ -76,8 +76,7 @@ impl SourceRows<'_> {
             RowFilter::Keys(key, keys) => {
                 let count = keys.len() as u32;
                 (0..count).step_by(AT_A_TIME as usize).try_for_each(|first| {
-                    // SAFETY: `DocumentKeys` gives values of the type that it was made for, which whoever chooses by
-                    // keys has made for those of `key`.
+                    // SAFETY: the caller that filters by keys made `keys` for the type of `key`.
                     let typed = |at| unsafe { KeyValue::new(keys.datum(at), key.base_type) };
                     let some = memory::collect((first..count.min(first + AT_A_TIME)).map(typed))?;
                     let context = Memory::scratch(c"minlsh keys of a statement");
@@ -90,13 +89,13 @@ impl SourceRows<'_> {
 }
 
 impl Source {
-    /// The rows that `filter` lets pass, in the order of `keep` if that is given.
+    /// The rows that `filter` accepts, in the order of `keep` if that is given.
     pub fn rows<'a>(&self, session: &'a Session, keep: Option<&CStr>, filter: RowFilter<'a>) -> Result<SourceRows<'a>> {
-        // In another order, to fetch rows by their places would read the table here and there.
+        // In another order, fetching rows by their places would read the table at random.
         let is_plain = match filter {
             RowFilter::All => keep.is_none(),
-            // These are not read by the executor, which alone knows the policies of a table.
-            // Nor does it evaluate an expression for them.
+            // The executor does not read these rows, so it applies no policy of the table, and evaluates no expression
+            // for them.
             RowFilter::Buckets(_) => self.agreeing.is_none() && !self.relation.is_none_or(has_row_security),
             RowFilter::Keys(..) => false,
         };
@@ -114,7 +113,7 @@ impl Source {
         Ok(SourceRows { select, filter, columns })
     }
 
-    /// The SELECT of key, document, scopes and origin, and behind them the place of the row, if it is a column.
+    /// The SELECT of key, document, scopes and origin, and then the place of the row, if that is a column.
     fn select<'a>(
         &self,
         session: &'a Session,
@@ -122,7 +121,7 @@ impl Source {
         filter: RowFilter,
         columns: &RowColumns,
     ) -> Result<Select<'a>> {
-        // Names of its own: an ORDER BY list means the columns of the source.
+        // With new names, because an ORDER BY list refers to the columns of the source.
         let name = |number: usize| self.new_name(&format!("minlsh_{number}"));
         let key = &self.columns[self.key];
         let (mut selected, mut gives) = (Vec::new(), Vec::new());
@@ -148,7 +147,7 @@ impl Source {
             }
         };
         if matches!(columns.place, RowPlace::Column(_)) {
-            // A table that inherits from it since it was looked at has places of its own.
+            // A table that has begun to inherit from it has places of its own.
             sql = sql.text(", d.ctid FROM ONLY ").text(from);
             gives.push(pg_sys::TIDOID);
         } else {
@@ -175,7 +174,7 @@ impl Source {
         }
     }
 
-    /// Makes the store in which such rows are put aside.
+    /// Makes the store for such rows.
     pub fn spool(&self, rows: &SourceRows, memory: usize) -> Result<RowSpool<'static>> {
         let plain = self.plain.as_ref().filter(|_| rows.columns.place != RowPlace::None);
         let table = self.relation.and_then(|table| Open::relation(table, Lock::Held));
@@ -189,7 +188,7 @@ impl Source {
         Ok(RowSpool::Places(Box::new(places)))
     }
 
-    /// The parts that others have stored of the statements that read it: casts of the key, expressions of an index.
+    /// The stored code in its statements: casts of the key, and expressions of an index.
     fn stored(&self, but: Option<i16>) -> Option<Stored> {
         let index = self.named.as_ref().filter(|named| named.side.is_none());
         let of = match index {
@@ -200,20 +199,20 @@ impl Source {
         (!is_safe).then_some(Stored { of, but, has_expressions: index.is_some() })
     }
 
-    /// The index whose buckets say which rows have to be read for `criteria`. All have to where they come in an order
-    /// of their own, their keys must be checked, or boilerplate does not count.
+    /// The index whose buckets show which rows must be read for `criteria`. `None` if all rows must be read: for a
+    /// specific order, a check of their keys, or the detection of boilerplate.
     pub fn buckets_for(&self, criteria: &Criteria, keep: Option<&CStr>) -> Option<&Buckets> {
         let is_possible = self.key_is_unique && keep.is_none() && self.origin.is_none();
         self.buckets.iter().find(|buckets| is_possible && buckets.serves(criteria))
     }
 }
 
-/// `keep`, checked to be an ORDER BY list and no more.
+/// Checks that `keep` is only an ORDER BY list.
 fn order(keep: &CStr) -> Result<CString> {
     const BEFORE: &str = "SELECT ORDER BY ";
     let sql = Sql::default().text(BEFORE).text(keep.to_bytes()).build();
     let (statement, node) = one_statement(&sql).map_err(wrong_order)?;
-    // SAFETY: the parser's node; one that starts with SELECT is a SelectStmt.
+    // SAFETY: a node of the parser. A node that starts with SELECT is a SelectStmt.
     let only_sorts = unsafe {
         let select = &*node.cast::<pg_sys::SelectStmt>();
         select.type_ == pg_sys::NodeTag::T_SelectStmt
@@ -251,7 +250,7 @@ impl SourceRow<'_> {
         self.row.value(self.columns.numbers[DOCUMENT])
     }
 
-    /// The value of a scope, or behind all of them that of its origin.
+    /// The value of scope `number`, or, after all scopes, of the origin.
     pub fn scope(&self, number: usize) -> Option<Datum> {
         self.row.value(self.columns.numbers.get(DOCUMENT + 1 + number).copied().unwrap_or(0))
     }
@@ -268,20 +267,20 @@ impl SourceRow<'_> {
             RowPlace::Own => Some(self.row.place()),
             RowPlace::Column(number) => {
                 let place = self.row.value(number)?;
-                // SAFETY: `Source::select` has this column give `ctid`, and `Select` checks that it is of type tid.
+                // SAFETY: `Source::select` reads `ctid` into this column, and `Select` checks that its type is tid.
                 Some(unsafe { *place.cast_mut_ptr::<pg_sys::ItemPointerData>() })
             }
         }
     }
 }
 
-/// The rows of a source, put aside in the order in which they came.
+/// The rows of a source, stored in the order of reading.
 pub enum RowSpool<'a> {
-    /// Key and document as the source gave them.
+    /// Key and document as the source returned them.
     Rows(TupleStore),
     /// Places in a table.
     Places(Box<Places>),
-    /// Places in the partition of a window, which are the keys. The executor has put aside its rows.
+    /// Positions in the partition of a window, which are the keys. The executor has stored its rows.
     Partition(&'a Window, Vec<u32>),
 }
 
@@ -289,7 +288,7 @@ pub enum RowSpool<'a> {
 pub struct Places {
     from: Rc<PlainTable>,
     places: Vec<u64>,
-    /// The key of each, unless they take more than `memory` bytes.
+    /// The key of each row, unless they take more than `memory` bytes.
     keys: Option<DocumentKeys>,
     memory: usize,
 }
@@ -297,24 +296,24 @@ pub struct Places {
 /// A plain table whose rows are fetched by their places.
 struct PlainTable {
     table: Open,
-    /// The numbers of the columns of key and document.
+    /// Column numbers of key and document.
     key: i16,
     document: i16,
 }
 
-/// The sources of a job, if their rows can be fetched as often as they are needed.
+/// The sources of a job, if their rows can be fetched repeatedly.
 pub struct Again(Vec<Rc<PlainTable>>);
 
-/// Fetches rows of a table, one after the other.
+/// Fetches rows of a table, one at a time.
 struct Fetcher<'a> {
     from: &'a PlainTable,
     rows: RefCell<RowsAt<'a>>,
 }
 
 pub struct SpooledRow<'a, 'f> {
-    /// Its number among those that may be asked for.
+    /// Its number among the requested rows.
     pub number: u32,
-    /// The place at which [`Again`] finds it, if that does.
+    /// The place for [`Again`], if that is in use.
     pub place: u64,
     /// Its key, valid until another row is read.
     pub key: Datum,
@@ -324,12 +323,12 @@ pub struct SpooledRow<'a, 'f> {
 /// The document of a row that is read again.
 enum Spooled<'a, 'f> {
     Read(Option<Datum>),
-    /// It is fetched if it is asked for.
+    /// The document is fetched on demand.
     At(&'a Fetcher<'f>, u64),
 }
 
 impl SpooledRow<'_, '_> {
-    /// A row whose document was read with it.
+    /// A row that was read together with its document.
     fn read(number: u32, key: Datum, document: Option<Datum>) -> Self {
         Self { number, place: 0, key, document: Spooled::Read(document) }
     }
@@ -343,7 +342,7 @@ impl SpooledRow<'_, '_> {
     }
 }
 
-/// Bits of the place of a row in its table. Above them is the number of its source.
+/// Number of bits for the place of a row in its table. The number of its source is above them.
 const PLACE_BITS: u32 = 48;
 const PLACE: u64 = (1 << PLACE_BITS) - 1;
 
@@ -352,7 +351,7 @@ impl Places {
         let place = row.place().ok_or_else(gone)?;
         memory::push(&mut self.places, tid_to_u64(place))?;
         let Some(keys) = &mut self.keys else { return Ok(()) };
-        // SAFETY: the key column of the rows of this source, of whose type `Source::spool` has made the keys.
+        // SAFETY: the key column of the rows of this source, for whose type `Source::spool` made the keys.
         unsafe { keys.push(row.key().ok_or_else(gone)?)? };
         if keys.bytes() > self.memory {
             self.keys = None;
@@ -369,7 +368,7 @@ impl PlainTable {
 }
 
 impl Fetcher<'_> {
-    /// The value of a column of the row at a place, valid until another row is fetched.
+    /// The value of a column of the row at `place`, valid until another row is fetched.
     fn value(&self, place: u64, column: i16) -> Result<Datum> {
         let (mut rows, tid) = (self.rows.borrow_mut(), u64_to_tid(place));
         let is_it = |row: &Row| tid_to_u64(row.place()) == place;
@@ -385,7 +384,7 @@ impl Fetcher<'_> {
 }
 
 impl Again {
-    /// Calls `visit` with the documents at places among all sources, in order. Each is valid until the next one comes.
+    /// Calls `visit` with the documents at places in all sources, in order. A document is valid until the next call.
     pub fn each(&self, places: impl Iterator<Item = u64>, visit: &mut dyn FnMut(Datum) -> Result<()>) -> Result<()> {
         let (mut places, snapshot) = (places.peekable(), Snapshot::statement());
         for (source, from) in (0..).zip(&self.0) {
@@ -407,7 +406,7 @@ impl RowSpool<'_> {
         match self {
             Self::Rows(rows) => rows.push(row.row),
             Self::Places(places) => places.push(row)?,
-            // They are there.
+            // The executor has stored them.
             Self::Partition(..) => {}
         }
         Ok(())
@@ -418,8 +417,7 @@ impl RowSpool<'_> {
         self.each(0, &mut |row| Some(row), &mut |row| visit(row.key))
     }
 
-    /// Calls `visit` with each row to which `numbered` gives a number, by its place in their order. They are those of
-    /// source `source`.
+    /// Calls `visit` with each row of source `source` to which `numbered` gives a number, by its position in the store.
     fn each(
         &mut self,
         source: usize,
@@ -462,13 +460,12 @@ impl RowSpool<'_> {
     }
 }
 
-/// The rows of all sources of a job: of each those that were put aside, and the places among them of those that are not
-/// documents.
+/// The stored rows of each source of a job, with the positions of rows that are not documents.
 #[derive(Default)]
 pub struct RowSpools<'a>(pub Vec<(RowSpool<'a>, Vec<u32>)>);
 
 impl RowSpools<'_> {
-    /// Calls `visit` with each document of some numbers, which ascend, and with the number of its source.
+    /// Calls `visit` with each document of `numbers`, which ascend, and with the number of its source.
     pub fn each(
         &mut self,
         wanted: &mut dyn Iterator<Item = u32>,
@@ -490,7 +487,7 @@ impl RowSpools<'_> {
         Ok(())
     }
 
-    /// Has [`Self::each`] begin with the first row again, where rows are to be gone through several times.
+    /// Makes [`Self::each`] start at the first row again, for another pass over the rows.
     pub fn rewind(&mut self) {
         for (rows, _) in &mut self.0 {
             if let RowSpool::Rows(rows) = rows {
@@ -499,8 +496,8 @@ impl RowSpools<'_> {
         }
     }
 
-    /// The sources whose rows were put aside by their places; `None` if a table may not be in the cache: then rows that
-    /// are needed in another order are rather written into files.
+    /// The sources, if their rows were stored by their places. `None` if a table may be too large for the cache: then
+    /// rows that are needed in another order are written to files.
     pub fn again(&self) -> Option<Again> {
         let (mut all, mut pages) = (Vec::new(), 0);
         for (rows, _) in &self.0 {

@@ -1,8 +1,8 @@
-//! The comparison of each document of a sample with all documents, of the truth with what is found, and the counts of
-//! that, for each document of the sample by bands of similarity.
+//! Compares each document of a sample with all documents, and the true near-duplicates with those found. Counts the
+//! results for each document of the sample by bands of similarity.
 //!
-//! The rows of the source are read once for the keys of the sample. For each part of the sample that memory holds, they
-//! are read once for its documents, and once more for all that these are compared with.
+//! The source is read once for the keys of the sample. For each part of the sample that fits into memory, it is read
+//! once for the part's documents, and again for the documents that they are compared with.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -19,42 +19,41 @@ use crate::options::Verify;
 use crate::prelude::*;
 use crate::row_key::KeyValue;
 
-/// About what a key and what belongs to it take, beside its letters.
+/// Approximate bytes of a key with its data, besides its characters.
 pub const ENTRY: usize = 64;
 
-/// About what a document of the sample takes until the end, beside its key: its counts.
+/// Approximate bytes of the counts of a document in the sample, which are kept to the end.
 const KEPT: usize = 512;
 
-/// A document of the sample by its number, and how similar it is to another one.
+/// Number of a document in the sample, and its similarity to another document.
 pub type Similar = (u32, f64);
 
-/// A way to find near-duplicates, which is audited.
+/// A way to find near-duplicates, to be audited.
 pub trait NearFinder {
-    /// Forgets the documents that it has taken.
+    /// Removes all documents.
     fn begin(&mut self);
 
-    /// Takes the next document of the sample by its number, its key and its value; returns about how many bytes it
-    /// keeps of it.
+    /// Adds the next document of the sample, with its number, key and value. Returns about how many bytes it keeps.
     fn take(&mut self, number: u32, key: KeyValue, value: Datum) -> Result<usize>;
 
-    /// Is called when it has taken the documents of a part of the sample.
+    /// Called after it has taken all documents of a part of the sample.
     fn taken(&mut self) {}
 
-    /// Appends in their order the documents of the sample that are found to be near-duplicates of a document, each with
-    /// the similarity that is given; `near` are those that are.
+    /// Finds the documents of the sample that are near-duplicates of another document. Appends them in order, each with
+    /// the reported similarity. `near` are the true near-duplicates.
     fn find(&mut self, name: &str, value: Datum, near: &[Similar], found: &mut Vec<Similar>) -> Result<()>;
 }
 
 struct AuditedDocument {
     name: String,
     scope: Option<Scope>,
-    /// The least similarity that it asks for itself.
+    /// The document's own threshold.
     least: f64,
     exact: Exact,
     tally: Tally,
 }
 
-/// Audits a finder by the documents of a source, whose texts are cut by `config`: fills `bands` with what is counted.
+/// Audits a finder on the documents of a source, whose texts are split by `config`. Adds the counts to `bands`.
 pub fn audit(
     (session, source): (&Session, &Source),
     config: &Config,
@@ -66,10 +65,10 @@ pub fn audit(
     let mut scopes = Scopes::new("scope", &source.scope_types())?;
     let (mut left, mut omitted) = chosen(&rows, wanted)?;
     let key_type = catalog::base_type(source.key_column().0);
-    // A document, and the least similarity that it asks for itself.
+    // A document, and its own threshold.
     let read = |value: Datum| -> Result<(Exact, f64)> {
-        // SAFETY: a value of the column of the documents, of which texts are read as `text`. What is made of it is
-        // used while its row is looked at.
+        // SAFETY: a value of the documents' column, which has kind `source.kind`. The result is used only while its row
+        // is visited.
         let (value, own) = unsafe { source.kind.read(value, ElementHash::default())? };
         Ok((Exact::of(value, config)?, own.map_or(0.0, |own| own.threshold.get())))
     };
@@ -82,7 +81,7 @@ pub fn audit(
                 return Ok(());
             }
             let (exact, least) = read(row.document)?;
-            // SAFETY: a key of the source, which is of the type of its column, and lives as long as its row.
+            // SAFETY: a key of the source has the type of its column, and lives as long as its row.
             let key = unsafe { KeyValue::new(row.key, key_type) };
             let taken = finder.take(members.len() as u32, key, row.document)?;
             bytes += exact.bytes() + taken + ENTRY + row.name.len();
@@ -130,7 +129,7 @@ pub fn audit(
         for member in members {
             memory::push(&mut bands.tallies, member.tally)?;
         }
-        // A volatile query may not give a row once more.
+        // A volatile query may not return a row again.
         if left.is_empty() || left.len() == before {
             omitted.add(Reason::Empty, empty);
             notice_omitted(&[omitted], "");
@@ -148,7 +147,7 @@ fn chosen(rows: &KeyedRows, wanted: Sampling) -> Result<(HashSet<String>, Omitte
     Ok((keys, omitted))
 }
 
-/// A document as it is compared exactly: by its set, or by its signature where that is all there is.
+/// A document for exact comparison: its set, or its signature if that is all there is.
 enum Exact {
     Set(ShingleSet),
     Signature(Vec<i32>),
@@ -167,7 +166,7 @@ impl Exact {
         self.bytes() == 0
     }
 
-    /// About how many bytes it takes.
+    /// Its approximate size in bytes.
     fn bytes(&self) -> usize {
         match self {
             Self::Set(set) => set.len() * size_of::<u64>(),
@@ -175,8 +174,7 @@ impl Exact {
         }
     }
 
-    /// The similarity of two documents, if it is at least `threshold`. `None` for signatures of different
-    /// lengths.
+    /// The similarity of two documents, if it is at least `threshold`; `None` for signatures of different lengths.
     fn similarity(&self, other: &Self, threshold: f64) -> Option<f64> {
         match (self, other) {
             (Self::Set(a), Self::Set(b)) => a.jaccard_at_least(b, threshold),
@@ -188,45 +186,45 @@ impl Exact {
     }
 }
 
-/// The width of a band of similarity.
+/// Width of a band of similarity.
 const WIDTH: f64 = 0.05;
 
-/// The counts of one document of the sample; a pair is one of it with any other document.
+/// The counts of a document in the sample, for its pairs with other documents.
 #[derive(Default)]
 struct Tally {
-    /// By band.
+    /// By band of similarity.
     counts: Vec<BandCounts>,
-    /// Pairs of similarity 1: no index could miss them, so they prove nothing.
+    /// Pairs of similarity 1. Any index finds them, so they show nothing about recall.
     copies: u64,
-    /// Those of them that were found.
+    /// Pairs of similarity 1 that were found.
     copies_found: u64,
 }
 
-/// Numbers of pairs of one document in one band.
+/// Counts of a document's pairs in a band.
 #[derive(Clone, Copy, Default)]
 struct BandCounts {
-    /// Those whose similarity is in the band, but are not copies.
+    /// Pairs with a true similarity in the band, without copies.
     pairs: u32,
-    /// Those of them that were found.
+    /// The pairs that were found.
     found: u32,
-    /// Those that were given a similarity in the band, but are not copies.
+    /// Pairs with a reported similarity in the band, without copies.
     returned: u32,
-    /// Those of them that reach the threshold.
+    /// The reported pairs that reach the threshold.
     right: u32,
 }
 
-/// The bands of similarity from a threshold up, and what was counted of each document.
+/// The bands of similarity above a threshold, with the counts of each document.
 pub struct Bands {
-    /// The similarities where they begin, the first at the threshold; the last one ends at 1.
+    /// The lower bounds of the bands, from the threshold; the last band ends at 1.
     starts: Vec<f64>,
     tallies: Vec<Tally>,
-    /// The number of documents.
+    /// Number of documents.
     population: u64,
     verify: Verify,
 }
 
 impl Tally {
-    /// Counts a pair of that exact similarity, which was found with a similarity, or not.
+    /// Counts a pair with this true similarity; `given` is the reported similarity if it was found.
     fn pair(&mut self, bands: &Bands, similarity: f64, given: Option<f64>) {
         if similarity >= 1.0 {
             self.copies += 1;
@@ -251,24 +249,24 @@ impl Tally {
 }
 
 impl Bands {
-    /// Bands from `threshold` to 1, of pairs that are verified so.
+    /// Bands from `threshold` to 1, for pairs that `verify` verifies.
     pub fn above(threshold: f64, verify: Verify) -> Self {
         let first = (threshold / WIDTH).floor() as usize + 1;
         let inner = (first..).map(|n| n as f64 * WIDTH).take_while(|start| *start < 1.0 - 1e-9);
-        // Without one of no width, where the threshold is a multiple of the width but for rounding.
+        // Excludes an empty band, if the threshold is a multiple of the width except for rounding.
         let inner = inner.filter(|start| start - threshold > 1e-9);
         let starts = std::iter::once(threshold).chain(inner.map(|start| (start * 100.0).round() / 100.0));
         Self { starts: starts.collect(), tallies: Vec::new(), population: 0, verify }
     }
 
-    /// Writes a row for all similarities, and one for each band.
+    /// Writes a row for all similarities, and a row for each band.
     pub fn write(&self, result: &ResultRows) -> Result<()> {
         let bands = self.starts.len();
         self.write_row(0..bands, true, result)?;
         (0..bands).try_for_each(|band| self.write_row(band..band + 1, false, result))
     }
 
-    /// Writes what was counted in some bands; copies are counted in all of them.
+    /// Writes the counts of some bands. Copies are counted only in the row for all of them.
     fn write_row(&self, bands: Range<usize>, are_all: bool, result: &ResultRows) -> Result<()> {
         let of_documents = |part: fn(&BandCounts) -> u32, whole: fn(&BandCounts) -> u32| {
             let of = |tally: &Tally| {
@@ -305,8 +303,8 @@ impl Bands {
         Ok(())
     }
 
-    /// The share of what was given that is right. Texts that are compared exactly leave no doubt: if all
-    /// of it is right, then because it was verified, and not by chance.
+    /// The share of reported pairs that are right. For exactly compared texts it has no uncertainty: all pairs are
+    /// right because they were verified, and not by chance.
     fn precision(&self, documents: &[(u64, u64)]) -> [Option<Datum>; 3] {
         let (right, given) = sums(documents);
         match self.verify {
@@ -315,8 +313,8 @@ impl Bands {
         }
     }
 
-    /// A share with its 95 % interval, from what each document of the sample adds to part and whole; NULLs where there
-    /// is nothing to find.
+    /// A share with its 95 % interval, from the part and the whole that each document of the sample contributes; NULLs
+    /// if there is nothing to find.
     fn share(&self, documents: &[(u64, u64)]) -> [Option<Datum>; 3] {
         let (part, whole) = sums(documents);
         match sketch::ratio_interval(documents, self.population) {
@@ -326,7 +324,7 @@ impl Bands {
     }
 }
 
-/// The sums of parts and of wholes.
+/// The sum of the parts, and the sum of the wholes.
 fn sums(documents: &[(u64, u64)]) -> (u64, u64) {
     documents.iter().fold((0, 0), |(part, whole), of| (part + of.0, whole + of.1))
 }

@@ -1,8 +1,8 @@
-//! `minlsh_recall()`: an audit of what is found, against a comparison of each document of a sample with all documents.
+//! `minlsh_recall()`: audits how many near-duplicates are found, by comparing each document of a sample with all
+//! documents.
 //!
-//! [`audit`] compares, by the exact similarity of the documents, and counts. Here are those who find: an index that is
-//! asked for the near-duplicates of each document, or where there is none, bands that are shared, as in a whole-corpus
-//! job. Both see what the caller sees.
+//! [`audit`] compares documents exactly, and counts. This module has the finders: an index that is searched for each
+//! document, or, without an index, shared bands as in a whole-corpus job. Both see what the caller sees.
 
 mod audit;
 
@@ -28,19 +28,19 @@ use audit::{Bands, ENTRY, NearFinder, Similar, audit};
 
 sql_function!(minlsh_recall, recall);
 
-/// The places of two arguments that lookups have, too.
+/// Positions of two arguments that lookups have too.
 const THRESHOLD: usize = 1;
 const VERIFY: usize = 3;
 
-/// `minlsh_recall(source, threshold, sample, verify, sample_seed, body, key_column, scope, options
-/// ...)`: a row for all pairs, and one for each band of similarity.
+/// `minlsh_recall(source, threshold, sample, verify, sample_seed, body, key_column, scope, options ...)`: a row for all
+/// pairs, and a row for each band of similarity.
 fn recall(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let arguments = Arguments::of(call);
     let wanted = Sampling::of(&arguments)?;
     let target = index(call, &arguments)?;
     let (settings, session) = (LocalSettings::open(), Session::open());
-    // Keys are compared as texts.
+    // Keys are compared as text.
     settings.write_exact_text();
     let bands = match &target {
         Some(target) => {
@@ -66,8 +66,8 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// The index that is audited: the one that is named, or that a table has. None of a query, without an index, and where
-/// options are passed, which only a job can follow.
+/// The audited index: the named one, or the index of a table. `None` for a query, for a table without an index, and if
+/// options are passed, which only a job can apply.
 fn index(call: &Call, arguments: &Arguments) -> Result<Option<Rc<Indexed>>> {
     let Some(name) = arguments.raw("source") else { return find::only(call).map(Some) };
     let is_job = arguments.text("source")?.is_some_and(|source| is_query(source.as_bytes()))
@@ -83,7 +83,7 @@ fn index(call: &Call, arguments: &Arguments) -> Result<Option<Rc<Indexed>>> {
     }
 }
 
-/// An index that is asked, and what it has found by its name as a text.
+/// An index, with the near-duplicates that it has found for each key as text.
 struct ByIndex<'a> {
     asked: Asked<'a>,
     found: HashMap<String, Vec<Similar>>,
@@ -102,7 +102,7 @@ impl NearFinder for ByIndex<'_> {
             let found = self.found.entry(memory::owned(name)?).or_default();
             Ok(memory::push(found, (number, similarity))?)
         };
-        // The rows are read by a query that goes on behind this one, in another session.
+        // The query that reads the rows continues after this one, in another session.
         self.asked.each(&Session::open(), key, &mut visit)?;
         Ok(bytes)
     }
@@ -112,16 +112,16 @@ impl NearFinder for ByIndex<'_> {
     }
 }
 
-/// A document, signed. Without shingles it has no bands, and shares none.
+/// A signed document. Without shingles it has no bands, and shares none.
 #[derive(Default)]
 struct SignedMember {
     signature: Vec<i32>,
     bands: Vec<i64>,
-    /// The least similarity that it asks for itself.
+    /// The document's own threshold.
     least: f64,
 }
 
-/// The documents of a sample by their bands, of the kind that the criteria were made for.
+/// The documents of a sample by their bands, of the kind for which the criteria were made.
 struct ByBands {
     criteria: Criteria,
     sketcher: Sketcher,
@@ -138,7 +138,7 @@ impl ByBands {
             signed.least = least;
             Ok(criteria.banding.hashes(signature, &mut signed.bands)?)
         };
-        // SAFETY: a value of the kind that the criteria were made for.
+        // SAFETY: a value of the kind for which the criteria were made.
         unsafe { criteria.reader.document(value) }.sketch(sketcher, look)?;
         Ok(signed)
     }
@@ -162,7 +162,7 @@ impl NearFinder for ByBands {
         self.buckets.finish();
     }
 
-    /// Those that share a band, as far as the job takes them for near-duplicates.
+    /// Finds the documents that share a band, and that the job would report as near-duplicates.
     fn find(&mut self, _name: &str, value: Datum, near: &[Similar], found: &mut Vec<Similar>) -> Result<()> {
         let signed = self.sign(value)?;
         for number in self.buckets.sharing(&signed.bands)? {
