@@ -55,7 +55,7 @@ def table() -> str:
     entry = "    ('{}', \"{}\"), // {}"
     lines = [entry.format(escaped(c), escaped(letter), unicodedata.name(c)) for c, letter in letters().items()]
     return "\n".join([
-        "//! The letters that the step `letters` replaces, and by what. Written by `scripts/letters.py`.",
+        "//! The letters that the step `letters` replaces, with their replacements. Written by `scripts/letters.py`.",
         "",
         "#[rustfmt::skip]",
         f"pub(super) static LETTERS: [(char, &str); {len(lines)}] = [",

@@ -1,4 +1,4 @@
-//! All that a signature depends on, parsed and validated in one place.
+//! Everything that a signature depends on, parsed and validated in one place.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use crate::scheme::Scheme;
 use crate::text::{Dropped, Normalization, StopWords, Unit, WordRules};
 use crate::{DEFAULT_NUM_PERM, DEFAULT_SHINGLE_SIZE, Error, MAX_NUM_PERM, MAX_SHINGLE_SIZE, Result};
 
-/// All that a signature depends on. Signatures are comparable only if their
-/// configurations and [`Config::VERSION`] are equal.
+/// Everything that a signature depends on. Signatures are comparable only if their configurations and
+/// [`Config::VERSION`] are equal.
 ///
-/// Cloning is cheap: lists are shared.
+/// Cloning is cheap, because lists are shared.
 ///
 /// ```
 /// use sketch::{Config, Normalization};
@@ -33,18 +33,18 @@ pub struct Config {
     normalization: Normalization,
     stop_words: StopWords,
     bag: bool,
-    /// The unit, the normalisation and the stop words together.
+    /// The rules made of unit, normalisation and stop words.
     rules: Arc<WordRules>,
 }
 
 impl Config {
-    /// The version of the algorithms: it grows when the same configuration starts to give other values.
+    /// The version of the algorithms, which grows when a configuration starts to give other values.
     pub const VERSION: i32 = 1;
 
-    /// Validates a configuration as a user writes it.
+    /// Validates a configuration in the form in which users write it.
     ///
-    /// `seed` 0 is the specification as given; any other seed selects another, independent family of hash functions.
-    /// With the schemes of datasketch it is datasketch's seed.
+    /// `seed` 0 selects the hash functions of the specification; any other seed selects another, independent family.
+    /// The schemes of datasketch use datasketch's seed.
     ///
     /// # Errors
     /// [`Error::UnknownScheme`]; [`Error::NumPerm`] outside `1..=`[`MAX_NUM_PERM`]; [`Error::UnknownUnit`];
@@ -65,10 +65,10 @@ impl Config {
         config.with_rules()
     }
 
-    /// This configuration, with texts normalised before they are cut.
+    /// Returns this configuration with a normalisation that is applied before texts are split.
     ///
     /// # Errors
-    /// [`Error::AnchorsDropped`] if the normalisation drops the stop words that anchored shingles start with.
+    /// [`Error::AnchorsDropped`] if the normalisation drops the stop words with which anchored shingles start.
     pub fn with_normalization(self, normalization: Normalization) -> Result<Self> {
         if self.unit == Unit::Anchored && normalization.stop_words == Dropped::Configured {
             return Err(Error::AnchorsDropped);
@@ -76,14 +76,14 @@ impl Config {
         Self { normalization, ..self }.with_rules()
     }
 
-    /// This configuration, with other stop words than the English ones: those that anchored shingles start with, and
-    /// that the step `stop_words` of the normalisation drops.
+    /// Returns this configuration with a list of stop words in place of the English one. Anchored shingles start with
+    /// stop words, and the step `stop_words` of the normalisation drops them.
     pub fn with_stop_words(self, stop_words: StopWords) -> Result<Self> {
         Self { stop_words, ..self }.with_rules()
     }
 
-    /// This configuration, with texts as bags, in which a repeat counts, or as sets. Similarities of bags are weighted:
-    /// the sum of the lesser numbers of occurrences over the sum of the greater.
+    /// Returns this configuration with texts as bags, in which repeats count, or as sets. The similarity of bags is
+    /// weighted: the sum of the lesser numbers of occurrences over the sum of the greater ones.
     #[must_use]
     pub fn with_bag(self, bag: bool) -> Self {
         Self { bag, ..self }
@@ -99,19 +99,19 @@ impl Config {
         self.scheme
     }
 
-    /// This configuration, with another scheme, for 64-bit hashes of shingles
-    /// only: whether the scheme has such a seed is not looked at.
+    /// Returns this configuration with another scheme, for 64-bit hashes of shingles only: it does not check that the
+    /// scheme accepts the seed.
     #[must_use]
     pub fn with_scheme(&self, scheme: Scheme) -> Self {
         Self { scheme, ..self.clone() }
     }
 
-    /// Slots of a signature, `1..=`[`MAX_NUM_PERM`].
+    /// Number of slots in a signature, `1..=`[`MAX_NUM_PERM`].
     pub const fn num_perm(&self) -> usize {
         self.num_perm
     }
 
-    /// The unit that a shingle is a window of.
+    /// The unit of shingles.
     pub const fn unit(&self) -> Unit {
         self.unit
     }
@@ -121,32 +121,32 @@ impl Config {
         self.shingle_size
     }
 
-    /// The seed; 0 is the specification as given, but with the schemes of datasketch.
+    /// The seed; 0 selects the specification's hash functions, except in the schemes of datasketch.
     pub const fn seed(&self) -> i64 {
         self.seed
     }
 
-    /// The steps that are applied to a text before it is cut.
+    /// The steps that are applied to a text before it is split.
     pub const fn normalization(&self) -> &Normalization {
         &self.normalization
     }
 
-    /// The list of stop words; English unless another was given.
+    /// The list of stop words; English by default.
     pub const fn stop_words(&self) -> &StopWords {
         &self.stop_words
     }
 
-    /// True if a repeat of a shingle counts.
+    /// True if repeats of a shingle count.
     pub const fn bag(&self) -> bool {
         self.bag
     }
 
-    /// True if the tables of Unicode have a say: not if characters are compared as they are written.
+    /// True if results depend on the version of Unicode's tables; false if characters are compared unchanged.
     pub fn depends_on_unicode(&self) -> bool {
         self.unit != Unit::Char || !self.normalization.is_none()
     }
 
-    /// The rules by which a normalised text is cut into words.
+    /// The rules for splitting a normalised text into words.
     pub(crate) fn rules(&self) -> &WordRules {
         &self.rules
     }
@@ -168,8 +168,8 @@ impl Default for Config {
     }
 }
 
-/// Like `fss, num_perm 128, char 5-shingles, seed 0`, with what is not as by
-/// default after it: `normalization casefold`, `stop_words 9` (their number), `bag`.
+/// For example `fss, num_perm 128, char 5-shingles, seed 0`, followed by values that are not defaults: `normalization
+/// casefold`, `stop_words 9` (their number), `bag`.
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

@@ -1,7 +1,7 @@
-//! The mistakes of callers.
+//! Errors that callers cause.
 //!
-//! A message is in lower case, without a full stop, and names the offending
-//! value and the allowed range. A hint is a sentence that says what to do.
+//! A message is in lower case, without a full stop, and names the offending value and the allowed range. A hint is a
+//! sentence that says what to do.
 
 use thiserror::Error as Messages;
 
@@ -10,37 +10,37 @@ use crate::{
     MIN_MIN_MATCH, MIN_WEIGHT,
 };
 
-/// The result of everything that can fail; with `E` that of a caller, whose errors are passed on.
+/// The result of an operation that can fail; `E` may be an error of the caller's, which is passed on.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The most characters of a refused text that an error carries.
+/// Maximum number of characters of a refused text in an error.
 const EXCERPT: usize = 64;
 
-/// A refused argument. Every public function of the crate that can fail fails with this.
+/// A refused argument, or a lack of memory. Every public function of the crate that can fail returns this.
 #[derive(Clone, Debug, Messages, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no memory for something that grows with the input.
+    /// There is not enough memory for something that grows with the input.
     #[error("out of memory")]
     OutOfMemory {
-        /// About what it would have taken.
+        /// Approximate number of bytes requested.
         bytes: usize,
     },
-    /// Compressed bytes to which nothing can have been compressed.
+    /// Bytes that are not a possible result of compression.
     #[error("compressed data is corrupt")]
     Damaged,
-    /// A text of more than [`MAX_DIFF_WORDS`] words, to be compared word by word.
+    /// A text of more than [`MAX_DIFF_WORDS`] words in a word-by-word comparison.
     #[error("text has more than {MAX_DIFF_WORDS} words, which is too many to compare word by word")]
     DiffWords,
     /// A list of stop words of more than `MAX_STOP_WORDS` bytes.
     #[error("stop words must have at most {MAX_STOP_WORDS} bytes, not {0}")]
     StopWords(usize),
-    /// A name that no [`Scheme`](crate::Scheme) has.
+    /// A name that is not a [`Scheme`](crate::Scheme).
     #[error("unknown scheme \"{name}\"")]
     UnknownScheme {
-        /// The name that was written.
+        /// The unknown name.
         name: String,
-        /// The names that there are.
+        /// The known names.
         known: Vec<&'static str>,
     },
     /// A shingle unit other than `char`, `word` and `anchored`.
@@ -55,21 +55,21 @@ pub enum Error {
     /// The seed of a datasketch scheme outside `0..=u32::MAX`.
     #[error("seed must be between 0 and {max}, not {0}", max = u32::MAX)]
     Seed(i64),
-    /// LeanMinHash bytes of a scheme without such bytes, by its name.
+    /// LeanMinHash bytes of a scheme without that format, by its name.
     #[error("signatures of scheme \"{0}\" have no LeanMinHash format")]
     LeanScheme(&'static str),
-    /// A byte order that Python's `struct` does not have.
+    /// A byte order that Python's `struct` does not know.
     #[error("unknown byte order \"{0}\"")]
     LeanByteOrder(String),
-    /// LeanMinHash bytes that end before their header does.
+    /// LeanMinHash bytes that end within their header.
     #[error("LeanMinHash must have at least 12 bytes, not {0}")]
     LeanHeader(usize),
-    /// LeanMinHash bytes whose length is not that of their count of values.
+    /// LeanMinHash bytes whose length does not match their count of values.
     #[error("LeanMinHash of count {count} cannot have {bytes} bytes")]
     LeanLength {
-        /// The bytes there are.
+        /// Number of bytes.
         bytes: usize,
-        /// The hash values that the header counts, negated in the format of datasketch 2.
+        /// The count of hash values in the header, negated in the format of datasketch 2.
         count: i32,
     },
     /// LeanMinHash bytes with a scheme code other than 1, affine32.
@@ -83,7 +83,7 @@ pub enum Error {
     CardinalityTooLarge {
         /// The estimate.
         estimate: f64,
-        /// The most elements that these slots can count.
+        /// Maximum number of elements for these slots.
         most: f64,
     },
     /// `min_token_len` below 0.
@@ -95,13 +95,13 @@ pub enum Error {
     /// A weight that is neither 0 nor in `MIN_WEIGHT..=MAX_WEIGHT`.
     #[error("a weight must be 0 or between {MIN_WEIGHT:e} and {MAX_WEIGHT:e}, not {0}")]
     Weight(f64),
-    /// A step of normalisation that there is not.
+    /// An unknown step of normalisation.
     #[error("unknown normalization step \"{0}\"")]
     UnknownStep(String),
-    /// A step of normalisation written twice.
+    /// A step of normalisation that is written twice.
     #[error("normalization step \"{0}\" is specified more than once")]
     RepeatedStep(String),
-    /// Two steps of normalisation that cannot both be done.
+    /// Two steps of normalisation that exclude each other.
     #[error("normalization steps \"{0}\" and \"{1}\" contradict each other")]
     ContradictorySteps(String, String),
     /// A `min_length` outside `1..=MAX_MIN_LENGTH`.
@@ -110,7 +110,7 @@ pub enum Error {
     /// A `min_length` of codes below 1.
     #[error("min_length must be at least 1, not {0}")]
     CodeLength(i64),
-    /// Shingles that start with stop words, of a text without stop words.
+    /// Anchored shingles with a normalisation that drops stop words.
     #[error("normalization step \"stop_words\" contradicts the shingle unit \"anchored\"")]
     AnchorsDropped,
     /// `slot_bits` other than 8, 16 and 32.
@@ -123,10 +123,10 @@ pub enum Error {
     SlotsDoNotFill {
         /// The slots of a signature.
         num_perm: usize,
-        /// The bits kept of each.
+        /// The bits kept for each slot.
         slot_bits: u32,
     },
-    /// Two signatures of different lengths were to be compared or united.
+    /// Two signatures of different lengths in a comparison or union.
     #[error("signatures of different lengths cannot be compared: {left} and {right} slots")]
     LengthMismatch {
         /// Slots of the first signature.
@@ -152,15 +152,15 @@ pub enum Error {
     /// `rows` below 1.
     #[error("rows must be between 1 and {MAX_NUM_PERM}, not {0}")]
     Rows(i64),
-    /// `bands * rows` is more than any signature has slots.
+    /// A banding with more slots than any signature has.
     #[error("bands * rows must be at most {MAX_NUM_PERM}, not {bands} * {rows}")]
     BandingTooLarge {
-        /// The bands asked for.
+        /// Requested bands.
         bands: i64,
-        /// The rows per band asked for.
+        /// Requested rows per band.
         rows: i64,
     },
-    /// A signature with fewer slots than the banding covers.
+    /// A signature with fewer slots than the banding uses.
     #[error("{}, not {slots}", needed(*bands, *rows))]
     SignatureTooShort {
         /// Slots of the signature.
@@ -176,21 +176,21 @@ pub enum Error {
         rounded_down(*attainable)
     )]
     RecallUnattainable {
-        /// The recall asked for.
+        /// Requested recall.
         recall: f64,
-        /// The similarity at which it was asked for.
+        /// Similarity threshold of the recall.
         threshold: f64,
-        /// The slots there are.
+        /// Number of slots.
         num_perm: usize,
-        /// The recall that one row per band gives.
+        /// Recall with one row per band.
         attainable: f64,
     },
-    /// Hash functions a·x + b with unequal numbers of a and b.
+    /// Linear hash functions with different numbers of a and b.
     #[error("a and b must have the same number of elements, not {a} and {b}")]
     Coefficients {
-        /// Multipliers given.
+        /// Number of multipliers.
         a: usize,
-        /// Summands given.
+        /// Number of summands.
         b: usize,
     },
     /// A modulus outside `1..2^31`.
@@ -205,7 +205,7 @@ pub enum Error {
     /// A normalisation of passages that drops tokens.
     #[error("the normalization of passages must not drop tokens")]
     PassageTokens,
-    /// The step `html` where words are normalised each by itself.
+    /// The step `html` in a normalisation of single words.
     #[error("normalization step \"html\" cannot be applied to single words")]
     MarkupOfWords,
 }
@@ -288,7 +288,7 @@ impl Error {
     }
 }
 
-/// The message of a scheme code; 2 is the one that datasketch knows.
+/// The message for a scheme code; datasketch knows code 2.
 fn lean_code(code: u8) -> String {
     match code {
         2 => "LeanMinHash has datasketch's scheme affine64, which is not supported".to_owned(),
@@ -296,19 +296,19 @@ fn lean_code(code: u8) -> String {
     }
 }
 
-/// The slots that a banding takes.
+/// Describes the slots that a banding needs.
 fn needed(bands: usize, rows: usize) -> String {
     let need = if bands == 1 { "needs" } else { "need" };
     let (bands, rows, slots) = (counted(bands, "band"), counted(rows, "row"), counted(bands * rows, "slot"));
     format!("{bands} of {rows} {need} a signature of at least {slots}")
 }
 
-/// To four decimals: what is printed is attainable.
+/// Rounds down to four decimals, so that the printed recall is attainable.
 fn rounded_down(recall: f64) -> f64 {
     (recall * 1e4).floor() / 1e4
 }
 
-/// The part of a user's text that an error carries: all of it, unless it is long.
+/// The part of a user's text for an error, shortened if it is long.
 pub(crate) fn excerpt(text: &str) -> String {
     match text.char_indices().nth(EXCERPT) {
         None => text.to_owned(),
@@ -316,7 +316,7 @@ pub(crate) fn excerpt(text: &str) -> String {
     }
 }
 
-/// A number of things, as a message names it: `1 band`, `2 bands`.
+/// A count with its noun for messages: `1 band`, `2 bands`.
 pub fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

@@ -1,32 +1,32 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # How it is built
+//! # Structure
 //!
-//! A document flows one way, and so do imports: each line uses those above it.
+//! A document takes one path, and imports have the same direction: each line uses only the lines above it.
 //!
-//! | module | what belongs in it |
+//! | module | contents |
 //! |---|---|
-//! | `limits`, `error`, [`memory`] | what may be asked for, what is refused, memory that may be refused |
-//! | `hash` | from bytes to a 64-bit hash: the two mixers, elements of ready-made sets, sorting |
-//! | `simd` | the inner loops, with vector instructions; all unsafe code |
-//! | `text` | from a text to words: normalisation, stop words, where words are cut |
-//! | `scheme`, `config` | all that a signature depends on |
+//! | `limits`, `error`, [`memory`] | limits of arguments, errors, fallible allocation |
+//! | `hash` | from bytes to 64-bit hashes: two mixers, elements of sets, sorting |
+//! | `simd` | inner loops with vector instructions; all unsafe code |
+//! | `text` | from a text to words: normalisation, stop words, word boundaries |
+//! | `scheme`, `config` | everything that a signature depends on |
 //! | `shingle` | from a text and a [`Config`] to tokens, windows ("shingles") and their hashes |
-//! | `signature` | from hashes to signatures, and what those tell: estimates, unions, bands |
-//! | `exact` | from hashes to the similarity that signatures estimate |
-//! | [`boilerplate`] | from the hashes of the documents of a source to what of each counts |
-//! | [`passage`] | from normalised texts to what they have in common, and the fingerprints that find it |
+//! | `signature` | from hashes to signatures, and estimates, unions and bands of signatures |
+//! | `exact` | from hashes to the exact similarity |
+//! | [`boilerplate`] | from the hashes of a source's documents to the part of each that counts |
+//! | [`passage`] | from normalised texts to their common passages, and fingerprints that find them |
 //! | `suggestion` | from the similarities of a sample to a threshold |
-//! | [`labels`] | from the answers of people about some pairs to a threshold |
+//! | [`labels`] | from people's answers about some pairs to a threshold |
 //! | [`corpus`] | from the band hashes of a corpus to candidate pairs and clusters |
-//! | [`clusters`] | from an old state and new components to ids that stay, and a log |
-//! | [`stored`] | from bytes as a database stores them to a text |
-//! | [`pipeline`] | batches of documents, computed by several threads |
+//! | [`clusters`] | from an old state and new components to permanent ids and a log |
+//! | [`stored`] | from the stored bytes of a database to a text |
+//! | [`pipeline`] | batches of documents, processed by several threads |
 //!
 //! # Errors
 //!
-//! A function that returns a [`Result`] may return [`Error::OutOfMemory`], and the first error of a closure or a trait
-//! that it calls, which it does not call again then. Its own section *Errors* names what else there is.
+//! A function that returns a [`Result`] may return [`Error::OutOfMemory`], or the first error of a closure or trait
+//! method that it calls; it makes no further calls then. Its own section *Errors* lists other errors.
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
 

@@ -1,30 +1,30 @@
-//! Sorted pairs of numbers, packed into about half of their bytes.
+//! Packs sorted pairs of numbers into about half of their bytes.
 //!
-//! The first number of a pair is stored as its distance from the one before, without low bits that are zero in the
-//! whole block. The second is stored as its distance from the least of its block. Each takes as many bytes as the
-//! largest of the block.
+//! The first number of a pair is stored as its difference from the previous one, without low bits that are zero in the
+//! whole block. The second is stored as its difference from the least of its block. Each takes as many bytes as the
+//! largest of its block.
 
 use crate::{Result, memory};
 
 /// A value that is a pair of numbers.
 pub trait Packable: Copy + Send {
-    /// Makes it of its numbers.
+    /// Makes the value of its numbers.
     fn of(first: u64, second: u64) -> Self;
     /// Its numbers.
     fn numbers(self) -> (u64, u64);
 }
 
-/// Pairs of a block, at most.
+/// Maximum number of pairs in a block.
 const BLOCK: usize = 256;
-/// Bytes of a block's head: the number of pairs less one, the zero bits, the two widths, the first number of the pair
-/// before the first, and the least second number.
+/// Size of a block's header: number of pairs less one, number of zero bits, two widths, first number of the pair before
+/// the block, and least second number.
 const HEAD: usize = 20;
-/// Bytes of a block at most.
+/// Maximum size of a block.
 pub const MOST_PACKED_BYTES: usize = HEAD + BLOCK * 16;
-/// A number is written with eight bytes, of which the next one overwrites those that are not its own.
+/// A number is written as eight bytes, and the next one overwrites the unused ones.
 const SLACK: usize = 8;
 
-/// Appends pairs, which are in ascending order of their first numbers.
+/// Appends pairs, which ascend by their first numbers.
 pub fn pack<T: Packable>(pairs: &[T], bytes: &mut Vec<u8>) -> Result<()> {
     for block in pairs.chunks(BLOCK) {
         let mut numbers = block.iter().map(|pair| pair.numbers());
@@ -61,8 +61,7 @@ pub fn pack<T: Packable>(pairs: &[T], bytes: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Appends the pairs of complete blocks while there is place for those of another one among `most`. Returns how many
-/// bytes it has read.
+/// Appends at most `most` pairs, from complete blocks only. Returns the number of bytes read.
 pub fn unpack<T: Packable>(bytes: &[u8], most: usize, pairs: &mut Vec<T>) -> Result<usize> {
     let end = pairs.len() + most;
     let mut start = 0;
@@ -88,7 +87,7 @@ pub fn unpack<T: Packable>(bytes: &[u8], most: usize, pairs: &mut Vec<T>) -> Res
     Ok(start)
 }
 
-/// The eight bytes from a place on, or as many as there are.
+/// The eight bytes from `place`, or as many as there are.
 fn number(bytes: &[u8], place: usize) -> u64 {
     let bytes = bytes.get(place..).unwrap_or_default();
     match bytes.first_chunk() {
@@ -97,12 +96,12 @@ fn number(bytes: &[u8], place: usize) -> u64 {
     }
 }
 
-/// The bytes that a number takes.
+/// Number of bytes that a number takes.
 fn width(number: u64) -> usize {
     (u64::BITS - number.leading_zeros()).div_ceil(8) as usize
 }
 
-/// The bits of so many bytes.
+/// The low bits of `width` bytes.
 fn mask(width: usize) -> u64 {
     u64::MAX.checked_shr(u64::BITS.saturating_sub(8 * width as u32)).unwrap_or(0)
 }

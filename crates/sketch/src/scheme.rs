@@ -7,30 +7,29 @@ use crate::error::excerpt;
 use crate::hash::ElementHash;
 use crate::{Error, Result};
 
-/// The schemes that make a signature of a set of shingle hashes.
+/// A scheme that makes a signature of a set of shingle hashes.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Scheme {
     /// Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup, FOCS 2017): O(n + K) work and a smaller error than K
     /// permutations. Slots are `0..=i32::MAX`. Signatures of different `num_perm` are incomparable.
     #[default]
     Fss,
-    /// K hash functions `a*h + b mod 2^32`, the textbook (Mining of Massive Datasets, section 3.3). Slots are the bit
-    /// patterns of `u32` values: their order is unsigned. The signature of a smaller `num_perm` is a prefix of the one
-    /// of a larger.
+    /// K hash functions `a*h + b mod 2^32`, the textbook's scheme (Mining of Massive Datasets, section 3.3). Slots are
+    /// the bit patterns of `u32` values: their order is unsigned. A signature is a prefix of one with a larger
+    /// `num_perm`.
     Permutations,
     /// The default of the Python library datasketch since its release 2.0, bit for bit: `a * fmix32(h) + b mod 2^32`,
     /// with a and b from its seed. Slots are the bit patterns of `u32` values. Signatures of different `num_perm` are
     /// incomparable, because all a are drawn before all b.
     DatasketchAffine32(ElementHash),
-    /// The scheme of datasketch 1.x, its `legacy` since 2.0, bit for bit: the low half of
-    /// `(a*h + b mod 2^64) mod (2^61 - 1)`. Slots are the bit patterns of `u32` values. The signature of a smaller
-    /// `num_perm` is a prefix of the one of a larger. For exchange only: two sets of a million elements appear more
-    /// similar than they are.
+    /// The scheme of datasketch 1.x, its `legacy` since 2.0, bit for bit: the low half of `(a*h + b mod 2^64) mod (2^61
+    /// - 1)`. Slots are the bit patterns of `u32` values. A signature is a prefix of one with a larger `num_perm`. Only
+    /// for exchange: two sets of a million elements appear more similar than they are.
     DatasketchLegacy(ElementHash),
 }
 
 impl Scheme {
-    /// Every scheme.
+    /// All schemes.
     pub const ALL: [Self; 8] = [
         Self::Fss,
         Self::Permutations,
@@ -42,8 +41,7 @@ impl Scheme {
         Self::DatasketchLegacy(ElementHash::Xxh3),
     ];
 
-    /// The name that [`FromStr`] reads. A datasketch scheme without a suffix
-    /// hashes as datasketch does by default: SHA-1.
+    /// The name that [`FromStr`] reads. A datasketch scheme without a suffix hashes with SHA-1, datasketch's default.
     pub const fn as_str(self) -> &'static str {
         use ElementHash::{Sha1, Xxh3, Xxh32};
         match self {
@@ -58,7 +56,7 @@ impl Scheme {
         }
     }
 
-    /// The hash of elements and of shingles.
+    /// The hash function of elements and shingles.
     pub const fn element_hash(self) -> ElementHash {
         match self {
             Self::Fss | Self::Permutations => ElementHash::Xxh3,
@@ -66,12 +64,12 @@ impl Scheme {
         }
     }
 
-    /// True if signatures are those of datasketch. Then the seed is datasketch's, `0..=u32::MAX`.
+    /// True for the schemes of datasketch. Their seed is datasketch's, `0..=u32::MAX`.
     pub const fn is_datasketch(self) -> bool {
         matches!(self, Self::DatasketchAffine32(_) | Self::DatasketchLegacy(_))
     }
 
-    /// The default seed: 1 for datasketch's schemes, as in datasketch, 0 for the others.
+    /// The default seed: 1 for datasketch's schemes, as in datasketch; 0 for the others.
     pub const fn default_seed(self) -> i64 {
         self.is_datasketch() as i64
     }

@@ -1,4 +1,4 @@
-//! Known answers, asked of the running machine: a fault of its processor, of the compiler or of a dependency would
+//! Known-answer tests of the running machine: a fault of its processor, of the compiler or of a dependency would
 //! otherwise show as entries that no search finds.
 
 use std::fmt::Write;
@@ -9,10 +9,10 @@ use crate::simd::Level;
 use crate::text::Normalization;
 use crate::{Config, Result};
 
-/// The answer of one way of computing one kind of signature.
+/// The result of a kind of signature with a set of instructions.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The instructions that were used: `portable`, `avx2` or `avx512`.
+    /// The instructions: `portable`, `avx2` or `avx512`.
     pub instructions: String,
     /// The options of the signature.
     pub options: String,
@@ -28,8 +28,8 @@ const KNOWN: [(&str, i64, &str, i64, u64); 4] = [
     ("datasketch_affine32_xxh3", 128, "char", 5, 0xd5f1_f3be_a924_febf),
 ];
 
-/// Signs a text of several scripts, longer than every block of the kernels, with each set of instructions that this
-/// machine has, and compares the signatures with the known ones.
+/// Signs a text in several scripts, longer than every block of the kernels, with each set of instructions of this
+/// machine. Compares the signatures with the known ones.
 pub fn self_test() -> Result<Vec<Answer>> {
     let text = text();
     let mut answers = Vec::new();
@@ -50,7 +50,7 @@ pub fn self_test() -> Result<Vec<Answer>> {
     Ok(answers)
 }
 
-/// Four kilobytes of English, and as much of other scripts between it.
+/// Four kilobytes of English, mixed with as much text in other scripts.
 fn text() -> String {
     let mut text = String::new();
     for number in 0..60 {

@@ -1,55 +1,55 @@
-//! Texts as a database stores them: compressed or not, and of bytes that need not be characters.
+//! Texts as a database stores them: possibly compressed, and with bytes that need not be characters.
 //!
-//! The reader of a table passes such bytes on, so that a thread can unpack them.
+//! The reader of a table passes such bytes on, so that threads decompress them.
 
 use std::borrow::Cow;
 
 use crate::text::utf8;
 use crate::{Error, Result, memory};
 
-/// Bytes that are as they are, or that were compressed.
+/// Bytes that are plain or compressed.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredBytes<'a> {
     /// The bytes as they are stored.
     pub bytes: &'a [u8],
-    /// The way in which they are.
+    /// The way in which they are stored.
     pub packing: Packing,
 }
 
-/// The way in which bytes are stored: 0 if they are as they are, or else the number of bytes that were compressed.
+/// The way in which bytes are stored: 0 for plain bytes, or else their uncompressed size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Packing(pub u32);
 
 impl Packing {
-    /// The bytes are as they are.
+    /// Plain bytes.
     pub const PLAIN: Self = Self(0);
 
-    /// So many bytes were compressed, in the format that `decompress` reads; `None` if they cannot have been.
+    /// `size` bytes were compressed in the format that `decompress` reads; `None` if that size is impossible.
     pub fn lz(size: usize) -> Option<Self> {
         u32::try_from(size).ok().filter(|size| *size > 0).map(Self)
     }
 
-    /// The number of bytes of which `stored` are stored.
+    /// Uncompressed size of a value that takes `stored` bytes.
     pub fn size(self, stored: usize) -> usize {
         if self == Self::PLAIN { stored } else { self.0 as usize }
     }
 }
 
 impl<'a> StoredBytes<'a> {
-    /// Bytes that are as they are.
+    /// Plain bytes.
     pub fn plain(bytes: &'a [u8]) -> Self {
         Self { bytes, packing: Packing::PLAIN }
     }
 
-    /// The number of bytes, once they are unpacked.
+    /// Size after decompression.
     pub fn size(self) -> usize {
         self.packing.size(self.bytes.len())
     }
 
-    /// The bytes; in `room` if they were compressed. What `room` holds is replaced.
+    /// The uncompressed bytes, in `room` if they were compressed; its old content is replaced.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if nothing can have been compressed to such bytes.
+    /// [`Error::Damaged`] if the bytes are not a possible result of compression.
     pub fn unpacked<'b>(self, room: &'b mut Vec<u8>) -> Result<&'b [u8]>
     where
         'a: 'b,
@@ -58,7 +58,7 @@ impl<'a> StoredBytes<'a> {
             return Ok(self.bytes);
         }
         let size = self.size();
-        // So that damaged numbers take no memory.
+        // Prevents damaged sizes from allocating memory.
         if size / MOST > self.bytes.len() {
             return Err(Error::Damaged);
         }
@@ -71,29 +71,29 @@ impl<'a> StoredBytes<'a> {
     }
 }
 
-/// The length at which a third byte says how much longer a copy is.
+/// Length from which a third byte extends the length of a copy.
 const EXTENDED: usize = 18;
 
-/// Bytes that are copied at a time where nothing overlaps and there is room for them.
+/// Bytes copied at a time if nothing overlaps and there is enough space.
 const BLOCK: usize = 16;
 
-/// The most bytes that a byte of compressed data stands for: eight copies of 273 take 25 bytes.
+/// Maximum number of bytes that a compressed byte represents: eight copies of 273 take 25 bytes.
 const MOST: usize = 88;
 
-/// Fills `out` with what was compressed to `source`: all of that, and no more.
+/// Decompresses all of `source` to exactly `out`.
 ///
 /// The compression is of the family of Lempel and Ziv (1977), with copies from the last 4 kB.
 ///
-/// A byte of eight bits, the lowest first, says what the next eight items are. A zero stands for a byte that is
-/// what it is. A one stands for a copy of what is there already:
+/// Eight bits of a byte, the lowest first, describe the next eight items. A zero is followed by a literal byte, and a
+/// one by a copy of earlier output:
 ///
-/// | bytes | what |
+/// | bytes | content |
 /// |---|---|
-/// | 1 | in its lower half the length less 3, in its upper half the upper bits of the distance |
-/// | 1 | the lower bits of the distance, which is from 1 to 4095 |
-/// | 1 if the lower half was 15 | more length, for 18 to 273 in all |
+/// | 1 | lower half: the length minus 3; upper half: the upper bits of the distance |
+/// | 1 | the lower bits of the distance, which is 1 to 4095 |
+/// | 1 if the lower half is 15 | more length, for 18 to 273 in total |
 ///
-/// A copy may overlap what it makes: a distance of 1 repeats a byte.
+/// A copy may overlap its output: a distance of 1 repeats a byte.
 fn decompress(source: &[u8], out: &mut [u8]) -> Result<()> {
     let (mut rest, mut at) = (source, 0);
     while at < out.len()
@@ -128,7 +128,7 @@ fn decompress(source: &[u8], out: &mut [u8]) -> Result<()> {
     if at == out.len() && rest.is_empty() { Ok(()) } else { Err(Error::Damaged) }
 }
 
-/// Takes the distance and the length of a copy off the compressed data.
+/// Reads the distance and the length of a copy from the compressed data.
 fn copy_of(rest: &mut &[u8]) -> Option<(usize, usize)> {
     let (&[first, second], mut after) = rest.split_first_chunk()?;
     let (first, second) = (usize::from(first), usize::from(second));
@@ -141,7 +141,7 @@ fn copy_of(rest: &mut &[u8]) -> Option<(usize, usize)> {
     Some(((first & 0xF0) << 4 | second, length))
 }
 
-/// Copies to `at` what begins so far before it, as much as there is room for; returns the end.
+/// Copies up to `length` bytes, as far as there is space, from `distance` before `at` to `at`; returns the end.
 fn copy(out: &mut [u8], at: usize, distance: usize, length: usize) -> usize {
     let start = at - distance;
     if distance >= BLOCK
@@ -149,14 +149,14 @@ fn copy(out: &mut [u8], at: usize, distance: usize, length: usize) -> usize {
         && let Some(room) = out.get(start..at + BLOCK)
         && let Some(block) = room.first_chunk::<BLOCK>().copied()
     {
-        // What is written behind the copy is written again.
+        // Bytes written after the end of the copy are overwritten later.
         out[at..at + BLOCK].copy_from_slice(&block);
         return at + length;
     }
     let end = (at + length).min(out.len());
     let mut made = at;
     while made < end {
-        // All that is there from the start on repeats.
+        // All bytes from the start repeat.
         let count = (end - made).min(made - start);
         out.copy_within(start..start + count, made);
         made += count;
@@ -164,17 +164,17 @@ fn copy(out: &mut [u8], at: usize, distance: usize, length: usize) -> usize {
     end
 }
 
-/// The text that bytes are in a database of UTF-8: of bytes that are not characters, see [`of_any_bytes`].
+/// The text of bytes in a database with encoding UTF-8; see [`of_any_bytes`] for bytes that are not characters.
 pub fn text(bytes: &[u8]) -> Result<Cow<'_, str>> {
     utf8(bytes).map_or_else(|| of_any_bytes(bytes).map(Cow::Owned), |text| Ok(Cow::Borrowed(text)))
 }
 
-/// The private character of a byte is this code point and the byte. Bytes below 0x80 are
-/// characters in every encoding of a database: U+10FE80 to U+10FEFF are taken.
+/// The private character of a byte is this code point plus the byte. Bytes below 0x80 are characters in every database
+/// encoding, so U+10FE80 to U+10FEFF are used.
 const PRIVATE: u32 = 0x10FE00;
 
-/// UTF-8 where it is that; the private characters themselves are taken for bytes, so that no other
-/// text becomes the same.
+/// Decodes UTF-8, and other bytes to private characters. Private characters in the input count as bytes, so that
+/// different texts stay different.
 pub fn of_any_bytes(bytes: &[u8]) -> Result<String> {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -192,18 +192,18 @@ pub fn of_any_bytes(bytes: &[u8]) -> Result<String> {
     Ok(text)
 }
 
-/// Adds the private character of a byte, which is not ASCII, to a text.
+/// Appends the private character of a non-ASCII byte to a text.
 pub fn push_byte(text: &mut String, byte: u8) -> Result<()> {
     let character = char::from_u32(PRIVATE + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER);
     memory::push_str(text, character.encode_utf8(&mut [0; 4]))
 }
 
-/// True if a character stands for a byte.
+/// True if a character represents a byte.
 pub fn is_of_byte(character: char) -> bool {
     (PRIVATE + 0x80..=PRIVATE + 0xFF).contains(&u32::from(character))
 }
 
-/// The byte for which a character stands, of which [`is_of_byte`] is true.
+/// The byte that a character represents, if [`is_of_byte`] is true for it.
 pub fn byte_of(character: char) -> u8 {
     (u32::from(character) - PRIVATE) as u8
 }

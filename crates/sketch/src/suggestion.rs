@@ -1,4 +1,4 @@
-//! A threshold, a length of shingles, and the origin of a template, suggested by a sample of documents.
+//! Suggests a threshold, a length of shingles, and the origin of a template from a sample of documents.
 //!
 //! ```
 //! use sketch::{DEFAULT_THRESHOLD, Histogram, Suggested};
@@ -20,25 +20,25 @@ use crate::boilerplate::LEAST;
 use crate::signature::estimate_jaccard;
 use crate::{DEFAULT_THRESHOLD, Result, memory};
 
-/// The bins of a histogram, each 0.05 wide.
+/// Number of bins in a histogram, each 0.05 wide.
 const BINS: usize = 20;
-/// The counts of documents, two for each bin, so that the middle of any run of bins begins one.
+/// Number of counts of documents: two in each bin, so that the middle of a run of bins is a boundary.
 const HALVES: usize = 2 * BINS;
 
-// The constants of the rule were chosen on 14 public labelled sets: papers, products, people, citations, albums,
-// films, licences, plagiarism and others.
+// The constants of the rule were chosen on 14 public labelled sets: papers, products, people, citations, albums, films,
+// licences, plagiarism and others.
 
-/// A valley begins at least this far above the similarity of random pairs.
+/// Minimum distance of a valley from the similarity of random pairs.
 const MARGIN: f64 = 0.10;
 /// A valley has at most one in `DEPTH` documents of the highest bin above it.
 const DEPTH: u64 = 5;
-/// The fewest documents in the highest bin above a valley.
+/// Minimum number of documents in the highest bin above a valley.
 const PEAK: u64 = 9;
 /// A valley has at most one in `PAIRS` of the pairs above it. In large tables a bin with few nearest neighbors still
 /// has many pairs of unrelated documents.
 const PAIRS: u64 = 2;
 
-/// Similarities that were found for a sample of documents: of each to its nearest neighbor, and of all pairs.
+/// Similarities in a sample of documents: of each to its nearest neighbor, and of all pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     nearest: [u64; HALVES],
@@ -48,13 +48,13 @@ pub struct Histogram {
 /// The reason why a threshold was suggested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suggested {
-    /// Few documents have their nearest neighbor here, and many above.
+    /// Few documents have their nearest neighbor here, and many have it above.
     Valley,
-    /// The counts show no valley. It is the default.
+    /// The counts show no valley: the default.
     Unclear,
-    /// No document has a neighbor that is clearly more similar than random pairs. It is the default.
+    /// No document has a neighbor that is clearly more similar than random pairs: the default.
     Nothing,
-    /// Anything lower would be reached by documents picked at random.
+    /// Random pairs would reach any lower threshold.
     AboveRandom,
 }
 
@@ -65,34 +65,34 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// The start of the bin of a similarity. No count below the bin of random pairs matters.
+    /// The start of the bin of a similarity. Counts below the bin of random pairs do not matter.
     pub fn bin_start(similarity: f64) -> f64 {
         start(part(similarity, BINS))
     }
 
-    /// Counts a document by the similarity of its nearest neighbor, which is not an exact copy.
+    /// Counts a document by the similarity of its nearest neighbor that is not an exact copy.
     pub fn add_nearest(&mut self, similarity: f64) {
         self.nearest[part(similarity, HALVES)] += 1;
     }
 
-    /// Counts a pair of a document of the sample and another document.
+    /// Counts a pair of a document in the sample and another document.
     pub fn add_pair(&mut self, similarity: f64) {
         self.pairs[part(similarity, BINS)] += 1;
     }
 
-    /// The start, the end and the number of documents of each bin, from the most similar down to the bin of `least`.
+    /// The start, end and number of documents of each bin, from the most similar down to the bin of `least`.
     pub fn bins(&self, least: f64) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
         let bins = (part(least, BINS)..BINS).rev();
         bins.map(|bin| (start(bin), start(bin + 1), self.documents(bin)))
     }
 
-    /// The number of documents whose nearest neighbor is as similar as `threshold`, a multiple of 0.025.
+    /// Number of documents whose nearest neighbor has a similarity of at least `threshold`, a multiple of 0.025.
     pub fn near(&self, threshold: f64) -> u64 {
         self.nearest[part(threshold, HALVES)..].iter().sum()
     }
 
-    /// The threshold that the counts suggest, and why. It is above `random`, the similarity that 19 of 20 random pairs
-    /// do not exceed; 1 if no bin is.
+    /// The threshold that the counts suggest, with the reason. It is above `random`, the similarity that 19 of 20
+    /// random pairs do not exceed, or 1 if no bin is.
     pub fn threshold(&self, random: f64) -> (f64, Suggested) {
         let fewest = (0..BINS).filter(|bin| self.is_valley(*bin, random));
         if let Some(fewest) = fewest.map(|bin| self.documents(bin)).min() {
@@ -124,10 +124,10 @@ impl Histogram {
     }
 }
 
-/// A similarity is a ratio of integers: one at the edge of a bin must not fall below it by rounding.
+/// Keeps a similarity on the edge of a bin, a ratio of integers, from falling below it by rounding.
 const EDGE: f64 = 1e-9;
 
-/// The part of a similarity, if all similarities from 0 to 1 are cut into `parts`.
+/// The interval of a similarity, if 0 to 1 is divided into `parts` intervals.
 fn part(similarity: f64, parts: usize) -> usize {
     ((similarity * parts as f64 + EDGE) as usize).min(parts - 1)
 }
@@ -136,33 +136,34 @@ fn start(bin: usize) -> f64 {
     bin as f64 / BINS as f64
 }
 
-/// True if a bin is clearly above random pairs.
+/// True if a bin is clearly above the similarity of random pairs.
 fn is_clear(bin: usize, random: f64) -> bool {
     start(bin) + EDGE >= random + MARGIN
 }
 
-/// The similarity of documents of one origin, such as a site, by pairs of them picked at random.
+/// The similarity of random pairs of documents within one origin, such as a site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WithinOrigin {
     /// The median of the similarities.
     pub median: f64,
-    /// The share of the pairs that have about a fifth of their text in common.
+    /// The share of the pairs that share about a fifth of their text.
     pub share: f64,
 }
 
 impl WithinOrigin {
-    /// Two documents of which a fifth is the same, and the rest is not, are as similar as this.
+    /// Similarity of two documents that share a fifth of their text.
     const A_FIFTH: f64 = 0.1;
-    /// Of fewer pairs nothing is said.
+    /// Number of pairs below which there is no result.
     const FEW: usize = 30;
 
-    /// Of the origins and signatures of a sample of `documents`, in random order. `None` if the sample has too few
-    /// documents of one origin, or if an origin has too few for [boilerplate](crate::boilerplate).
+    /// Computes it from the origins and signatures of a sample, in random order, out of `documents` documents. `None`
+    /// if the sample has too few documents of one origin, or if an origin has too few for
+    /// [boilerplate](crate::boilerplate).
     ///
     /// # Errors
     /// [`LengthMismatch`](crate::Error::LengthMismatch); [`EmptySignature`](crate::Error::EmptySignature).
     pub fn of(mut sample: Vec<(u32, &[i32])>, documents: u64) -> Result<Option<Self>> {
-        // A sort that keeps the order of equals takes as much again.
+        // A stable sort takes as much memory again.
         memory::spare(size_of_val(&*sample))?;
         sample.sort_by_key(|(origin, _)| *origin);
         let (count, mut same, mut similarities) = (sample.len(), 0, Vec::new());
@@ -172,7 +173,7 @@ impl WithinOrigin {
                 memory::push(&mut similarities, estimate_jaccard(pair[0].1, pair[1].1)?)?;
             }
         }
-        // As many of one origin as a document of the sample meets there, a document meets among all.
+        // The number of documents of its origin that a sampled document meets, scaled to all documents.
         let others = same as f64 * documents as f64 / (count * count).max(1) as f64;
         if similarities.len() < Self::FEW || others < LEAST as f64 {
             return Ok(None);
@@ -183,14 +184,14 @@ impl WithinOrigin {
         Ok(Some(Self { median: similarities[similarities.len() / 2], share }))
     }
 
-    /// True if documents of one origin have more in common than those of `other`, so much that it is a template.
+    /// True if documents of one origin share so much more than documents of `other` that it must be a template.
     pub fn explains_more_than(&self, other: &Self) -> bool {
         self.median >= other.median + Self::A_FIFTH
     }
 }
 
-/// The number of shingles from which on a text is still as similar as `threshold` after one change: it takes
-/// away `shingle_size` of them, and brings as many.
+/// Number of shingles from which a text stays as similar as `threshold` after one change, which removes `shingle_size`
+/// of them and adds as many.
 pub fn robust_from(shingle_size: usize, threshold: f64) -> usize {
     let (size, rest) = (shingle_size as f64, (1.0 - threshold).max(f64::EPSILON));
     (size * (1.0 + threshold) / rest - 1e-9).ceil() as usize

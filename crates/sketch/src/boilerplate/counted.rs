@@ -9,27 +9,27 @@ use crate::hash::mix::{GOLDEN, mix64};
 use crate::simd::{Level, places_of};
 use crate::{Check, Result, memory};
 
-/// Moves of hashes to their other places before one is given none.
+/// Maximum number of moves (cuckoo evictions) before a hash gets no slot.
 const MOVES: usize = 100;
 
 /// A set of shingles that do not count.
 ///
-/// Each hash is at one of two places of a table (cuckoo hashing: Pagh, Rodler 2004). Both are read without a branch,
-/// since whether a shingle counts is as good as random. The table is small: documents of different origins alternate,
-/// and each time it is fetched from memory.
+/// Each hash is in one of two slots of a table (cuckoo hashing: Pagh, Rodler 2004). Both are read without a branch,
+/// because a branch on whether a shingle counts would be unpredictable. The table is small: documents of different
+/// origins alternate, and each time it is fetched from memory.
 pub struct Boilerplate {
-    /// Two of five places are taken.
+    /// Two of five slots are taken.
     table: Vec<u64>,
-    /// The number in free places, which no hash is.
+    /// The value of free slots, which no hash has.
     free: u64,
-    /// Hashes without a place: hardly ever one.
+    /// Hashes without a slot: rarely one.
     others: Vec<u64>,
 }
 
 impl Boilerplate {
     /// The set of `hashes`, which ascend.
     pub fn new(hashes: &[u64]) -> Result<Self> {
-        // The least number that no hash is.
+        // The least number that is not a hash.
         let free = (0..).zip(hashes).find(|(number, hash)| number != *hash);
         let free = free.map_or(hashes.len() as u64, |(number, _)| number);
         let table = memory::filled(free, Self::places(hashes.len()))?;
@@ -41,7 +41,7 @@ impl Boilerplate {
     fn add(&mut self, mut hash: u64) -> Result<()> {
         let mut at = places_of(hash, self.table.len())[0];
         for _ in 0..MOVES {
-            // The hash that was there goes to its other place.
+            // The hash that was there moves to its other slot.
             hash = std::mem::replace(&mut self.table[at], hash);
             if hash == self.free {
                 return Ok(());
@@ -52,24 +52,24 @@ impl Boilerplate {
         memory::push(&mut self.others, hash)
     }
 
-    /// The number of places for `count` shingles.
+    /// Number of slots for `count` shingles.
     fn places(count: usize) -> usize {
         (count / 2 * 5 + 4).min(u32::MAX as usize)
     }
 
-    /// The number of bytes that `count` shingles take.
+    /// Bytes for `count` shingles.
     pub fn bytes(count: usize) -> usize {
         Self::places(count) * size_of::<u64>()
     }
 
-    /// The number of bytes that it takes.
+    /// Its size in bytes.
     pub fn size(&self) -> usize {
         size_of_val(&*self.table)
     }
 
-    /// Has the processor fetch it while a document is cut into shingles.
+    /// Prefetches the table while a document is split into shingles.
     fn fetch(&self) {
-        /// Words that the cache holds beside a document.
+        /// Size in words up to which the table stays cached together with a document.
         const FEW: usize = 4096;
         Level::best().fetch(&self.table[..self.table.len().min(FEW)]);
     }
@@ -93,12 +93,12 @@ impl Boilerplate {
     }
 }
 
-/// The shingles that do not count for the documents of an origin. A document without an origin has none.
+/// The shingles that do not count for documents of an origin. A document without an origin has none.
 #[derive(Clone, Default)]
 pub struct Frame {
     /// The shingles that many documents of the origin share.
     pub of_origin: Option<Arc<Boilerplate>>,
-    /// The shingles that many of all documents share.
+    /// The shingles that many documents of all origins share.
     pub of_all: Option<Arc<Boilerplate>>,
 }
 
@@ -112,19 +112,19 @@ impl Frame {
     }
 }
 
-/// The part of a document that counts, in numbers.
+/// The extent to which a document counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CountedPart {
-    /// The number of its shingles.
+    /// Number of its shingles.
     pub shingles: usize,
-    /// The number of shingles that count.
+    /// Number of shingles that count.
     pub counted: usize,
-    /// True if these are too few: the document is compared for equality only.
+    /// True if too few shingles count: the document is compared for equality only.
     pub by_equality: bool,
 }
 
 impl CountedPart {
-    /// The number of hashes that [`counted()`] gives.
+    /// Number of hashes that [`counted()`] returns.
     pub fn hashes(self) -> usize {
         if self.by_equality { 1 } else { self.counted }
     }
@@ -135,9 +135,9 @@ impl CountedPart {
     }
 }
 
-/// True if at least `count` of `hashes` are surely distinct.
+/// True if at least `count` of `hashes` are certainly distinct.
 pub(super) fn has_distinct(hashes: &[u64], count: usize) -> bool {
-    /// Words of a set of the ends of hashes.
+    /// Words in a set of the low bits of hashes.
     const WORDS: usize = 16;
     let mut ends = [0_u64; WORDS];
     for hash in hashes.iter().take(4 * count) {
@@ -146,11 +146,11 @@ pub(super) fn has_distinct(hashes: &[u64], count: usize) -> bool {
     ends.iter().map(|ends| ends.count_ones() as usize).sum::<usize>() >= count
 }
 
-/// Replaces `out` by the hashes of what counts of a document, with repeats. There are some if it has shingles. Returns
-/// how much counts, with repeats.
+/// Replaces `out` by the hashes of the counted part of a document, with repeats. There are some if it has shingles.
+/// Returns how much counts, with repeats.
 ///
-/// A document that is compared for equality only has one number, equal for equal texts. It is mixed once more, so that
-/// it differs from the hashes of shingles.
+/// A document that is compared for equality only has one number, which is equal for equal texts. It is mixed again, so
+/// that it differs from the hashes of shingles.
 pub fn counted(
     frame: &Frame,
     enough: Enough,
@@ -180,7 +180,7 @@ pub fn counted(
     Ok(part)
 }
 
-/// Returns how many distinct shingles a document has, and how many of them count.
+/// Counts the distinct shingles of a document, in all and without boilerplate.
 pub fn distinct_part(frame: &Frame, enough: Enough, content: Shingled, check: Check) -> Result<CountedPart> {
     let mut hashes = Vec::new();
     content.hashes(&mut hashes, check)?;

@@ -1,4 +1,4 @@
-//! The documents of an origin: what each has, and by which of them the origin is judged.
+//! The documents of an origin, and the sample of them by which the origin is judged.
 
 use super::rule::{LEAST, ORIGINS};
 use crate::hash::{sort_by_key, xxh3};
@@ -8,15 +8,14 @@ use crate::{Check, Config, Result, memory};
 /// The content of a document.
 #[derive(Clone, Copy)]
 pub enum Shingled<'a> {
-    /// A text, cut as a configuration says whose scheme hashes to 64 bits.
+    /// A text, with a configuration for splitting it. The scheme must hash to 64 bits.
     Text(&'a Config, &'a str),
     /// A set, by the hashes of its elements, in any order and with any repeats.
     Elements(&'a [u64]),
 }
 
 impl Shingled<'_> {
-    /// A hash of a text once it is normalised, or of a set, which is that of all its copies; `None` if there are no
-    /// shingles.
+    /// A hash of the normalised text or of the set, which is equal for copies; `None` if there are no shingles.
     pub fn fingerprint(self, check: Check) -> Result<Option<u64>> {
         match self {
             Self::Text(config, text) => {
@@ -45,11 +44,10 @@ impl Shingled<'_> {
     }
 }
 
-/// The most documents by which an origin is judged, and the most that stand for all.
+/// Maximum size of an origin's sample, and of the sample for all origins.
 pub const CHOSEN: usize = 200;
 
-/// For each origin the documents of the least fingerprints, by their numbers. They are the same in whichever order
-/// documents come.
+/// For each origin, the documents with the least fingerprints. The sample does not depend on the order of documents.
 #[derive(Default)]
 pub struct OriginSample {
     /// By origin, in the order of fingerprints.
@@ -57,8 +55,8 @@ pub struct OriginSample {
 }
 
 impl OriginSample {
-    /// Adds a document of the origin of that number if it is chosen as things stand. A later one may take its place.
-    /// Documents with the same fingerprint are one document.
+    /// Offers a document of an origin to the sample. A later one may replace it. Documents with the same fingerprint
+    /// count as one.
     pub fn offer(&mut self, origin: u32, fingerprint: u64, document: u32) -> Result<()> {
         let origin = origin as usize;
         if origin >= self.origins.len() {
@@ -76,16 +74,16 @@ impl OriginSample {
         Ok(())
     }
 
-    /// The documents that stand for all: equally many of each origin that is judged, of the least fingerprints. There
-    /// are none if too few origins are judged, so no origin decides alone what is common to all.
+    /// The sample for all origins: the same number of documents from each judged origin, with the least fingerprints.
+    /// It is empty if too few origins are judged, so that no single origin decides what is common to all.
     ///
-    /// An origin may have too few documents to take part. The number of documents of an origin is the one that gives
-    /// most in all, and the least of several. Where there are more origins than can take part, those with the least
-    /// fingerprints do.
+    /// An origin with too few documents does not take part. The number of documents per origin is the one that gives
+    /// the largest sample, and the least such number. If there are more origins than fit, those with the least
+    /// fingerprints take part.
     pub fn of_all(&self) -> Result<Vec<u32>> {
         let judged = self.origins.iter().filter(|chosen| chosen.len() >= LEAST);
         let mut judged = memory::collect(judged)?;
-        // The number of origins that have at least as many documents.
+        // For each number of documents, how many origins have at least as many.
         let mut having = [0; CHOSEN + 2];
         judged.iter().for_each(|chosen| having[chosen.len()] += 1);
         for documents in (1..=CHOSEN).rev() {
@@ -105,7 +103,7 @@ impl OriginSample {
         memory::collect(taking.flat_map(|chosen| chosen[..each].iter().map(|(_, at)| *at)))
     }
 
-    /// For each origin, by its number, the documents that are chosen of it.
+    /// The sampled documents of each origin, by its number.
     pub fn into_origins(self) -> impl Iterator<Item = impl ExactSizeIterator<Item = u32>> {
         self.origins.into_iter().map(|chosen| chosen.into_iter().map(|(_, document)| document))
     }

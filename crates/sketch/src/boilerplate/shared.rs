@@ -1,11 +1,11 @@
-//! The shingles that many documents have.
+//! Finds the shingles that many documents have.
 //!
-//! Nearly all shingles of an origin are in one or two of its documents. Sorting them all, or putting them into a table,
-//! would take most of the time of a job. So they are counted roughly first: one byte counts all shingles whose hashes
-//! begin alike. Only shingles with a high count are then counted by themselves.
+//! Nearly all shingles of an origin are in one or two of its documents. Sorting or tabulating them all would take most
+//! of the time of a job. So they are counted approximately first: one-byte counters, each for all shingles with the
+//! same leading bits of their hashes. Only shingles with a high counter are then counted exactly.
 //!
-//! The level of an origin is mostly the first one, and a glance at three of four documents shows it. Only a document
-//! that may keep too little is sorted, and merged with the shingles that many have.
+//! The level of an origin is usually the first one, and a quick check of three of four documents shows it. Only a
+//! document that may keep too little is sorted, and merged with the frequent shingles.
 
 use hashbrown::HashTable;
 
@@ -20,41 +20,42 @@ const FEWEST: usize = 1 << 10;
 /// Maximum number of parts of the range of hashes.
 const MOST_PARTS: u64 = 1 << 16;
 
-/// Appends the hashes of the document of a number; it is passed what it must call often.
+/// Appends the hashes of document `n`; calls `check` often.
 pub type HashesOf<'a> = dyn FnMut(usize, &mut Vec<u64>, Check) -> Result<()> + 'a;
 
 /// Up to [`CHOSEN`](super::CHOSEN) documents that are judged together.
 pub struct Judged<'a, 'b> {
-    /// The number of documents.
+    /// Number of documents.
     pub documents: usize,
-    /// About how many shingles they have in all.
+    /// Approximate number of shingles in all documents.
     pub shingles: usize,
-    /// Bytes that may be used. `hashes` is called once with each document if all hashes take half of them at most, else
-    /// several times, and more often if the rest does not suffice to count all shingles at once.
+    /// Maximum memory in bytes. `hashes` is called once for each document if all hashes fit in half of it. Otherwise it
+    /// is called several times, and more often if the rest cannot hold counts for all shingles at once.
     pub memory: usize,
-    /// Gives the hashes of each document.
+    /// Returns the hashes of each document.
     pub hashes: &'a mut HashesOf<'b>,
 }
 
-/// The shingles that do not count for the documents of an origin.
+/// The shingles that do not count for documents of an origin.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct SharedShingles {
-    /// The percentage of the documents above which a shingle does not count.
+    /// Percentage of documents above which a shingle does not count.
     pub level: usize,
-    /// The hashes of these shingles, ascending.
+    /// Hashes of these shingles, ascending.
     pub hashes: Vec<u64>,
 }
 
 impl Judged<'_, '_> {
-    /// Returns the hashes, ascending, of the shingles that are common to all documents: more than a fifth of these have
-    /// them, and at least five.
+    /// Returns the hashes, ascending, of the shingles that are common to all documents: in more than a fifth of them,
+    /// and in at least five.
     pub fn common(self, check: Check) -> Result<Vec<u64>> {
         let (_, found) = self.found(check)?;
         memory::collect(above(&found, 0))
     }
 
-    /// Returns the shingles that do not count for the documents of an origin, apart from `of_all`, which are common to
-    /// all documents. The level is the least one at which three of four documents keep enough, or the last one.
+    /// Returns the shingles that do not count for documents of an origin, without `of_all`, the shingles that are
+    /// common to all documents. The level is the lowest one at which three of four documents keep enough, or the
+    /// highest.
     pub fn shared(self, enough: Enough, of_all: Option<&Boilerplate>, check: Check) -> Result<SharedShingles> {
         let memory = self.memory;
         let (mut texts, found) = self.found(check)?;
@@ -65,7 +66,7 @@ impl Judged<'_, '_> {
     }
 }
 
-/// A shingle that many documents have, and the number of levels, from the first one on, at which it does not count.
+/// A frequent shingle, with the number of levels, from the first, at which it does not count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Found {
     hash: u64,
@@ -78,13 +79,13 @@ impl Keyed for Found {
     }
 }
 
-/// The hashes of the shingles that do not count at the level of number `level`.
+/// The hashes of the shingles that do not count at level number `level`.
 fn above(found: &[Found], level: usize) -> impl Iterator<Item = u64> {
     let left_out = found.iter().filter(move |found| usize::from(found.levels) > level);
     left_out.map(|found| found.hash)
 }
 
-/// The documents that are judged, which may be read several times.
+/// The judged documents, which may be read several times.
 struct Texts<'a, 'b> {
     documents: usize,
     kept: Option<Kept>,
@@ -104,7 +105,7 @@ impl Texts<'_, '_> {
         Ok(&self.room)
     }
 
-    /// The number of the first level at which three of four documents keep enough, or of the last one.
+    /// Number of the first level at which three of four documents keep enough, or of the last level.
     fn level(
         &mut self,
         found: &[Found],
@@ -116,7 +117,7 @@ impl Texts<'_, '_> {
         let first = memory::collect(above(found, 0))?;
         let is_small = Boilerplate::bytes(first.len()) <= memory / 4;
         let first = if is_small { Some(Boilerplate::new(&first)?) } else { None };
-        // The number of documents that keep enough at a level, but not at the one before.
+        // For each level, the number of documents that keep enough there but not at the level before.
         let mut keeping = [0; LEVELS.len()];
         let documents = self.documents;
         let suffices = |count: usize| 4 * count >= 3 * documents;
@@ -141,7 +142,7 @@ impl Texts<'_, '_> {
             own.dedup();
             let shingles = own.len();
             of_all.iter().for_each(|of_all| of_all.leave_out(&mut own, check));
-            // The number of its shingles that start to count at each level.
+            // For each level, the number of its shingles that start to count there.
             let mut starting = [0; LEVELS.len() + 1];
             let mut others = found.iter().peekable();
             for hash in &own {
@@ -166,7 +167,7 @@ impl Texts<'_, '_> {
 }
 
 impl<'a, 'b> Judged<'a, 'b> {
-    /// Returns the documents, to be read again, and the shingles that many of them have.
+    /// Returns the documents, for another pass, and the frequent shingles.
     fn found(self, check: Check) -> Result<(Texts<'a, 'b>, Vec<Found>)> {
         let Self { documents, shingles, memory, hashes } = self;
         let least = least(documents);
@@ -176,18 +177,18 @@ impl<'a, 'b> Judged<'a, 'b> {
         }
         texts.kept = Kept::read(documents, shingles, memory / 2, texts.hashes, check)?;
         let memory = if texts.kept.is_some() { memory / 2 } else { memory };
-        // Enough counters that hardly a shingle with fewer documents is counted by itself.
+        // Enough counters that few shingles with fewer documents are counted exactly.
         let wanted = (shingles / least).saturating_mul(4).max(FEWEST);
         let most = (memory / 2).max(FEWEST);
         let mut parts = wanted.div_ceil(most).next_power_of_two() as u64;
         let mut counting = PartCounts { least: least as u8, ..PartCounts::default() };
         let mut buffer = Vec::new();
-        // Returns the shingles that are found if the range of hashes is counted in `parts` parts; `None` if memory
-        // wants more parts.
+        // Counts the range of hashes in `parts` parts, and returns the frequent shingles; `None` if they do not fit
+        // into memory.
         let mut count = |parts: u64| -> Result<Option<Vec<Found>>> {
             let mut found = Vec::new();
             let counters = (wanted / parts as usize).next_power_of_two().max(FEWEST);
-            // At some point it is rather too much memory than no end.
+            // Beyond some number of parts, more memory is better than no end.
             let room = if parts < MOST_PARTS { memory / 2 } else { usize::MAX };
             for part in 0..parts {
                 let mut each = |take: &mut Take| {
@@ -229,7 +230,7 @@ impl<'a, 'b> Judged<'a, 'b> {
 /// The hashes of all documents.
 struct Kept {
     hashes: Vec<u64>,
-    /// The end of each document among them.
+    /// The end of each document's hashes.
     ends: Vec<usize>,
 }
 
@@ -244,7 +245,7 @@ impl Kept {
         for document in 0..documents {
             check();
             read(document, &mut kept.hashes, check)?;
-            // They were counted about.
+            // Their number was only estimated.
             if size_of_val(&*kept.hashes) > room {
                 return Ok(None);
             }
@@ -261,20 +262,19 @@ impl Kept {
 
 type Take<'a> = dyn FnMut(u32, &[u64]) -> Result<()> + 'a;
 
-/// The counts of a part of the hashes.
+/// The counts for a part of the hashes.
 #[derive(Default)]
 struct PartCounts {
     least: u8,
-    /// Counters of shingles whose hashes have the same highest bits.
+    /// Counters of shingles with the same leading bits of their hashes.
     counters: Vec<u8>,
     entries: HashTable<CountedShingle>,
-    /// Room for the hashes of a document that are counted by themselves.
+    /// Scratch buffer: hashes of a document that are counted exactly.
     many: Vec<u64>,
 }
 
 impl PartCounts {
-    /// Counts all hashes, which `each` gives; false if those that are counted by themselves take more than `room`
-    /// bytes.
+    /// Counts all hashes that `each` passes; false if the exact counts take more than `room` bytes.
     fn count(&mut self, counters: usize, room: usize, each: &mut dyn FnMut(&mut Take) -> Result<()>) -> Result<bool> {
         let Self { least, counters: counts, entries, many } = self;
         counts.clear();
@@ -293,7 +293,7 @@ impl PartCounts {
             if many.len() < hashes.len() {
                 memory::resize(many, hashes.len(), 0)?;
             }
-            // Without a branch, for whether one is counted is as good as random.
+            // Without a branch, which would be unpredictable.
             let mut count = 0;
             for &hash in hashes {
                 many[count] = hash;
@@ -308,19 +308,19 @@ impl PartCounts {
     }
 }
 
-/// A shingle, the number of documents that have it, and the last of them.
+/// A shingle, with the number of documents that have it and the last of them.
 struct CountedShingle {
     hash: u64,
     documents: u32,
     last: u32,
 }
 
-/// The hash by which a table finds a shingle. The lowest bits select the part, and the highest the counter.
+/// The table's hash of a shingle. The lowest bits select the part, and the highest bits the counter.
 fn place(hash: u64) -> u64 {
     hash.rotate_right(16)
 }
 
-/// Counts a document of a shingle, whose documents come one after the other; false if the table would take more than
+/// Counts a document with a shingle. A shingle's documents arrive in order. False if the table would take more than
 /// `room` bytes.
 fn add(entries: &mut HashTable<CountedShingle>, hash: u64, document: u32, room: usize) -> Result<bool> {
     if let Some(entry) = entries.find_mut(place(hash), |entry| entry.hash == hash) {
@@ -330,9 +330,9 @@ fn add(entries: &mut HashTable<CountedShingle>, hash: u64, document: u32, room: 
     }
     if entries.len() == entries.capacity() {
         let count = (2 * entries.len()).max(FEWEST);
-        // A table has places for a power of two, uses seven of eight, and takes a byte more for each.
+        // A table's capacity is a power of two. It uses seven of eight slots, and a byte more for each.
         let places = (count * 8).div_ceil(7).next_power_of_two();
-        // The first table is made however little room there is.
+        // The first table is made however little memory there is.
         if count > FEWEST && places * (size_of::<CountedShingle>() + 1) > room {
             return Ok(false);
         }

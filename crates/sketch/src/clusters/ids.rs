@@ -1,19 +1,19 @@
-//! The ids that components have got, and what that does to documents and clusters.
+//! The ids of components, and the events of documents and clusters.
 
 use std::cmp::Reverse;
 
 use super::event::{Block, ClusterEvent, ClusterId, EventKind, RankedDocument};
 use crate::{Result, memory};
 
-/// The documents of an old cluster that are in one component.
+/// The documents of an old cluster that are in the same component.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Piece {
     /// 0 for documents that had no cluster.
     pub(super) old: ClusterId,
-    /// None for documents that are gone, and once it is known for those that are alone.
+    /// `None` for deleted documents, and later for documents that are alone.
     pub(super) component: Option<u32>,
     pub(super) weight: u64,
-    /// The least document; that of a block is not known.
+    /// The least document; `None` for a block, whose documents are not known.
     pub(super) least: Option<u32>,
 }
 
@@ -22,9 +22,9 @@ pub(super) struct Piece {
 struct Component {
     number: u32,
     size: u64,
-    /// The least document that is named.
+    /// The least listed document.
     least: u32,
-    /// Its id; 0 before it has one.
+    /// Its id; 0 until it has one.
     id: ClusterId,
     is_new: bool,
 }
@@ -34,16 +34,16 @@ struct Component {
 pub struct ClusterIds {
     /// Ascending by number.
     components: Vec<Component>,
-    /// By old cluster, which may be none, and component.
+    /// By old cluster, which may be 0, and component.
     pieces: Vec<Piece>,
-    /// The old ids that no component has, ascending.
+    /// The ended ids, ascending.
     pub ended: Vec<ClusterId>,
     /// The next new id.
     pub next: ClusterId,
 }
 
 impl ClusterIds {
-    /// Gives each component of `pieces`, which are sorted, its id, new ones from `next` on.
+    /// Assigns an id to each component of `pieces`, which are sorted. New ids start with `next`.
     pub(super) fn new(mut pieces: Vec<Piece>, next: ClusterId) -> Result<Self> {
         let components = components(&pieces)?;
         let place = |number: u32| components.binary_search_by_key(&number, |c| c.number);
@@ -90,33 +90,33 @@ impl ClusterIds {
         Some(self.component(component?)?.id)
     }
 
-    /// The pieces of an old cluster that are left.
+    /// The pieces of an old cluster that are in components.
     fn left_of(&self, old: ClusterId) -> impl Iterator<Item = &Piece> + Clone {
         let start = self.pieces.partition_point(|piece| piece.old < old);
         let rest = &self.pieces[start..];
         living(&rest[..rest.partition_point(|piece| piece.old == old)])
     }
 
-    /// The component that has all that is left of an old cluster, if one has it, and has another id.
+    /// The component with all remaining documents of an old cluster, if its id is a different one.
     fn merged_into(&self, old: ClusterId) -> Option<&Component> {
         let mut left = self.left_of(old);
         let component = self.component(left.next()?.component?)?;
         (left.next().is_none() && component.id != old).then_some(component)
     }
 
-    /// True if all documents of a block do the same, whatever their keys are.
+    /// True if all documents of a block have the same event, whatever their keys are.
     pub(super) fn may_stand(&self, block: &Block) -> bool {
         let left = self.left_of(block.cluster);
         let most = left.clone().map(|piece| piece.weight).max();
         let mut largest = left.clone().filter(|piece| Some(piece.weight) == most);
-        // The least document decides to which component the id goes, and is not known.
+        // The least document decides which component gets the id, and is not known.
         let is_tie = largest.clone().count() > 1 && largest.any(|piece| piece.least.is_none());
         let stays = self.id(Some(block.component)) == Some(block.cluster);
         !is_tie && (stays || left.count() < 2)
     }
 
-    /// The event of a document, which was [added](super::Pieces::add) at that rank. One that comes to another
-    /// cluster with all that is left of its own has no event.
+    /// The event of the document that was [added](super::Pieces::add) with rank `document`. A document that comes to
+    /// another cluster with all that remains of its own has no event.
     pub fn event_of(&self, document: u32, ranked: RankedDocument) -> Option<ClusterEvent> {
         let (kind, cluster, other) = match (ranked.old, self.id(ranked.component)) {
             (Some(cluster), None) => (EventKind::Leave, cluster, None),
@@ -169,8 +169,7 @@ impl ClusterIds {
         Ok(ended)
     }
 
-    /// The clusters that there are of those to which something happened, ascending, with the number of documents that
-    /// each has now.
+    /// The existing clusters with any change, ascending, with their current number of documents.
     pub fn changed(&self) -> Result<Vec<(ClusterId, u64)>> {
         let mut touched = Vec::new();
         for piece in &self.pieces {

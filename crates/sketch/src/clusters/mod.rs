@@ -1,15 +1,14 @@
-//! Clusters whose ids stay: from an old state and new components to ids, and to a log of what happened.
+//! Clusters with permanent ids: computes ids and a log of changes from an old state and new components.
 //!
-//! Applications store the ids of clusters. So a cluster keeps its id as far as that has a meaning:
+//! Applications store the ids of clusters. So a cluster keeps its id as long as that is meaningful:
 //!
-//! 1. An old id goes to the component that has most of the cluster's documents, and of several such
-//!    to the one with the least key among them.
-//! 2. A component takes, of the ids that came to it, the one that brought most documents, and of
-//!    several such the oldest. A component to which none came takes a new one; these are handed out
-//!    in the order of least keys.
+//! 1. An old id goes to the component with most of the cluster's documents; in case of a tie, to the component with the
+//!    least key among them.
+//! 2. A component takes the id that brought most documents; in case of a tie, the oldest. A component without old ids
+//!    takes a new one. New ids are assigned in the order of least keys.
 //!
-//! So ids are a pure function of the old state and the new components. However the components were found, whether of
-//! all documents or of those alone that may have changed, the ids are the same, and so is the log.
+//! So ids are a pure function of the old state and the new components. Ids and log do not depend on whether the
+//! components were found among all documents or only among those that may have changed.
 //!
 //! ```
 //! use sketch::clusters::{Outcome, Pieces, RankedDocument};
@@ -28,8 +27,8 @@
 //! # Ok::<(), sketch::Error>(())
 //! ```
 //!
-//! Documents are named by their rank in the order of keys, among those of an update. They come twice, and are not kept:
-//! first [`Pieces`] count them, then each is told what [happens](ClusterIds::event_of) to it.
+//! A document is identified by its rank in the order of keys, within an update. Documents come twice, and are not kept:
+//! [`Pieces`] count them, and then [`ClusterIds::event_of`] returns the event of each.
 
 mod event;
 mod ids;

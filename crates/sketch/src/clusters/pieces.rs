@@ -1,29 +1,29 @@
-//! The overlap of old clusters and new components, counted document by document.
+//! Overlaps of old clusters and new components, counted document by document.
 
 use super::event::{Block, ClusterId, RankedDocument};
 use super::ids::{ClusterIds, Piece};
 use crate::{Result, memory};
 
-/// An update, or what it takes to make one.
+/// The result of an update, or what it lacks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Outcome {
     /// The ids.
     Done(ClusterIds),
-    /// Documents of these old clusters' blocks move one by one, or decide by their keys: they must be named.
+    /// Documents in blocks of these old clusters have different events, or their keys decide: they must be listed.
     Name(Vec<ClusterId>),
 }
 
-/// Counts of how old clusters and new components overlap: 32 bytes for each overlap, and none for its documents.
+/// Counts of the overlaps of old clusters and new components: 32 bytes for each overlap, whatever its size.
 #[derive(Debug, Default)]
 pub struct Pieces {
     pieces: Vec<Piece>,
-    /// The number of pieces at which those of the same documents are brought together.
+    /// Number of pieces at which equal ones are merged.
     room: usize,
     documents: u32,
     blocks: Vec<Block>,
 }
 
-/// Pieces that are gathered before they are brought together for the first time.
+/// Number of pieces at which they are merged for the first time.
 const GATHERED: usize = 1 << 12;
 
 impl Pieces {
@@ -51,7 +51,7 @@ impl Pieces {
     }
 
     fn bring_together(&mut self) {
-        // A block comes first: then the least document is not known.
+        // A block comes first, and then the least document is not known.
         self.pieces.sort_unstable_by_key(|piece| (piece.old, piece.component, piece.least));
         self.pieces.dedup_by(|piece, first| {
             let is_same = (piece.old, piece.component) == (first.old, first.component);
@@ -60,9 +60,9 @@ impl Pieces {
         });
     }
 
-    /// Finds the ids of components, the first new one of which is `next`.
+    /// Assigns ids to components; the first new id is `next`.
     ///
-    /// The result does not depend on which unchanged clusters are left out, nor on what is a [`Block`].
+    /// The result does not depend on which unchanged clusters are left out, nor on which documents form a [`Block`].
     pub fn assign(mut self, next: ClusterId) -> Result<Outcome> {
         self.bring_together();
         let ids = ClusterIds::new(self.pieces, next)?;

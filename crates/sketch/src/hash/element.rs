@@ -1,7 +1,7 @@
-//! Elements of ready-made sets, and the bytes by which they are hashed.
+//! Elements of sets, and the bytes by which they are hashed.
 //!
-//! The bytes are part of what a stored signature means: an element has those of its text form, whatever its type, so
-//! that the integer 7 in one table is the text `7` in another. Only byte strings stand for themselves.
+//! The bytes are part of the meaning of a stored signature. An element is hashed by its text form, whatever its type,
+//! so that the integer 7 in one table equals the text `7` in another. Only byte strings are hashed as they are.
 
 use std::io::Write;
 
@@ -13,25 +13,25 @@ use super::xxh3;
 /// An element of a set.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Element<'a> {
-    /// Its UTF-8.
+    /// Hashed as UTF-8.
     Text(&'a str),
-    /// The bytes themselves.
+    /// Hashed as they are.
     Bytes(&'a [u8]),
-    /// Decimal digits, with a minus sign before those of a negative number.
+    /// Hashed as decimal digits, after a minus sign for a negative number.
     Integer(i64),
-    /// 8-4-4-4-12 hexadecimal digits in lower case.
+    /// Hashed as 8-4-4-4-12 hexadecimal digits in lower case.
     Uuid(&'a [u8; 16]),
 }
 
 impl Element<'_> {
-    /// The hash of the element: what [`Sketcher::sketch_hashes`](crate::Sketcher::sketch_hashes)
-    /// wants of a set, with the [`Scheme::element_hash`](crate::Scheme::element_hash).
+    /// The hash of the element, for [`Sketcher::sketch_hashes`](crate::Sketcher::sketch_hashes) with the
+    /// [`Scheme::element_hash`](crate::Scheme::element_hash).
     pub fn hash(self, hash: ElementHash) -> u64 {
         match self {
             Self::Text(text) => hash.hash(text.as_bytes()),
             Self::Bytes(bytes) => hash.hash(bytes),
             Self::Integer(number) => {
-                // 19 digits and a sign: every number fits.
+                // 19 digits and a sign fit any number.
                 let mut decimal = [0; 20];
                 let mut rest = &mut decimal[..];
                 let written = write!(rest, "{number}");
@@ -58,7 +58,7 @@ pub enum ElementHash {
 }
 
 impl ElementHash {
-    /// The hash of an element given by its bytes; below 2^32 but for [`ElementHash::Xxh3`].
+    /// The hash of an element's bytes. Except for [`ElementHash::Xxh3`] it is below 2^32.
     pub fn hash(self, element: &[u8]) -> u64 {
         match self {
             Self::Xxh3 => xxh3::hash(element),

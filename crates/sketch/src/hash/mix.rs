@@ -26,7 +26,7 @@ pub(crate) const fn fmix64(z: u64) -> u64 {
     z ^ (z >> 33)
 }
 
-/// The 32-bit finaliser of MurmurHash3, which is a bijection as well.
+/// The 32-bit finaliser of MurmurHash3, a bijection.
 #[inline(always)]
 pub(crate) const fn fmix32(h: u32) -> u32 {
     let h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);

@@ -1,4 +1,4 @@
-//! From bytes to hashes, of 64 bits as a rule: what is the same for every text, configuration and scheme.
+//! Hashes of bytes, usually 64 bits long, which do not depend on texts, configurations or schemes.
 
 mod element;
 pub(crate) mod mix;
@@ -9,7 +9,7 @@ pub use element::{Element, ElementHash};
 pub(crate) use sort::count_distinct;
 pub use sort::{Keyed, SortParts, sort_by, sort_by_key};
 
-/// XXH3 of 128 bits, seed 0: for values that are taken for equal if their hashes are.
+/// XXH3_128 with seed 0, for values that count as equal if their hashes are.
 pub fn hash128(bytes: &[u8]) -> u128 {
     xxhash_rust::xxh3::xxh3_128(bytes)
 }

@@ -1,18 +1,18 @@
-//! Sorting hashes and what has a hash, and counting distinct hashes.
+//! Sorts hashes and values with hashes, and counts distinct hashes.
 
 use std::cmp::Ordering;
 
 use crate::{Check, Result, memory};
 
-/// Most bits of a digit: the places of its values stay in the first-level cache.
+/// Maximum number of bits in a digit: the positions of its values fit the first-level cache.
 const MOST_BITS: u32 = 10;
 
 const BUCKETS: usize = 1 << MOST_BITS;
 
-/// Work between two looks at interrupts.
+/// Amount of work between two calls of `check`.
 const RUN: usize = 1 << 16;
 
-/// A value that is sorted by a number first, which is mostly a hash: greater numbers make greater values.
+/// A value that sorts by a number first, usually a hash: a greater number makes a greater value.
 pub trait Keyed: Copy + Ord + Send {
     /// The number.
     fn key(&self) -> u64;
@@ -24,8 +24,8 @@ impl Keyed for u64 {
     }
 }
 
-/// The bits of keys by which values come into parts, of which each can be sorted by itself: those of a part are less
-/// than those of the next one.
+/// The bits of keys that partition values. Each part can be sorted alone, because its values are less than the next
+/// part's.
 #[derive(Clone, Copy, Debug)]
 pub struct SortParts {
     shift: u32,
@@ -33,19 +33,19 @@ pub struct SortParts {
 }
 
 impl SortParts {
-    /// Some hundred parts of values whose keys are uniform, however few bits of these differ: of about eight values
-    /// each, if they are few (American flag sort; McIlroy, Bostic, McIlroy 1993).
+    /// Chooses a partition of values with uniform keys into some hundred parts, or into parts of about eight values if
+    /// there are fewer (American flag sort; McIlroy, Bostic, McIlroy 1993). Only the bits in which keys differ count.
     pub fn of<T: Keyed>(values: &[T]) -> Self {
         const IN_A_PART: usize = 8;
         let first = values.first().map_or(0, Keyed::key);
         let differing = values.iter().fold(0, |bits, value| bits | (value.key() ^ first));
-        // Above this bit all are the same.
+        // Above this bit all keys are the same.
         let height = u64::BITS - differing.leading_zeros();
         let bits = ((values.len() / IN_A_PART).max(1).ilog2() + 1).min(MOST_BITS).min(height);
         Self { shift: height - bits, bits }
     }
 
-    /// The number of parts.
+    /// Number of parts.
     pub fn count(self) -> usize {
         1 << self.bits
     }
@@ -54,8 +54,8 @@ impl SortParts {
         (key >> self.shift.min(u64::BITS - 1)) as usize & (self.count() - 1)
     }
 
-    /// Brings values into their parts, where they are: some of those that the parts were chosen for, or all. Returns
-    /// where each part ends; behind the last there are empty ones.
+    /// Partitions values in place. They are the values for which the parts were chosen, or some of them. Returns the
+    /// end of each part; after the last part the ends repeat.
     pub fn bring<T: Keyed>(self, values: &mut [T], check: Check) -> [usize; BUCKETS] {
         let digit = |value: &T| self.of_key(value.key());
         let mut ends = [0; BUCKETS];
@@ -63,7 +63,7 @@ impl SortParts {
             check();
             part.iter().for_each(|value| ends[digit(value)] += 1);
         }
-        // Where the next value of each part goes.
+        // The position of the next value of each part.
         let mut next = [0_usize; BUCKETS];
         let mut end = 0;
         for (next, count) in next.iter_mut().zip(&mut ends) {
@@ -74,13 +74,13 @@ impl SortParts {
         let mut moves = 0;
         for i in 0..BUCKETS {
             while next[i] < ends[i] {
-                // The cycles of the first part go through most of the others.
+                // The cycles of the first part traverse most of the others.
                 if moves >= RUN {
                     check();
                     moves = 0;
                 }
                 let mut value = values[next[i]];
-                // Round the cycle, until a value comes that belongs here.
+                // Follows the cycle until a value belongs here.
                 loop {
                     moves += 1;
                     let own = digit(&value);
@@ -99,13 +99,13 @@ impl SortParts {
     }
 }
 
-/// Sorts where the values are, with a call of `check` for every run of work that is short.
+/// Sorts in place, and calls `check` often.
 ///
 /// # Complexity
 ///
-/// Linear for keys that are uniform, such as hashes; that of a sort by comparing for others.
+/// Linear for uniform keys, such as hashes; `n log n` for others.
 pub fn sort_by_key<T: Keyed>(values: &mut [T], check: Check) {
-    // Below that, and where all have one key, comparing them is quicker.
+    // Number of values up to which a comparison sort is faster, as it is for equal keys.
     const FEW: usize = 256;
     check();
     let mut keys = values.iter().map(Keyed::key);
@@ -122,7 +122,7 @@ pub fn sort_by_key<T: Keyed>(values: &mut [T], check: Check) {
     }
 }
 
-/// Sorts by comparing, with a call of `check` for every run of comparisons that is short.
+/// Sorts by comparing, and calls `check` often.
 pub fn sort_by<T>(values: &mut [T], compare: impl Fn(&T, &T) -> Ordering, check: Check) {
     if values.len() <= RUN {
         values.sort_unstable_by(compare);
@@ -139,10 +139,10 @@ pub fn sort_by<T>(values: &mut [T], compare: impl Fn(&T, &T) -> Ordering, check:
     });
 }
 
-/// More hashes are sorted to be counted: a table of them would be larger than the caches.
+/// Number of hashes above which they are sorted to be counted: a table would exceed the caches.
 const MANY: usize = 1 << 16;
 
-/// The number of distinct hashes, which may change their order. A table takes a quarter of the time of sorting.
+/// Number of distinct hashes, whose order may change. A table takes a quarter of the time of sorting.
 pub(crate) fn count_distinct(hashes: &mut [u64], check: Check) -> Result<usize> {
     check();
     if hashes.len() > MANY {
@@ -151,11 +151,11 @@ pub(crate) fn count_distinct(hashes: &mut [u64], check: Check) -> Result<usize> 
     }
     let size = (2 * hashes.len()).next_power_of_two().max(2);
     let shift = u64::BITS - size.trailing_zeros();
-    // An empty place has 0, so that is counted by itself.
+    // An empty slot is 0, so the hash 0 is counted separately.
     let mut table = memory::filled(0_u64, size)?;
     let mut count = usize::from(hashes.contains(&0));
     for &hash in &*hashes {
-        // Hashes are uniform in their top bits, and the table is at most half full.
+        // The top bits of hashes are uniform, and the table is at most half full.
         let mut at = (hash >> shift) as usize;
         while table[at] != hash {
             if table[at] == 0 {

@@ -1,8 +1,8 @@
 //! XXH3_64 with seed 0, for inputs of any length.
 //!
-//! Shingles are short, and the crate xxhash-rust spends more time on their length than on hashing. So the formulas for
-//! up to 32 bytes are here (xxHash specification, "XXH3 algorithm description", "Small inputs" and "Medium inputs");
-//! longer inputs go to the crate. The vector kernels compute the same formulas on several windows at once.
+//! Shingles are short, and the crate xxhash-rust spends more time on dispatching by length than on hashing. So the
+//! formulas for up to 32 bytes are here (xxHash specification, "XXH3 algorithm description", "Small inputs" and "Medium
+//! inputs"); longer inputs go to the crate. The vector kernels compute the same formulas for several windows at once.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,7 +11,7 @@ pub(crate) const PRIME64_3: u64 = 0x1656_67B1_9E37_79F9;
 pub(crate) const PRIME_MX1: u64 = 0x1656_6791_9E37_79F9;
 pub(crate) const PRIME_MX2: u64 = 0x9FB2_1C65_1E98_DF25;
 
-/// Words of the default secret, XORed as the formulas want them.
+/// Words of the default secret, XORed as the formulas need them.
 pub(crate) const FLIP_1TO3: u64 = 0x8727_5A9B;
 pub(crate) const FLIP_4TO8: u64 = 0x1CAD_21F7_2C81_017C ^ 0xDB97_9083_E96D_D4DE;
 pub(crate) const FLIP_LOW: u64 = 0x1F67_B3B7_A4A4_4072 ^ 0x78E5_C0CC_4EE6_79CB;
@@ -37,9 +37,9 @@ fn hash_long(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
 }
 
-/// Fills `out` with XXH3_64 of the windows of `width` bytes, as far as there are windows.
+/// Fills `out` with XXH3_64 of the windows of `width` bytes.
 pub(crate) fn windows(bytes: &[u8], width: usize, out: &mut [u64]) {
-    // One loop per formula; the length is tested outside.
+    // One loop for each formula, to test the length outside of it.
     match width {
         0 => (),
         1..=3 => each_window(bytes, width, out, hash_1_to_3),
@@ -107,7 +107,7 @@ fn hash_17_to_32(bytes: &[u8]) -> u64 {
     h ^ h >> 32
 }
 
-/// The halves of 16 bytes, flipped by a secret, multiplied and folded.
+/// The halves of 16 bytes, XORed with a secret, multiplied and folded.
 #[inline(always)]
 fn folded(bytes: &[u8; 16], secret: [u64; 2]) -> u64 {
     let both = u128::from_le_bytes(*bytes);

@@ -1,6 +1,6 @@
-//! A bound on the texts that can have a passage, by an index of fingerprints: which entries to look up, so that every
-//! text that has enough of the passage has one of them, and how much a text can have that lacks some. No frequent entry
-//! is left out, so nothing is missed.
+//! Bounds the texts that can contain a passage, by an index of fingerprints. It selects entries to look up, so that
+//! every text that contains enough of the passage has one of them. It also shows how much a text without some entries
+//! can contain. Frequent entries are not left out, so nothing is missed.
 
 use std::ops::Range;
 
@@ -9,28 +9,27 @@ use super::winnow::{Fingerprints, Stretch};
 use crate::hash::sort_by_key;
 use crate::{Check, Result, memory};
 
-/// The least number of characters, of a passage of `length`, that is this share of it. Of 0.8 * 5,
-/// which is 4.000000001, it is 4.
+/// Minimum number of characters that are the share `coverage` of `length`. For 0.8 * 5, which is 4.000000001, it is 4.
 pub fn needed(coverage: f64, length: usize) -> usize {
     ((coverage * length as f64 - 1e-9).ceil() as usize).clamp(1, length.max(1))
 }
 
-/// The entries of a passage, and the search that they allow.
+/// The entries of a passage, and the search by them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     stretches: Vec<Stretch>,
-    /// Of each stretch, its place among the distinct entries.
+    /// For each stretch, its position among the distinct entries.
     place: Vec<u32>,
     entries: Vec<u64>,
     length: usize,
     t: usize,
-    /// The number of characters that a text must have. `None` asks for every window.
+    /// Number of characters that a text must contain; `None` if it must contain every window.
     need: Option<usize>,
 }
 
 impl Bound {
-    /// The search for a passage in an index of windows of `t` characters, as many as the passage
-    /// has at least. The windows that count for coverage are of `min_match`, at least `t`.
+    /// The search for a passage in an index of windows of `t` characters, which the passage has at least. Windows of
+    /// `min_match` characters, at least `t`, count for coverage.
     pub fn new(passage: &Characters, coverage: f64, min_match: usize, t: usize, check: Check) -> Result<Self> {
         let stretches = Fingerprints::new()?.stretches(passage, t, check)?;
         let mut entries = memory::collect(stretches.iter().map(|stretch| stretch.entry))?;
@@ -46,13 +45,14 @@ impl Bound {
         Ok(Self { stretches, place, entries, length, t, need })
     }
 
-    /// The distinct entries of the passage, in ascending order.
+    /// The distinct entries of the passage, ascending.
     pub fn entries(&self) -> &[u64] {
         &self.entries
     }
 
-    /// The cheapest entries, by their places in [`Self::entries`], of which every text that has enough of the passage
-    /// has one. `cost` is `None` for an entry that cannot be asked for; `None` if it takes such entries.
+    /// The cheapest set of entries such that every text with enough of the passage has one of them, as positions in
+    /// [`Self::entries`]. `cost` returns `None` for an entry that must not be looked up. `None` if there is no set
+    /// without such entries.
     pub fn cheapest(&self, cost: impl Fn(usize) -> Option<u64>) -> Result<Option<Vec<usize>>> {
         let mut least: Option<(u64, Range<usize>)> = None;
         let mut costs = memory::filled(0_u64, self.stretches.len() + 1)?;
@@ -64,7 +64,7 @@ impl Bound {
         }
         let mut to = 0;
         for from in 0..self.stretches.len() {
-            // What is out of reach grows with each stretch that is added.
+            // Characters out of reach increase with each stretch.
             to = to.max(from + 1);
             while to < self.stretches.len() && !self.is_enough(from..to) {
                 to += 1;
@@ -84,18 +84,18 @@ impl Bound {
         Ok(Some(places))
     }
 
-    /// A text without any of these stretches has less than is needed.
+    /// True if a text without any of these stretches contains less than is needed.
     fn is_enough(&self, range: Range<usize>) -> bool {
         let Some(need) = self.need else { return true };
         let (from, to) = (self.stretches[range.start].from, self.stretches[range.end - 1].to);
-        // Characters that lie in no other windows.
+        // The characters that lie only in these windows.
         let first = if from == 0 { 0 } else { from + self.t - 1 };
         let end = if range.end == self.stretches.len() { self.length } else { to };
         end.saturating_sub(first) + need > self.length
     }
 
-    /// True if a text can have enough of the passage that has only those entries, by their places
-    /// in [`Self::entries`], that are not `absent`.
+    /// True if a text can contain enough of the passage if it lacks the entries for which `absent` is true, by their
+    /// positions in [`Self::entries`].
     pub fn is_possible(&self, absent: impl Fn(usize) -> bool) -> bool {
         match self.need {
             None => !(0..self.entries.len()).any(absent),

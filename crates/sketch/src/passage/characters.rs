@@ -1,4 +1,4 @@
-//! A normalised text as characters, with their places in the original.
+//! A normalised text as characters, with their positions in the original.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,22 +7,22 @@ use crate::simd::Level;
 use crate::text::{Normalization, Origins};
 use crate::{Check, Result, memory};
 
-/// The characters of a text that passages are made of.
+/// The characters of a text, for passages.
 pub struct Characters<'a> {
     text: Cow<'a, str>,
-    /// The code point of each.
+    /// The code points.
     codes: Vec<u32>,
     places: Origins,
 }
 
 impl<'a> Characters<'a> {
-    /// The characters of `text` under `normalization`, whose steps on tokens do not count.
+    /// The characters of `text` under `normalization`, without its steps on tokens.
     pub fn of(normalization: &Normalization, text: &'a str, check: Check) -> Result<Self> {
         let text = normalization.normalize(text, check)?;
         Self::read(text, Origins::default(), check)
     }
 
-    /// The same, so that [`Self::original`] can be asked where they come from.
+    /// Like [`Self::of`], with the data for [`Self::original`].
     pub fn with_places(normalization: &Normalization, text: &'a str, check: Check) -> Result<Self> {
         let (text, places) = normalization.normalize_with_places(text, check)?;
         Self::read(text, places, check)
@@ -46,12 +46,12 @@ impl<'a> Characters<'a> {
         Ok(Self { text, codes, places })
     }
 
-    /// The same characters, which no longer know [`Self::text`].
+    /// The same characters, without [`Self::text`].
     pub fn without_text(self) -> Characters<'static> {
         Characters { text: Cow::Borrowed(""), codes: self.codes, places: self.places }
     }
 
-    /// The number of characters.
+    /// Number of characters.
     pub fn len(&self) -> usize {
         self.codes.len()
     }
@@ -66,8 +66,8 @@ impl<'a> Characters<'a> {
         &self.text
     }
 
-    /// The characters of the original, counted from 0, that a range of these comes from. It is
-    /// widened to what was normalised together: a letter with its marks, a ligature.
+    /// The characters of the original, from 0, from which a range of these comes. It is widened to characters that were
+    /// normalised together, such as a letter with its marks, or a ligature.
     pub fn original(&self, range: Range<usize>) -> Range<usize> {
         self.places.original(range)
     }
@@ -81,10 +81,10 @@ impl<'a> Characters<'a> {
     }
 }
 
-/// Characters compared at once: few enough that a mismatch costs little.
+/// Number of characters compared at once: few enough that a mismatch costs little.
 const LANES: usize = 16;
 
-/// The number of characters at the start of both that are equal.
+/// Length of the common prefix.
 #[inline]
 pub(super) fn common(a: &[u32], b: &[u32]) -> usize {
     let blocks = a.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0);
@@ -93,25 +93,25 @@ pub(super) fn common(a: &[u32], b: &[u32]) -> usize {
     whole + rest.take_while(|(a, b)| a == b).count()
 }
 
-/// The number of characters at the end of both that are equal, counted up to `limit`.
+/// Length of the common suffix, up to `limit`.
 #[inline]
 pub(super) fn common_back(a: &[u32], b: &[u32], limit: usize) -> usize {
     let pairs = a.iter().rev().zip(b.iter().rev()).take(limit);
     pairs.take_while(|(a, b)| a == b).count()
 }
 
-/// The bytes at which the characters of a text start.
+/// The byte offsets of a text's characters.
 pub struct CharacterOffsets<'a> {
     text: &'a str,
-    /// Of one in [`EACH`] characters; none if each is a byte.
+    /// The offset of every [`EACH`]-th character; empty for ASCII.
     some: Vec<u32>,
 }
 
-/// Characters from one offset that is kept to the next.
+/// Number of characters between two stored offsets.
 const EACH: usize = 64;
 
 impl<'a> CharacterOffsets<'a> {
-    /// Those of `text`, which has less than 4 GiB.
+    /// The offsets of `text`, which is shorter than 4 GiB.
     pub fn of(text: &'a str) -> Result<Self> {
         let mut some = Vec::new();
         if !text.is_ascii() {
@@ -121,7 +121,7 @@ impl<'a> CharacterOffsets<'a> {
         Ok(Self { text, some })
     }
 
-    /// The bytes of a range of characters, counted from 0.
+    /// The bytes of a range of characters, from 0.
     pub fn bytes(&self, range: &Range<usize>) -> Range<usize> {
         self.at(range.start)..self.at(range.end)
     }

@@ -1,30 +1,30 @@
-//! Passages that many texts have, made of windows in order.
+//! Passages that many texts have, made of consecutive windows.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::{Result, memory};
 
-/// Neighbouring characters of a text that enough documents have.
+/// Consecutive characters of a text that enough documents have.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CommonRun {
-    /// The characters, as the text is normalised.
+    /// The characters, in the normalised text.
     pub range: Range<usize>,
-    /// The least number of documents that have any window of it.
+    /// Minimum number of documents over its windows.
     pub documents: u32,
-    /// The number of a window that no more documents have.
+    /// Number of the window with the fewest documents.
     pub rarest: u32,
-    /// True if it has a window that no earlier text has, so no earlier text has all of the run.
+    /// True if it has a window that is in no earlier text, so no earlier text has all of the run.
     pub is_first: bool,
 }
 
-/// Joins the windows of one text after another to runs, and lists each run once. A run ends where the number of
-/// documents becomes half or double of what it was: there another passage begins.
+/// Joins the windows of each text to runs, and lists each run once. A run ends where the number of documents halves or
+/// doubles: another passage begins there.
 pub struct CommonRuns {
     min_match: usize,
     /// The windows of all texts, by number.
     windows: Vec<SeenWindow>,
-    /// The runs of the text at hand, in order, and the number of the first window of each in `numbers`.
+    /// The runs of the current text, in order, each with its first window's position in `numbers`.
     runs: Vec<(CommonRun, usize)>,
     /// The windows of these runs, in order.
     numbers: Vec<u32>,
@@ -35,12 +35,12 @@ pub struct CommonRuns {
 #[derive(Clone, Copy, Default)]
 struct SeenWindow {
     is_seen: bool,
-    /// True if it lies in a run that is listed.
+    /// True if it lies in a listed run.
     is_listed: bool,
 }
 
 impl CommonRuns {
-    /// No text yet; texts have `windows` different windows of `min_match` characters.
+    /// No texts yet; texts have `windows` different windows of `min_match` characters.
     pub fn new(min_match: usize, windows: usize) -> Result<Self> {
         Ok(Self {
             min_match,
@@ -52,7 +52,8 @@ impl CommonRuns {
         })
     }
 
-    /// Adds the window `number` of the text at hand, which `documents` have. It is at `place`, behind those before.
+    /// Adds a window of the current text, which `documents` documents have. It starts at `place`, after the previous
+    /// ones.
     pub fn push(&mut self, place: usize, number: u32, documents: u32) -> Result<()> {
         let window = &mut self.windows[number as usize];
         let is_new = !std::mem::replace(&mut window.is_seen, true);
@@ -76,8 +77,8 @@ impl CommonRuns {
         memory::push(&mut self.numbers, number)
     }
 
-    /// Ends the text at hand. Returns the runs of it that are worth to be listed, in order: those that most documents
-    /// have first, each if `min_match` of its characters are in no run that is listed already. So what some documents
+    /// Ends the current text. Returns its runs that are worth listing, in order. A run is listed if `min_match` of its
+    /// characters are not in listed runs, and runs in most documents are considered first. So text that some documents
     /// happen to have next to a passage is not listed.
     pub fn unlisted(&mut self) -> Result<Vec<CommonRun>> {
         let mut listed = Vec::new();
@@ -100,7 +101,7 @@ impl CommonRuns {
         Ok(listed)
     }
 
-    /// The number of characters of a run of the text at hand that lie in no window that is listed.
+    /// Number of characters in a run of the current text that lie in no listed window.
     fn unlisted_characters(&self, run: usize) -> usize {
         let Range { start, end } = self.runs[run].0.range;
         let near = self.runs.partition_point(|(other, _)| other.range.end <= start);
@@ -124,8 +125,7 @@ impl CommonRuns {
     }
 }
 
-/// A range of the bytes of a text cut back to where words begin and end: glued words would be new ones. `None` if
-/// nothing is left.
+/// Shrinks a byte range of a text to whole words, since parts of words would be new words. `None` if nothing is left.
 pub fn whole_words(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let Range { mut start, mut end } = range;

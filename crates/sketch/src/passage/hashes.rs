@@ -1,7 +1,7 @@
 //! Hashes of the windows of a text: a polynomial in the code points, modulo 2^64, mixed.
 //!
-//! A block of windows is hashed by doubling, `h_2l[i] = h_l[i] * B^l + h_l[i + l]`, which carries nothing from one
-//! window to the next, so that the compiler makes vectors of it. Minima of these values are stored: they never change.
+//! A block of windows is hashed by doubling, `h_2l[i] = h_l[i] * B^l + h_l[i + l]`. It has no dependency between
+//! windows, so the compiler vectorises it. Indexes store minima of these values, so the values never change.
 
 use crate::simd::Level;
 use crate::{Check, MAX_MIN_MATCH, Result, memory};
@@ -9,17 +9,17 @@ use crate::{Check, MAX_MIN_MATCH, Result, memory};
 /// The base of the polynomial: odd, and 5 modulo 8.
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Windows that are hashed together.
+/// Number of windows hashed together.
 pub(super) const BLOCK: usize = 1024;
 
-/// The order in which minima are taken.
+/// The order of minima.
 #[inline(always)]
 fn mix(p: u64) -> u64 {
     let z = (p ^ p >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z ^ z >> 29
 }
 
-/// The hash of one window, by four characters at a time, whose products do not wait for each other.
+/// The hash of a window, by four characters at a time, whose products are independent.
 #[inline]
 pub(super) fn hash(window: &[u32]) -> u64 {
     const SQUARE: u64 = BASE.wrapping_mul(BASE);
@@ -32,7 +32,7 @@ pub(super) fn hash(window: &[u32]) -> u64 {
     mix(rest.iter().fold(p, |p, &unit| p.wrapping_mul(BASE).wrapping_add(unit.into())))
 }
 
-/// Memory in which blocks are hashed.
+/// Scratch memory for hashing blocks.
 pub(super) struct Scratch {
     level: Level,
     x: Vec<u64>,
@@ -45,7 +45,7 @@ impl Scratch {
         Ok(Self { level, x: memory::filled(0, size)?, y: memory::filled(0, size)? })
     }
 
-    /// The hashes of the `n` windows of `length` characters from `from` on; `n` is at most [`BLOCK`].
+    /// The hashes of the `n` windows of `length` characters from `from`; `n` is at most [`BLOCK`].
     pub(super) fn hashes(&mut self, text: &[u32], from: usize, n: usize, length: usize) -> &[u64] {
         let level = self.level;
         level.compiled(
@@ -55,7 +55,7 @@ impl Scratch {
         &self.x[..n]
     }
 
-    /// The least hashes of grams of `k` characters in each of the `n` windows of `t` from `from` on.
+    /// The least hash of a gram of `k` characters in each of the `n` windows of `t` characters from `from`.
     pub(super) fn minima(&mut self, text: &[u32], from: usize, n: usize, t: usize, k: usize) -> &[u64] {
         let level = self.level;
         level.compiled(
@@ -78,7 +78,7 @@ impl Scratch {
         }
     }
 
-    /// The polynomials of all windows of `length` in `units`, by doubling.
+    /// The polynomials of all windows of `length` characters in `units`, by doubling.
     #[inline(always)]
     fn double(&mut self, units: &[u32], length: usize) {
         for (x, unit) in self.x.iter_mut().zip(units) {
@@ -105,7 +105,7 @@ impl Scratch {
         }
     }
 
-    /// The minimum of each `width` neighbours, by doubling as well.
+    /// The minimum of each `width` consecutive values, also by doubling.
     #[inline(always)]
     fn double_minima(&mut self, n: usize, width: usize) {
         let (mut have, mut left) = (1, n + width - 1);
@@ -122,7 +122,7 @@ impl Scratch {
     }
 }
 
-/// Calls `each` for the hash of each window of `length` that starts in `range`, in order.
+/// Calls `each` with the hash of each window of `length` characters that starts in `range`, in order.
 pub(super) fn each_hash<E>(
     text: &[u32],
     length: usize,

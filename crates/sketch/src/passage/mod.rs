@@ -1,7 +1,7 @@
-//! Passages: what of one text is in another.
+//! Passages: the parts of a text that are in another one.
 //!
-//! A *window* is `min_match` consecutive characters of a normalised text. A passage is covered by a text as far as its
-//! windows occur in it. No window is missed, for texts decide; fingerprints only say where to look.
+//! A *window* is `min_match` consecutive characters of a normalised text. A text covers the parts of a passage whose
+//! windows occur in it. No window is missed, because texts decide; fingerprints only show where to look.
 //!
 //! ```
 //! use sketch::Normalization;
@@ -17,15 +17,15 @@
 //! # Ok::<(), sketch::Error>(())
 //! ```
 //!
-//! | file | what it does |
+//! | file | contents |
 //! |---|---|
-//! | `characters` | a normalised text, where its characters come from, and where they start |
-//! | `hashes` | hashes of windows, and minima of them |
-//! | `winnow` | fingerprints, which an index stores, and hashes of the windows that have them |
-//! | `runs` | what two texts have in common |
-//! | `sought` | how much of one passage is in each of many texts |
+//! | `characters` | a normalised text, and the origins and offsets of its characters |
+//! | `hashes` | hashes of windows, and their minima |
+//! | `winnow` | fingerprints, which an index stores, and hashes of the windows with given fingerprints |
+//! | `runs` | the common parts of two texts |
+//! | `sought` | the share of a passage in each of many texts |
 //! | `common` | runs of windows that many texts have, cut back to whole words |
-//! | `bound` | which fingerprints a search must ask for |
+//! | `bound` | the fingerprints that a search must look up |
 
 mod bound;
 mod characters;
@@ -45,7 +45,7 @@ pub use winnow::{Fingerprints, Stretch, gram_length};
 use crate::text::Normalization;
 use crate::{Error, MAX_MIN_MATCH, MIN_MIN_MATCH, Result};
 
-/// `min_match` as a user writes it.
+/// Validates a `min_match`.
 ///
 /// # Errors
 /// [`Error::MinMatch`].
@@ -56,10 +56,10 @@ pub fn valid_min_match(min_match: i64) -> Result<usize> {
         .ok_or(Error::MinMatch(min_match))
 }
 
-/// The steps of a normalisation of passages, whose places in the original can be told.
+/// Parses a normalisation for passages. Its steps keep the origins of characters.
 ///
 /// # Errors
-/// [`Error::PassageTokens`] if a step drops tokens, or that of reading them.
+/// [`Error::PassageTokens`] if a step drops tokens, or an error of parsing the steps.
 pub fn valid_normalization(steps: &str) -> Result<Normalization> {
     let normalization: Normalization = steps.parse()?;
     match normalization.drops_tokens() {
@@ -68,7 +68,7 @@ pub fn valid_normalization(steps: &str) -> Result<Normalization> {
     }
 }
 
-/// A coverage as a user writes it.
+/// Validates a coverage.
 ///
 /// # Errors
 /// [`Error::Coverage`] unless it is above 0 and at most 1.

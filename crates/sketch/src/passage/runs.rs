@@ -1,9 +1,10 @@
-//! The runs that two texts have in common, by a table of anchors of one and a walk through the other.
+//! Finds the common runs of two texts, by a table of anchors of one and a scan of the other.
 //!
-//! A window of `t` characters has exactly one gram of `k` at a multiple of `t - k + 1`. So a table of those grams of
-//! `b`, its anchors, has one of every window of `b`, and the grams of `a` are looked up one by one. A hit is compared
-//! and extended to both sides. A gram in many places of `b` (a ruler, spaces, a table of numbers) is extended in a few
-//! of them only. The windows of `a` that this may miss are looked up afterwards, by the hash of the whole window.
+//! A window of `t` characters has exactly one gram of `k` characters at a multiple of `t - k + 1`. So a table of these
+//! grams of `b`, its anchors, has one for every window of `b`, and the grams of `a` are looked up one by one. A hit is
+//! compared, and extended on both sides. A gram that is frequent in `b` (a ruler, spaces, a table of numbers) is
+//! extended at a few positions only. The windows of `a` that this may miss are looked up afterwards, by the hash of the
+//! whole window.
 
 use std::ops::Range;
 
@@ -15,11 +16,11 @@ use crate::{Check, Result, memory};
 /// Characters that two texts have in common.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Run {
-    /// The first of them in one text.
+    /// Position of the first character in one text.
     pub a: usize,
-    /// The first of them in the other.
+    /// Position of the first character in the other.
     pub b: usize,
-    /// The number of characters of the run.
+    /// Number of characters.
     pub length: usize,
 }
 
@@ -28,7 +29,7 @@ impl Run {
         self.a + self.length
     }
 
-    /// The parts of it whose windows of `t` characters of the first text are not among these, which are in order.
+    /// The parts of the run whose windows of `t` characters of the first text are not in `windows`, which ascend.
     pub fn without(self, windows: &[Range<usize>], t: usize) -> Result<Vec<Self>> {
         let (mut parts, mut from, end) = (Vec::new(), self.a, self.end() - t + 1);
         let near = windows.partition_point(|windows| windows.end <= from);
@@ -44,26 +45,26 @@ impl Run {
     }
 }
 
-/// The maximum number of hits that are extended for one gram.
+/// Maximum number of hits that are extended for a gram.
 const PLACES: usize = 16;
 
-/// No anchor, no class.
+/// Stands for no anchor, and for no class.
 const NONE: u32 = u32::MAX;
 
-/// The part of the windows of one text that is looked up at a time by the hash of the whole window, and the least
-/// number of them: a window that is looked up takes up to 37 bytes.
+/// Windows are looked up by the hash of the whole window in batches: a `PART`-th of a text's windows, but at least
+/// `LEAST_PART`. A window takes up to 37 bytes during the look-up.
 const PART: usize = 4;
 const LEAST_PART: usize = 1 << 18;
 
-/// Runs of `min_match` or more characters whose union in `a` is all of `a` that lies in windows which `b` has, by place
-/// in `a`: as few as greedy covering needs. An `a` of fewer characters is one window of its own length.
+/// Runs of at least `min_match` characters. Their union in `a` is all of `a` that lies in windows of `b`. They are
+/// ordered by position in `a`, and as few as greedy covering needs. An `a` shorter than `min_match` is a single window.
 ///
 /// `check` is called at least every 64 KiB of text.
 pub fn shared_runs(a: &Characters, b: &Characters, min_match: usize, check: Check) -> Result<Vec<Run>> {
     runs_of(a.codes(), b.codes(), min_match.min(a.len()), check)
 }
 
-/// The runs of windows of `t` characters, which `a` has at least.
+/// The runs of windows of `t` characters; `a` is at least that long.
 pub(super) fn runs_of(a: &[u32], b: &[u32], t: usize, check: Check) -> Result<Vec<Run>> {
     if t == 0 || b.len() < t {
         return Ok(Vec::new());
@@ -83,7 +84,7 @@ pub(super) fn runs_of(a: &[u32], b: &[u32], t: usize, check: Check) -> Result<Ve
     cover(&mut found, t)
 }
 
-/// The number of characters of `a` that lie in runs.
+/// Number of characters of `a` in runs.
 pub fn covered(runs: &[Run]) -> usize {
     let mut end = 0;
     let mut covered = 0;
@@ -94,7 +95,7 @@ pub fn covered(runs: &[Run]) -> usize {
     covered
 }
 
-/// Grams of `b` at multiples of a stride, in chains of equal buckets, each in ascending order.
+/// Grams of `b` at multiples of a stride, in chains of equal buckets, each ascending.
 struct Anchors {
     k: usize,
     stride: usize,
@@ -117,7 +118,7 @@ impl Anchors {
             next: memory::filled(NONE, count)?,
         };
         let grams = b.len() - k + 1;
-        // To hash all grams of a block takes less time than to hash one in `stride` by itself.
+        // Hashing all grams of a block is faster than hashing every `stride`-th alone.
         for start in (0..grams).step_by(BLOCK).rev() {
             check();
             let end = grams.min(start + BLOCK);
@@ -136,7 +137,7 @@ impl Anchors {
         (hash >> 32) as usize & (self.heads.len() - 1)
     }
 
-    /// The places of `b` where a gram with this hash may be.
+    /// The positions in `b` where a gram with this hash may be.
     fn places(&self, hash: u64) -> impl Iterator<Item = usize> {
         let mut at = self.heads[self.bucket(hash)];
         std::iter::from_fn(move || {
@@ -149,11 +150,11 @@ impl Anchors {
     }
 }
 
-/// Hashes as bits, of which most are not set: hashes that were not added may pass, too.
+/// A filter of hashes with one bit for each; few bits are set, but hashes that were not added may pass too.
 pub struct Filter(Vec<u64>);
 
 impl Filter {
-    /// Without hashes; with `bits` bits, a power of two.
+    /// An empty filter with `bits` bits, a power of two.
     pub fn new(bits: usize) -> Result<Self> {
         Ok(Self(memory::filled(0, bits.div_ceil(64))?))
     }
@@ -184,11 +185,11 @@ struct Walk<'a> {
     anchors: &'a Anchors,
     scratch: Scratch,
     found: Vec<Run>,
-    /// From so many runs on, those that are not needed are dropped.
+    /// Number of runs from which unnecessary ones are dropped.
     many: usize,
-    /// Windows of `a` that have been looked for in some of their places only.
+    /// Windows of `a` that were searched for at some of their positions only.
     hard: Vec<Range<usize>>,
-    /// Neighbouring windows of `a` that runs have.
+    /// Consecutive windows of `a` that runs cover.
     known: Range<usize>,
 }
 
@@ -197,12 +198,13 @@ impl Walk<'_> {
         let (t, k, grams) = (self.t, self.anchors.k, self.a.len() - self.anchors.k + 1);
         let windows = self.a.len() - t + 1;
         let mut here = memory::with_capacity(PLACES)?;
-        // Grams that are hashed; fewer of them after a jump, which may be followed by another.
+        // Hashed grams; fewer of them after a jump, because another jump may follow.
         let mut block = 0..0;
         let mut hashes: [u64; BLOCK] = [0; BLOCK];
         let mut i = 0;
         while i < grams {
-            // What the gram at `i` decides: windows that have it where those of `b` have an anchor.
+            // The windows for which the gram at `i` decides: those that have it where the same windows of `b` have an
+            // anchor.
             let duty = i.saturating_sub(t - k)..(i + 1).min(windows);
             if self.known.start <= duty.start && self.known.end >= duty.end {
                 i = self.known.end.max(i + 1);
@@ -225,11 +227,11 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The runs through the gram at `i` of `a`.
+    /// Finds the runs through the gram at `i` of `a`.
     fn extend(&mut self, i: usize, hash: u64, duty: Range<usize>, here: &mut Vec<Run>) -> Result<()> {
         let (a, b, t, anchors) = (self.a, self.b, self.t, self.anchors);
         let k = anchors.k;
-        // Beyond what is known, later grams see to it.
+        // Beyond the known windows, later grams decide.
         let reach = match i < self.known.end {
             true => self.known.start.max(duty.start) + t - i,
             false => usize::MAX,
@@ -258,7 +260,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Keeps what is needed of the runs through one gram.
+    /// Keeps the necessary runs through a gram.
     fn keep(&mut self, here: &mut [Run]) -> Result<()> {
         if here.is_empty() {
             return Ok(());
@@ -281,7 +283,7 @@ impl Walk<'_> {
     }
 }
 
-/// A search for windows of `a` with too many places to try, by the hash of the whole window.
+/// A search, by the hash of the whole window, for windows of `a` with too many positions to try.
 struct WindowSearch<'a> {
     a: &'a [u32],
     b: &'a [u32],
@@ -291,7 +293,7 @@ struct WindowSearch<'a> {
 }
 
 impl WindowSearch<'_> {
-    /// Adds runs that have the windows in `open`, as far as there are any.
+    /// Adds runs for the windows in `open`, as far as there are any.
     fn look_up(&mut self, open: &[Range<usize>], check: Check) -> Result<()> {
         let most = (self.a.len() / PART).max(LEAST_PART);
         let (mut part, mut count) = (Vec::new(), 0);
@@ -315,7 +317,7 @@ impl WindowSearch<'_> {
         Ok(())
     }
 
-    /// The same for some of them. Returns the window to go on with.
+    /// Adds runs for some of the windows in `open`. Returns the window to continue with.
     fn look_up_part(&mut self, open: &[Range<usize>], check: Check) -> Result<usize> {
         let Self { a, b, t, ref mut scratch, ref mut found } = *self;
         let count: usize = open.iter().map(Range::len).sum();
@@ -327,7 +329,7 @@ impl WindowSearch<'_> {
                 Ok(())
             })?;
         }
-        // The first places of each class in `b`, in chains.
+        // The first positions of each class in `b`, in chains.
         let mut heads = memory::filled(NONE, classes.first.len())?;
         let mut counts = memory::filled(0_u8, classes.first.len())?;
         let mut places: Vec<(u32, u32)> = Vec::new();
@@ -373,7 +375,7 @@ impl WindowSearch<'_> {
     }
 }
 
-/// The windows of `hard` that no run has.
+/// The windows of `hard` that no run covers.
 fn uncovered(found: &[Run], hard: &[Range<usize>], t: usize) -> Result<Vec<Range<usize>>> {
     let mut open: Vec<Range<usize>> = Vec::new();
     let mut next = 0;
@@ -396,7 +398,7 @@ fn uncovered(found: &[Run], hard: &[Range<usize>], t: usize) -> Result<Vec<Range
     Ok(open)
 }
 
-/// Windows of a text as classes of equal ones, found by their hash.
+/// Classes of equal windows of a text, found by their hash.
 pub(super) struct Classes {
     slots: Vec<u32>,
     pub(super) first: Vec<u32>,
@@ -408,7 +410,7 @@ impl Classes {
         Ok(Self { slots, first: memory::with_capacity(count)? })
     }
 
-    /// The class of the window at `place`; `equal` compares it with another one.
+    /// The class of the window at `place`; `equal` compares it with another window.
     pub(super) fn add(&mut self, hash: u64, place: usize, equal: impl Fn(usize) -> bool) -> u32 {
         let slot = match self.slot(hash, equal) {
             Ok(class) => return class,
@@ -420,12 +422,12 @@ impl Classes {
         class
     }
 
-    /// The class whose first window is `equal` to one with this hash.
+    /// The class with this hash whose first window is `equal`.
     pub(super) fn find(&self, hash: u64, equal: impl Fn(usize) -> bool) -> Option<usize> {
         self.slot(hash, equal).ok().map(|class| class as usize)
     }
 
-    /// The class, or the slot where it belongs.
+    /// The class, or else the slot for it.
     fn slot(&self, hash: u64, equal: impl Fn(usize) -> bool) -> Result<u32, usize> {
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
@@ -439,7 +441,7 @@ impl Classes {
     }
 }
 
-/// As few runs as have the windows of all, in their order.
+/// Selects as few runs as cover the windows of `found`, in order.
 fn cover(found: &mut [Run], t: usize) -> Result<Vec<Run>> {
     found.sort_unstable_by_key(|run| (run.a, std::cmp::Reverse(run.length), run.b));
     let mut kept: Vec<Run> = Vec::new();

@@ -1,4 +1,4 @@
-//! A passage that is sought in one text after another.
+//! Searches for a passage in one text after another.
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use super::runs::{Classes, Filter, covered, runs_of};
 use crate::simd::Level;
 use crate::{Check, Error, Result, memory};
 
-/// The characters of a passage above which no table of it is kept, which takes up to 34 bytes for each of them. It is
-/// compared with one text after another instead, which takes longer if there are many.
+/// Length from which a passage has no table, which takes up to 34 bytes for each character. Such a passage is compared
+/// with each text, which is slower for many texts.
 const LONG: usize = 1 << 19;
 
-/// A passage, to find out how much of it other texts have.
+/// A passage, prepared to find out how much of it other texts contain.
 pub struct Sought {
     passage: Vec<u32>,
-    /// The length of a window; a passage that is shorter than `min_match` is one.
+    /// Length of a window; a passage shorter than `min_match` is a single window.
     t: usize,
-    /// `None` for a passage that is long.
+    /// `None` for a long passage.
     table: Option<WindowTable>,
 }
 
@@ -36,7 +36,7 @@ impl Sought {
         self.passage.is_empty()
     }
 
-    /// The number of characters of the passage that lie in windows that `body` has.
+    /// Number of characters of the passage that lie in windows of `body`.
     pub fn covered(&mut self, body: &Characters, check: Check) -> Result<usize> {
         let Self { passage, t, table } = self;
         if *t == 0 || body.len() < *t {
@@ -49,14 +49,14 @@ impl Sought {
     }
 }
 
-/// The windows of a passage: their grams as a filter, and classes of equal windows.
+/// The windows of a passage: a filter of their grams, and classes of equal windows.
 struct WindowTable {
     t: usize,
     k: usize,
     filter: Filter,
     classes: Classes,
     class: Vec<u32>,
-    /// The classes that the text has.
+    /// The classes that the current text has.
     seen: Vec<bool>,
     scratch: Scratch,
 }
@@ -83,7 +83,7 @@ impl WindowTable {
         Ok(Self { t, k, filter, classes, class, seen, scratch })
     }
 
-    /// The number of characters of `passage` that lie in windows that `body` has.
+    /// Number of characters of `passage` that lie in windows of `body`.
     fn covered(&mut self, passage: &[u32], body: &[u32], check: Check) -> usize {
         let t = self.t;
         self.see(passage, body, check);
@@ -97,13 +97,13 @@ impl WindowTable {
         covered
     }
 
-    /// Sees which classes of the passage `a` the text `b` has.
+    /// Finds the classes of the passage `a` that the text `b` has.
     fn see(&mut self, a: &[u32], b: &[u32], check: Check) {
         self.seen.fill(false);
         let (t, k) = (self.t, self.k);
         let (stride, windows) = (t - k + 1, b.len() - t + 1);
         let mut left = self.classes.first.len();
-        // Neighbouring windows to be looked up; those below `done` are, or need not be.
+        // Consecutive windows to look up; windows below `done` are decided.
         let (mut done, mut region) = (0, 0..0);
         // Each window of `b` has exactly one gram at a multiple of the stride.
         for (n, q) in (0..=b.len() - k).step_by(stride).enumerate() {
@@ -130,7 +130,7 @@ impl WindowTable {
         self.look_up(a, b, region, &mut left, check);
     }
 
-    /// Marks the classes of the passage `a` that windows of a region of `b` have.
+    /// Marks the classes of the passage `a` that windows in a region of `b` have.
     fn look_up(&mut self, a: &[u32], b: &[u32], region: Range<usize>, left: &mut usize, check: Check) {
         let Self { t, classes, class, seen, scratch, .. } = self;
         let t = *t;
@@ -139,7 +139,7 @@ impl WindowTable {
             check();
             let (first, n) = (at, BLOCK.min(region.end - at));
             at += n;
-            // Behind a window that both have, most have the next ones, too: comparing is quicker than looking up.
+            // After a common window, the next ones are usually common too: comparing is faster than looking up.
             let mut known = first;
             for (j, &hash) in (first..).zip(scratch.hashes(b, first, n, t)) {
                 let equal = |first: usize| a[first..first + t] == b[j..j + t];

@@ -1,5 +1,5 @@
-//! Winnowing (Schleimer, Wilkerson and Aiken, SIGMOD 2003): of the grams in each window of a text
-//! the least hash is kept. Two texts that have a window in common have its minimum in common.
+//! Winnowing (Schleimer, Wilkerson and Aiken, SIGMOD 2003): keeps the least hash of the grams in each window of a text.
+//! Two texts with a common window share its minimum.
 
 use super::characters::Characters;
 use super::hashes::{BLOCK, Scratch, each_hash};
@@ -7,8 +7,8 @@ use crate::hash::mix::fmix64;
 use crate::simd::Level;
 use crate::{Check, Error, Result, memory};
 
-/// The length of the grams whose hashes are kept, for windows of `min_match` characters: about a
-/// third of them, so that few are kept and those are rare. Indexes store entries that depend on it.
+/// Length of the hashed grams for windows of `min_match` characters: about a third, so that few minima are kept and
+/// they are rare. Stored entries of indexes depend on it.
 pub fn gram_length(min_match: usize) -> usize {
     match min_match {
         0..24 => min_match.div_ceil(2).max(1),
@@ -18,45 +18,45 @@ pub fn gram_length(min_match: usize) -> usize {
     }
 }
 
-/// The part of a minimum that is stored. Minima are near zero, and an index keeps the upper bits: the finaliser spreads
-/// them over all.
+/// The stored part of a minimum. Minima are near zero, and an index keeps the upper bits, so the finaliser spreads them
+/// over all bits.
 #[inline(always)]
 fn entry(minimum: u64) -> u64 {
     fmix64(minimum)
 }
 
-/// Makes the fingerprints of texts.
+/// Makes fingerprints of texts.
 pub struct Fingerprints {
     scratch: Scratch,
 }
 
 impl Fingerprints {
-    /// With the best instructions of the machine.
+    /// Uses the best instructions of the machine.
     pub fn new() -> Result<Self> {
         Self::with_level(Level::best())
     }
 
-    /// With these instructions.
+    /// Uses these instructions.
     pub fn with_level(level: Level) -> Result<Self> {
         Ok(Self { scratch: Scratch::new(level)? })
     }
 
-    /// Adds the fingerprint of each window of `min_match` characters to `out`, neighbours that are
-    /// equal once. A text that is shorter has none.
+    /// Appends the fingerprint of each window of `min_match` characters to `out`; consecutive equal ones count once. A
+    /// shorter text has none.
     pub fn append(&mut self, text: &Characters, min_match: usize, out: &mut Vec<u64>, check: Check) -> Result<()> {
         self.each(text, min_match, check, &mut |stretch| memory::push(out, stretch.entry))
     }
 
-    /// The fingerprints of a text with the windows that have them: each with the first window and
-    /// the one after the last, for neighbours with the same.
+    /// The fingerprints of a text with their windows: the first window, and the one after the last, of consecutive
+    /// windows with the same fingerprint.
     pub fn stretches(&mut self, text: &Characters, min_match: usize, check: Check) -> Result<Vec<Stretch>> {
         let mut stretches = Vec::new();
         self.each(text, min_match, check, &mut |stretch| memory::push(&mut stretches, stretch))?;
         Ok(stretches)
     }
 
-    /// Calls `each` with the place and the hash of every window of `min_match` characters whose
-    /// fingerprint is `wanted`, in order.
+    /// Calls `each` with the position and hash of every window of `min_match` characters whose fingerprint `wanted`
+    /// accepts, in order.
     pub fn windows<E: From<Error>>(
         &mut self,
         text: &Characters,
@@ -77,7 +77,7 @@ impl Fingerprints {
         Ok(())
     }
 
-    /// Calls `each` with the fingerprints of a text, in order, and the windows that have them.
+    /// Calls `each` with the fingerprints of a text and their windows, in order.
     fn each(
         &mut self,
         text: &Characters,
@@ -89,7 +89,7 @@ impl Fingerprints {
         if t == 0 || windows == 0 {
             return Ok(());
         }
-        // The minimum of the windows from there on.
+        // The current minimum, and its first window.
         let (mut last, mut from) = (None, 0);
         let stretch = |minimum, from, to| Stretch { entry: entry(minimum), from, to };
         for start in (0..windows).step_by(BLOCK) {
@@ -109,7 +109,7 @@ impl Fingerprints {
     }
 }
 
-/// Neighbouring windows of a text that have the same fingerprint.
+/// Consecutive windows of a text with the same fingerprint.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Stretch {
     /// The fingerprint.

@@ -1,24 +1,24 @@
-//! Work on data at hand, part by part: by the caller alone, or by threads as well.
+//! Processes data in memory part by part, by the caller alone or with threads.
 
 use super::hands::{BatchWork, Setting, hands};
 use crate::{Check, Error, Result};
 
-/// The threads that compute the parts of something.
+/// The workers that process parts.
 pub enum Crew<'a> {
-    /// The caller alone. It calls this often, which may unwind.
+    /// The caller alone, who calls this often; it may unwind.
     Alone(Check<'a>),
-    /// The caller, and as many threads.
+    /// The caller, and this number of threads.
     With(Setting, usize),
 }
 
-/// Makes a result of a part. It may be called again with a part that it has begun.
+/// Computes the result of a part. It may be called again for a part that an earlier call has begun.
 pub type Compute<'a, P, R> = dyn Fn(&mut P, Check) -> Result<R> + Sync + 'a;
 
-/// Gives the next part, and how many bytes it and its result take.
+/// Returns the next part, with the number of bytes that it and its result take.
 pub type Next<'a, P, E> = dyn FnMut() -> Result<Option<(P, usize)>, E> + 'a;
 
 impl Crew<'_> {
-    /// Looks for interrupts.
+    /// Checks for interrupts.
     pub fn check(&mut self) {
         match self {
             Self::Alone(check) => check(),
@@ -26,7 +26,7 @@ impl Crew<'_> {
         }
     }
 
-    /// The number of those who compute at a time.
+    /// Number of workers.
     pub fn size(&self) -> usize {
         match self {
             Self::Alone(_) => 1,
@@ -34,8 +34,8 @@ impl Crew<'_> {
         }
     }
 
-    /// Computes each part, and calls `take` with the results, in the order of the parts. The caller alone calls
-    /// `next` and `take`.
+    /// Computes each part, and calls `take` with the results, in the order of the parts. Only the caller calls `next`
+    /// and `take`.
     pub fn each<P: Send, R: Send, E: From<Error>>(
         &mut self,
         next: &mut Next<P, E>,
@@ -61,7 +61,7 @@ impl Crew<'_> {
                     if first.is_some() {
                         second = next()?;
                     }
-                    // Two parts are worth threads, for parts are large.
+                    // Two parts justify threads, because parts are large.
                     if second.is_some() {
                         hands.start();
                     }
@@ -82,14 +82,14 @@ impl Crew<'_> {
 struct Computing<'a, P, R>(&'a Compute<'a, P, R>);
 
 impl<P: Send, R: Send> BatchWork for Computing<'_, P, R> {
-    /// A part, and its result.
+    /// A part and its result.
     type Batch = (Option<P>, Option<R>);
 
     fn work(&mut self, (part, result): &mut Self::Batch, check: Check) -> Result<()> {
         check();
         if let Some(given) = part {
             *result = Some((self.0)(given, check)?);
-            // Its memory is free before the result is taken.
+            // Frees its memory before the result is taken.
             *part = None;
         }
         Ok(())

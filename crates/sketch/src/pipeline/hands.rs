@@ -1,4 +1,4 @@
-//! The threads: batches go out in order, and come back in order.
+//! Worker threads that process batches, which go out and come back in order.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,57 +9,57 @@ use std::time::Duration;
 
 use crate::{Check, Error, Result, memory};
 
-/// The time that the reader waits for a thread between two looks at interrupts.
+/// Time that the reader waits for a thread between two checks for interrupts.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Batches for each thread that may be out when the reader goes on reading, if memory holds them. Batches take
-/// unequal time: while the reader computes a long one, the threads have enough to do.
+/// Maximum number of batches in flight for each thread, within memory. Batches take unequal time: while the reader
+/// processes a long one, the threads have enough to do.
 const AHEAD: usize = 8;
 
-/// Bytes of the stack of a thread, as the main thread of a server has at least.
+/// Stack size of a thread: at least the main thread of a server has it.
 const STACK: usize = 2 << 20;
 
-/// A computation over batches; each thread has one of these.
+/// A computation over batches; each thread has its own value.
 pub trait BatchWork: Send {
-    /// A batch and its results.
+    /// A batch with its results.
     type Batch: Default + Send;
 
-    /// Batches for each thread that may be done before their turn, beside those that may be out anyway: as many more
-    /// are computed while a long one is. The bytes of a batch must then count its results.
+    /// Maximum number of batches for each thread that may be finished before their turn, in addition to those in
+    /// flight: they are processed during a long one. The bytes of a batch must then include its results.
     const EARLY: usize = 0;
 
-    /// Computes a batch. It may have been begun before: results that are there are replaced.
-    /// `check_interrupts` is called often, and may unwind.
+    /// Processes a batch. An earlier call may have begun it: existing results are replaced. Calls `check_interrupts`
+    /// often, which may unwind.
     ///
     /// # Errors
-    /// Whatever is wrong with the batch.
+    /// Any error of the batch.
     fn work(&mut self, batch: &mut Self::Batch, check_interrupts: Check) -> Result<()>;
 }
 
-/// The setting under which the reader wants its threads.
+/// The reader's settings for its threads.
 #[derive(Clone, Copy)]
 pub struct Setting {
-    /// Called with a function that starts the threads, and must call it. Threads inherit what is set meanwhile, such as
-    /// blocked signals.
+    /// Called with a function that starts the threads, and must call it. Threads inherit settings that it makes
+    /// meanwhile, such as blocked signals.
     pub around_spawn: fn(&mut dyn FnMut()),
-    /// Called by a thread before all else.
+    /// Called first by each thread.
     pub at_start: fn(),
-    /// Called by the reader often; may unwind.
+    /// Called often by the reader; may unwind.
     pub check_interrupts: fn(),
-    /// Bytes of batches that are out at a time; one may be out however large it is.
+    /// Maximum bytes of batches in flight; a single batch may be larger.
     pub memory: usize,
 }
 
 #[derive(Default)]
 struct Queue<B> {
     waiting: VecDeque<(u64, B)>,
-    /// The batches that are out, in order, with their bytes: each that came back, and whether it was computed. If not,
-    /// the reader has to.
+    /// The batches in flight, in order, with their sizes. A batch that came back has a flag: false if the reader must
+    /// process it.
     places: VecDeque<(Option<(B, bool)>, usize)>,
-    /// The number of the first of them.
+    /// Number of the first of them.
     first: u64,
     bytes: usize,
-    /// Those of them that came back.
+    /// Number of them that came back.
     done: usize,
 }
 
@@ -76,34 +76,34 @@ impl<B> Queue<B> {
 #[derive(Default)]
 struct Exchange<B> {
     state: Mutex<Queue<B>>,
-    /// There is a batch to compute, or nothing more to do.
+    /// Signals a batch to process, or the end.
     work: Condvar,
-    /// The first batch can be taken.
+    /// Signals that the first batch can be taken.
     finished: Condvar,
     stop: AtomicBool,
-    /// Threads that have what they take as they start.
+    /// Number of threads that have finished their start-up allocations.
     started: AtomicUsize,
 }
 
 impl<B> Exchange<B> {
     fn lock(&self) -> MutexGuard<'_, Queue<B>> {
-        // No code of others runs under the lock.
+        // No foreign code runs under the lock, so it is never poisoned halfway.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The reader's side.
+/// The reader's side of the exchange.
 pub struct Hands<'scope, 'env, W: BatchWork> {
     scope: &'scope Scope<'scope, 'env>,
     shared: &'scope Exchange<W::Batch>,
     setting: Setting,
     own: W,
-    /// Makes what the threads need, for as many threads as there should be; until they are started.
+    /// Makes the threads' values, one for each thread to start; `None` once they are started.
     others: Option<&'env mut dyn FnMut() -> Vec<W>>,
-    /// True if a batch was given: one is not worth threads.
+    /// True after the first batch, which alone is not worth threads.
     any: bool,
     next: u64,
-    /// Emptied batches, to be filled again.
+    /// Processed batches, for reuse.
     spare: Vec<W::Batch>,
     threads: Vec<ScopedJoinHandle<'scope, ()>>,
 }
@@ -112,16 +112,16 @@ pub struct Hands<'scope, 'env, W: BatchWork> {
 impl<W: BatchWork> Drop for Hands<'_, '_, W> {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        // Who has seen no stop holds the lock or waits for the signal.
+        // A thread that has not seen `stop` holds the lock, or waits for the signal.
         drop(self.shared.lock());
         self.shared.work.notify_all();
-        // The end of the scope would wait for their work, and not for their end.
+        // The end of the scope would wait for the work of threads, but not for their exit.
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 }
 
-/// Runs `body` with hands that are gone when it returns or unwinds. `own` is the reader's; `others`
-/// makes the threads', when there is work for them.
+/// Runs `body` with threads that have ended when it returns or unwinds. `own` is the reader's value; `others` makes the
+/// threads' values, once there is work for them.
 pub fn hands<W: BatchWork, R>(
     setting: Setting,
     own: W,
@@ -145,12 +145,12 @@ pub fn hands<W: BatchWork, R>(
 }
 
 impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
-    /// A batch to fill: one that was taken, as it was left, or a new one.
+    /// A batch to fill: a used one with its old content, or a new one.
     pub fn batch(&mut self) -> W::Batch {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Gives a batch of so many bytes to be computed, and calls `take` with those that are done, in order.
+    /// Passes on a batch of `bytes` bytes, and calls `take` with finished batches, in order.
     pub fn give<E: From<Error>>(
         &mut self,
         mut batch: W::Batch,
@@ -177,8 +177,8 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         self.collect(AHEAD * threads + 1, W::EARLY * threads, take)
     }
 
-    /// Computes a batch while no other one is out, and frees it: one that takes so much memory that the threads must
-    /// not have another beside it.
+    /// Processes a batch while no other is in flight, and frees it: for one so large that the threads must not have
+    /// another at the same time.
     pub fn give_alone<E: From<Error>>(
         &mut self,
         mut batch: W::Batch,
@@ -190,13 +190,13 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         take(&mut batch)
     }
 
-    /// Calls `take` with all that are out.
+    /// Calls `take` with all batches in flight.
     pub fn finish<E: From<Error>>(&mut self, take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>) -> Result<(), E> {
         self.collect(0, 0, take)
     }
 
-    /// Starts threads once, as many as there should be and can be had. A caller who knows that there is work for them
-    /// need not wait for the second batch.
+    /// Starts the threads once, as many as are wanted and possible. A caller with enough work need not wait for the
+    /// second batch.
     pub(super) fn start(&mut self) {
         let Some(others) = self.others.take() else { return };
         let mut works = others();
@@ -222,7 +222,8 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
                 };
                 let builder = Builder::new().stack_size(STACK).name("sketch".into());
                 threads.extend(builder.spawn_scoped(scope, thread).ok());
-                // What is spare now is for what the thread takes as it starts: nobody else may take it.
+                // Memory that is free now is for the threads' start-up allocations, so nothing else is allocated until
+                // they are done.
                 while shared.started.load(Ordering::Acquire) < threads.len() {
                     std::thread::yield_now();
                 }
@@ -230,8 +231,8 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         });
     }
 
-    /// Takes what is done until at most `most` batches are out, beside up to `early` that are done, and their bytes fit
-    /// the setting. Where the threads are behind, the reader computes a batch itself.
+    /// Takes finished batches until at most `most` are in flight, besides up to `early` finished ones, and their bytes
+    /// fit the setting. If the threads fall behind, the reader processes a batch itself.
     fn collect<E: From<Error>>(
         &mut self,
         most: usize,
@@ -263,7 +264,7 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
             match state.waiting.pop_front() {
                 Some((number, mut batch)) => {
                     drop(state);
-                    // An error is due when the turn of the batch comes.
+                    // An error is reported at the batch's turn.
                     let is_computed = self.own.work(&mut batch, &mut check_interrupts).is_ok();
                     self.shared.lock().put(number, batch, is_computed);
                 }
@@ -273,7 +274,7 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
     }
 }
 
-/// The loop of a thread until it has to stop.
+/// The loop of a thread, until it must stop.
 fn serve<W: BatchWork>(shared: &Exchange<W::Batch>, mut work: W) {
     let is_stopped = || shared.stop.load(Ordering::Relaxed);
     loop {
@@ -295,7 +296,7 @@ fn serve<W: BatchWork>(shared: &Exchange<W::Batch>, mut work: W) {
         };
         let done = catch_unwind(AssertUnwindSafe(|| work.work(&mut batch, &mut look)));
         let mut state = shared.lock();
-        // Also what should not happen, a panic, is the reader's to report.
+        // The reader also reports a panic, which is a bug.
         state.put(number, batch, matches!(done, Ok(Ok(()))));
         let is_first = state.first == number;
         drop(state);

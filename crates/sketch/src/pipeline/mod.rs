@@ -1,18 +1,17 @@
-//! Work in batches, done by several threads and taken back in order.
+//! Batch processing by several threads, with results in order.
 //!
-//! One thread, the reader, knows where documents come from and where results go. It copies them into batches. [`Hands`]
-//! computes the batches by several threads, and returns them in the order in which they came. So results do not depend
-//! on the number of threads.
+//! One thread, the reader, knows the source of documents and the destination of results. It copies documents into
+//! batches. [`Hands`] processes the batches in several threads, and returns them in order. So results do not depend on
+//! the number of threads.
 //!
-//! [`Crew`] does the same for data that is in memory already, such as the documents of a large group.
+//! [`Crew`] does the same for data in memory, such as the documents of a large group.
 //!
-//! Rules for a thread, which a database server depends on:
+//! A database server relies on these rules for threads:
 //!
-//! - It has copies, or looks at memory of this library's own: it has no pointer into anything of the server's.
-//! - It never ends the process for want of memory: [`BatchWork::work`] returns an error, and the reader
-//!   does the batch itself, so that the error, if it comes again, is the reader's.
-//! - It looks often at whether it should stop. When the reader fails, or unwinds, all threads are
-//!   told to stop, and are waited for.
+//! - A thread has copies, or reads memory of this library: it has no pointer into the server's memory.
+//! - A thread never ends the process for lack of memory: [`BatchWork::work`] returns an error, and the reader processes
+//!   the batch again. If the error repeats, the reader reports it.
+//! - A thread checks often if it must stop. When the reader fails or unwinds, it stops all threads, and waits for them.
 
 mod crew;
 mod hands;

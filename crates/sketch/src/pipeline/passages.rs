@@ -1,4 +1,4 @@
-//! Searches in the texts of a corpus on the way to their passages.
+//! Searches texts of a corpus for fingerprints, windows and passages.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use crate::passage::{
 use crate::text::Normalization;
 use crate::{Check, Error, Result, memory};
 
-/// The options by which texts are read for passages.
+/// The options for reading texts.
 #[derive(Clone, Debug)]
 pub struct PassageCut {
     /// The minimum length of a passage, in characters.
     pub min_match: usize,
-    /// The steps that are applied to texts before.
+    /// The steps that are applied to texts first.
     pub normalization: Normalization,
 }
 
-/// A test of hashes that threads share.
+/// A predicate on hashes that threads share.
 pub type Test = Arc<dyn Fn(u64) -> bool + Send + Sync>;
 
-/// Finds the fingerprints of texts, which are read by `cut`, and kept as normalized if `keeps_texts`.
+/// Finds the fingerprints of texts, which are normalized by `cut`; keeps the normalized texts if `keeps_texts`.
 pub fn fingerprinting(cut: PassageCut, keeps_texts: bool) -> Result<Finder<Fingerprinted>> {
     let (mut fingerprints, mut own) = (Fingerprints::new()?, Vec::new());
     Ok(Box::new(move |given, found, check| {
@@ -47,30 +47,30 @@ pub fn fingerprinting(cut: PassageCut, keeps_texts: bool) -> Result<Finder<Finge
     }))
 }
 
-/// The fingerprints of some texts.
+/// The fingerprints of a batch of texts.
 #[derive(Default)]
 pub struct Fingerprinted {
-    /// Each text, in order.
+    /// The texts, in order.
     pub texts: Vec<OfText>,
     fingerprints: Vec<u64>,
     normalized: String,
 }
 
-/// The fingerprints of a text.
+/// A text with fingerprints.
 #[derive(Clone, Copy, Debug)]
 pub struct OfText {
-    /// The number by which the reader knows it.
+    /// The reader's number for it.
     pub number: u32,
     /// A hash of the normalized text.
     pub hash: u64,
-    /// The number of its characters.
+    /// Number of its characters.
     pub length: u32,
     fingerprints: usize,
     normalized: usize,
 }
 
 impl Fingerprinted {
-    /// Each text with its distinct fingerprints, ascending, and with the normalized text, if that was asked for.
+    /// Each text with its distinct fingerprints, ascending, and the normalized text if it was kept.
     pub fn each(&self) -> impl Iterator<Item = (OfText, &[u64], &str)> {
         let (mut from, mut start) = (0, 0);
         self.texts.iter().map(move |text| {
@@ -85,11 +85,11 @@ impl Fingerprinted {
 /// A window of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct TextWindow {
-    /// The number of the text.
+    /// Number of the text.
     pub number: u32,
-    /// Its first character, as the text is normalized.
+    /// Position of its first character in the normalized text.
     pub place: u32,
-    /// The hash of its characters, within its scope.
+    /// Hash of its characters, specific to its scope.
     pub hash: u64,
 }
 
@@ -102,12 +102,12 @@ pub struct Windowing {
 }
 
 impl Windowing {
-    /// Those whose fingerprint is `frequent` and whose hash is `wanted`.
+    /// Finds windows with fingerprints that `frequent` accepts and hashes that `wanted` accepts.
     pub fn new(cut: PassageCut, frequent: Test, wanted: Test) -> Result<Self> {
         Ok(Self { cut, frequent, wanted, fingerprints: Fingerprints::new()? })
     }
 
-    /// Calls `each` with those of one text, in order.
+    /// Calls `each` with the windows of a text, in order.
     pub fn each<E: From<Error>>(
         &mut self,
         given: GivenText,
@@ -127,20 +127,20 @@ impl Windowing {
         })
     }
 
-    /// Finds those of several texts.
+    /// Finds the windows of several texts.
     pub fn finder(mut self) -> Finder<Vec<TextWindow>> {
         Box::new(move |given, found, check| self.each(given, check, &mut |window| memory::push(found, window)))
     }
 }
 
-/// Makes texts without the windows that are `unwanted`, which have `frequent` fingerprints.
+/// Removes the windows that `unwanted` accepts from texts; their fingerprints are `frequent`.
 pub fn stripping(cut: PassageCut, frequent: Test, unwanted: Test) -> Result<Finder<Stripped>> {
     let mut fingerprints = Fingerprints::new()?;
     Ok(Box::new(move |given, found, check| {
         let (original, salt) = (given.text, given.salt);
         let text = Characters::with_places(&cut.normalization, original, check)?;
         let frequent = |entry: u64| frequent(entry ^ salt);
-        // Neighbouring windows are removed as one: a word can lie in several of them, and in none as a whole.
+        // Consecutive windows are removed together: a word can lie in several of them, and completely in none.
         let mut runs: Vec<Range<usize>> = Vec::new();
         fingerprints.windows(&text, cut.min_match, frequent, check, &mut |place, hash| {
             let end = place + cut.min_match;
@@ -171,16 +171,16 @@ pub fn stripping(cut: PassageCut, frequent: Test, unwanted: Test) -> Result<Find
     }))
 }
 
-/// Texts without what was removed.
+/// Texts after the removal.
 #[derive(Default)]
 pub struct Stripped {
     text: String,
-    /// Of each text its number, where it ends, and how many characters were removed.
+    /// The number of each text, its end, and the number of removed characters.
     ends: Vec<(u32, usize, u32)>,
 }
 
 impl Stripped {
-    /// Each text: its number, what is left of it, and how many characters were removed.
+    /// Each text: its number, the rest of it, and the number of removed characters.
     pub fn each(&self) -> impl Iterator<Item = (u32, &str, u32)> {
         let mut from = 0;
         self.ends.iter().map(move |&(number, end, removed)| {
@@ -191,11 +191,11 @@ impl Stripped {
     }
 }
 
-/// Finds the fingerprints by which the texts that contain the share `coverage` of a normalized text are looked up.
-/// [`GivenText::known`] has those that other texts have too, each with the number of these texts.
+/// Selects the fingerprints to look up, to find the texts that contain the share `coverage` of a normalized text.
+/// [`GivenText::known`] has its fingerprints that other texts have too, with the number of these texts.
 ///
-/// At most `limit` of the texts that have a fingerprint are compared. A text that has all of a stretch has the rarest
-/// of its fingerprints too, so of those that more texts have only the rarest one is asked for.
+/// At most `limit` of the texts with a fingerprint are compared. A text with all of a stretch has its rarest
+/// fingerprint too, so of fingerprints in more texts only the rarest one is looked up.
 pub fn asking(min_match: usize, coverage: f64, limit: usize) -> Finder<Lookups> {
     Box::new(move |given, found, check| {
         let text = Characters::of(&Normalization::none(), given.text, check)?;
@@ -230,21 +230,21 @@ pub fn asking(min_match: usize, coverage: f64, limit: usize) -> Finder<Lookups> 
     })
 }
 
-/// The fingerprints that texts ask for.
+/// Fingerprints to look up.
 #[derive(Default)]
 pub struct Lookups {
-    /// Each within its scope, and the number of the text.
+    /// The fingerprints, specific to their scope, with the number of the text.
     pub entries: Vec<(u64, u32)>,
-    /// The number of texts that are not compared with all, and of comparisons that are left out.
+    /// Number of texts that are not compared with all others, and number of comparisons left out.
     pub left_out: (u64, u64),
 }
 
-/// Finds the texts of a batch that have the share `coverage` of its first one. All are normalized.
+/// Finds the texts of a batch that contain the share `coverage` of its first text. All are normalized.
 pub fn containing(min_match: usize, coverage: f64) -> Finder<Containers> {
     let mut first: Option<(Sought, usize)> = None;
     Box::new(move |given, found, check| {
         if found.contained.is_none() {
-            // The first text of the batch before may be as large.
+            // Frees the first text of the previous batch, which may be as large.
             first = None;
         }
         let text = Characters::of(&Normalization::none(), given.text, check)?;
@@ -262,23 +262,23 @@ pub fn containing(min_match: usize, coverage: f64) -> Finder<Containers> {
     })
 }
 
-/// The texts that have enough of the first one of a batch.
+/// The texts that contain enough of a batch's first text.
 #[derive(Default)]
 pub struct Containers {
-    /// The number of the first text of the batch.
+    /// Number of the first text.
     pub contained: Option<u32>,
-    /// Of each text that has enough of it its number, and how many of the characters it has.
+    /// (text, covered characters) of each text that covers enough.
     pub containers: Vec<(u32, u32)>,
 }
 
-/// Finds the passages that the first text of a batch has in common with each other one, or with those that have the
-/// share `coverage` of it. [`GivenText::known`] of the first has the windows that do not count: the first of
-/// neighbours, and their number.
+/// Finds the passages that the first text of a batch shares with each other text, or with those that contain the share
+/// `coverage` of it. [`GivenText::known`] of the first text has the windows that do not count: the first one of a
+/// sequence, and their number.
 pub fn sharing(cut: PassageCut, coverage: Option<f64>) -> Finder<Shared> {
     let mut first: Option<(Characters<'static>, Vec<Range<usize>>)> = None;
     Box::new(move |given, found, check| {
         if !found.has_first {
-            // The first text of the batch before may be as large.
+            // Frees the first text of the previous batch, which may be as large.
             first = None;
         }
         let text = Characters::with_places(&cut.normalization, given.text, check)?.without_text();
@@ -305,21 +305,21 @@ pub fn sharing(cut: PassageCut, coverage: Option<f64>) -> Finder<Shared> {
     })
 }
 
-/// A passage that two texts have in common.
+/// A passage that two texts share.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SharedPassage {
-    /// The number of the second text.
+    /// Number of the second text.
     pub number: u32,
-    /// Its characters in the first text, as that was given.
+    /// Its characters in the first text, before normalization.
     pub a: Range<usize>,
-    /// Its characters in the second.
+    /// Its characters in the second text.
     pub b: Range<usize>,
 }
 
-/// The passages of a batch, whose first text may have been read.
+/// The passages of a batch; its first text is kept once it was read.
 #[derive(Default)]
 pub struct Shared {
     has_first: bool,
-    /// All of them.
+    /// All passages.
     pub passages: Vec<SharedPassage>,
 }

@@ -1,4 +1,4 @@
-//! Documents on their way to their band hashes, a batch at a time.
+//! Signs batches of documents: computes their band hashes.
 
 use super::BatchWork;
 use crate::boilerplate::{CountedPart, Enough, Frame, Shingled, counted};
@@ -9,44 +9,43 @@ use crate::signature::{Banding, Sketcher, signature_hash};
 use crate::stored::{Packing, StoredBytes, text};
 use crate::{Check, Config, Result, memory};
 
-/// Bytes of a text for which room is kept.
+/// Size of a text up to which its buffer is kept.
 const LONG: usize = 1 << 20;
 
-/// Bytes of documents for which an empty batch has room: there may be many batches.
+/// Bytes of documents for which an empty batch keeps memory: there may be many batches.
 const KEPT: usize = 256 << 10;
 
-/// Copies of documents, and then their band hashes.
+/// Copies of documents, later with their band hashes.
 #[derive(Default)]
 pub struct SignerBatch {
-    /// Texts as they are stored, and the number of bytes that they have then and once they are unpacked.
+    /// Texts as they are stored, with their stored size and their decompressed size.
     texts: Vec<u8>,
     text_bytes: usize,
     numbers: Vec<u64>,
-    /// Each document, and how many bytes or numbers it has.
+    /// Each document, with its number of bytes or numbers.
     documents: Vec<(CopiedKind, usize)>,
-    /// For each document what does not count of it, where boilerplate is left out.
+    /// For each document the shingles that do not count, if boilerplate is left out.
     frames: Vec<Frame>,
     hashes: Vec<i64>,
-    /// For each document the number of its hashes.
+    /// For each document its number of hashes.
     counts: Vec<u32>,
-    /// For each document how much of it counts, where boilerplate is left out.
+    /// For each document how much of it counts, if boilerplate is left out.
     pub parts: Vec<CountedPart>,
-    /// The `shingle_size` that would do for each text which is too long for its shingles, where the signer looks at
-    /// that.
+    /// A sufficient `shingle_size` for each text that is too long for its shingles, if the signer checks that.
     pub saturated: Vec<usize>,
 }
 
-/// The kind of a document that was copied.
+/// The kind of a copied document.
 #[derive(Clone, Copy)]
 enum CopiedKind {
     Text(Packing),
     Elements,
-    /// Each slot is a number.
+    /// Each slot is one of the numbers.
     Signature,
 }
 
 impl SignerBatch {
-    /// Forgets all documents, but not the memory for them, unless one was long.
+    /// Removes all documents, but keeps the memory for them, unless one was long.
     pub fn clear(&mut self) {
         self.texts.clear();
         self.texts.shrink_to(KEPT);
@@ -57,7 +56,7 @@ impl SignerBatch {
         self.frames.clear();
     }
 
-    /// The number of its documents.
+    /// Number of its documents.
     pub fn len(&self) -> usize {
         self.documents.len()
     }
@@ -67,12 +66,12 @@ impl SignerBatch {
         self.documents.is_empty()
     }
 
-    /// The number of bytes of its documents, and of what is unpacked of them.
+    /// Size of its documents, including decompressed ones.
     pub fn bytes(&self) -> usize {
         self.text_bytes + size_of_val(&*self.numbers) + size_of_val(&*self.documents)
     }
 
-    /// Adds a text.
+    /// Appends a text.
     pub fn push_text(&mut self, text: StoredBytes) -> Result<()> {
         memory::extend(&mut self.texts, text.bytes)?;
         let unpacked = if text.packing == Packing::PLAIN { 0 } else { text.size() };
@@ -80,25 +79,25 @@ impl SignerBatch {
         memory::push(&mut self.documents, (CopiedKind::Text(text.packing), text.bytes.len()))
     }
 
-    /// Adds a set, by the hashes of its elements.
+    /// Appends a set, by the hashes of its elements.
     pub fn push_elements(&mut self, hashes: &[u64]) -> Result<()> {
         memory::extend(&mut self.numbers, hashes)?;
         memory::push(&mut self.documents, (CopiedKind::Elements, hashes.len()))
     }
 
-    /// Adds a signature, which must be as long as the banding needs; an empty one is left out.
+    /// Appends a signature, which must be long enough for the banding; an empty one is skipped.
     pub fn push_signature(&mut self, slots: &[i32]) -> Result<()> {
         memory::reserve(&mut self.numbers, slots.len())?;
         self.numbers.extend(slots.iter().map(|&slot| slot as u64));
         memory::push(&mut self.documents, (CopiedKind::Signature, slots.len()))
     }
 
-    /// Says what does not count of the document that was added last, for a signer that leaves it out.
+    /// Sets the shingles that do not count for the last document, for a signer that leaves them out.
     pub fn without(&mut self, frame: Frame) -> Result<()> {
         memory::push(&mut self.frames, frame)
     }
 
-    /// The hashes of each document, in order: none of one without shingles.
+    /// The hashes of each document, in order; none if it has no shingles.
     pub fn hashes(&self) -> impl Iterator<Item = &[i64]> {
         let mut rest = &self.hashes[..];
         self.counts.iter().map(move |&count| {
@@ -114,11 +113,11 @@ pub struct Signer {
     sketcher: Sketcher,
     banding: Banding,
     making: Making,
-    /// The configuration of the sketcher, but for a scheme that hashes shingles to 64 bits.
+    /// The sketcher's configuration, with a scheme that hashes shingles to 64 bits.
     shingling: Config,
     bands: Vec<i64>,
     slots: Vec<i32>,
-    /// Fingerprints, or the hashes of what counts of a document.
+    /// Fingerprints, or the hashes of the counted part of a document.
     found: Vec<u64>,
     room: Vec<u8>,
 }
@@ -127,21 +126,21 @@ pub struct Signer {
 pub enum Making {
     /// Band hashes. Texts that are too long for their shingles are noted, as [`saturated`] finds them.
     Bands,
-    /// Band hashes, and the [`signature_hash`] behind those of each document.
+    /// Band hashes, followed by the [`signature_hash`] of each document.
     BandsAndHash,
-    /// The same of what counts of each document, without the frame that its batch says. Shingles are hashed to 64 bits,
-    /// whatever the scheme.
+    /// Like [`Self::BandsAndHash`], for the counted part of each document: its batch has the frames that do not count.
+    /// Shingles are hashed to 64 bits with any scheme.
     Counted(Enough),
     /// The fingerprint of each document.
     Fingerprint,
-    /// The fingerprints of passages of so many characters.
+    /// The fingerprints of passages of this length in characters.
     Passages(usize, Fingerprints),
 }
 
 impl Signer {
-    /// A signer that makes these hashes. What a sketcher allocates once is allocated here, so that no thread has to.
+    /// A signer that makes these hashes. It makes the sketcher's only allocations here, so that no thread must.
     pub fn new(mut sketcher: Sketcher, banding: Banding, making: Making) -> Self {
-        // If there is no memory, the first text of a batch is refused.
+        // Without memory, the first text of a batch reports the error.
         let _ = sketcher.sketch("a text of a few shingles", &mut || ());
         Self {
             shingling: sketcher.config().with_scheme(Scheme::Fss),
@@ -155,8 +154,8 @@ impl Signer {
         }
     }
 
-    /// Makes the hashes of a document, which has bytes or numbers: `self.bands`. Adds to `saturations` if its text is
-    /// too long for its shingles. Returns how much counts of it, where boilerplate is left out.
+    /// Makes the hashes of a document, which is given as bytes or numbers, in `self.bands`. Adds to `saturations` if
+    /// its text is too long for its shingles. Returns how much of it counts, if boilerplate is left out.
     fn sign(
         &mut self,
         (kind, bytes, numbers): (CopiedKind, &[u8], &[u64]),
@@ -213,7 +212,7 @@ impl Signer {
                 memory::push(bands, signature_hash(signature) as i64)?;
             }
         }
-        // One long text is no reason to keep so much room.
+        // Does not keep so much memory after one long text.
         found.truncate(LONG);
         found.shrink_to(LONG);
         Ok(part)
@@ -247,7 +246,7 @@ impl BatchWork for Signer {
             memory::extend(&mut batch.hashes, &self.bands)?;
             memory::push(&mut batch.counts, self.bands.len() as u32)?;
         }
-        // One long text is no reason to keep so much room.
+        // Does not keep so much memory after one long text.
         self.room.truncate(LONG);
         self.room.shrink_to(LONG);
         Ok(())

@@ -1,31 +1,31 @@
-//! Texts on their way to what is found in them, a batch at a time.
+//! Searches batches of texts.
 
 use super::BatchWork;
 use crate::{Check, Result, memory};
 
-/// A text as it is given.
+/// A text of a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct GivenText<'a> {
-    /// The number by which the reader knows it.
+    /// The reader's number for it.
     pub number: u32,
-    /// The number by which hashes of its scope differ.
+    /// A salt by which the hashes of its scope differ from others.
     pub salt: u64,
     /// The text.
     pub text: &'a str,
-    /// Its hashes, each with a number.
+    /// Known hashes, each with a number.
     pub known: &'a [(u64, u32)],
 }
 
-/// A search in texts, which adds what is found in one of them; each thread has one of these.
+/// A search that adds the results for a text; each thread has its own.
 pub type Finder<T> = Box<dyn FnMut(GivenText, &mut T, Check) -> Result<()> + Send>;
 
-/// Copies of texts, and what was found in them.
+/// Copies of texts, later with the results.
 #[derive(Default)]
 pub struct TextBatch<T> {
     text: String,
     known: Vec<(u64, u32)>,
     ends: Vec<End>,
-    /// The findings.
+    /// The results.
     pub found: T,
 }
 
@@ -37,7 +37,7 @@ struct End {
 }
 
 impl<T: Default> TextBatch<T> {
-    /// Forgets all texts, but not the memory for them, and what was found.
+    /// Removes all texts and results, but keeps the memory for texts.
     pub fn clear(&mut self) {
         self.found = T::default();
         self.text.clear();
@@ -45,7 +45,7 @@ impl<T: Default> TextBatch<T> {
         self.ends.clear();
     }
 
-    /// Adds a text.
+    /// Appends a text.
     pub fn push(&mut self, given: GivenText) -> Result<()> {
         memory::push_str(&mut self.text, given.text)?;
         memory::extend(&mut self.known, given.known)?;
@@ -59,7 +59,7 @@ impl<T: Default> TextBatch<T> {
         self.ends.is_empty()
     }
 
-    /// The number of bytes of its texts, with the notes on them.
+    /// Size of its texts and their known hashes.
     pub fn bytes(&self) -> usize {
         self.text.len() + size_of_val(&*self.known) + size_of_val(&*self.ends)
     }

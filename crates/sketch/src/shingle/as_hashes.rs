@@ -27,10 +27,10 @@ pub(crate) fn append_hashes(config: &Config, level: Level, text: &str, out: &mut
     outcome
 }
 
-/// [`append_hashes`] of a text whose hashes fill one chunk at most: they are made where they belong.
+/// [`append_hashes`] for a text whose hashes fill at most one chunk: they are made in place.
 fn append_chunk(config: &Config, level: Level, text: &str, out: &mut Vec<u64>, check: Check) -> Result<()> {
     let start = out.len();
-    // No text has more shingles than bytes.
+    // A text has at most as many shingles as bytes.
     memory::resize(out, start + text.len().max(1), 0)?;
     let mut count = 0;
     let mut keep = |chunk: &mut [u64], _: Check| {
@@ -61,7 +61,7 @@ pub(crate) fn text_hashes(
         Unit::Word | Unit::Anchored if !scheme.is_datasketch() => {
             word_windows(config, level, text, &mut chunks);
         }
-        // The chunks call the check.
+        // `chunks` calls the check.
         _ => for_each_window(config, text, &mut || (), &mut |shingle| {
             chunks.push(scheme.element_hash().hash(shingle.as_bytes()));
             Ok(())
@@ -71,10 +71,10 @@ pub(crate) fn text_hashes(
     Ok(())
 }
 
-/// Windows of characters. Long runs of ASCII, where all windows are equally
-/// long, go to the kernel for those, what is between them to the one for ranges.
+/// Windows of characters. Long runs of ASCII, where all windows have the same length, go to their own kernel, and the
+/// text between them goes to the kernel for ranges.
 fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) {
-    /// The shortest run of ASCII that is worth a kernel's setup.
+    /// Length of ASCII from which its kernel's setup pays.
     const RUN: usize = 128;
     if is_blank(text, &mut || chunks.check()) {
         return;
@@ -95,11 +95,11 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) 
             at += windows;
             continue;
         }
-        // Places are counted from here on, so they are small. What hashes ranges reads eight bytes before their ends.
+        // Positions are relative to this, so they are small. The kernel for ranges reads eight bytes before their ends.
         let base = at.saturating_sub(8);
         let count = char_starts(level, bytes, at, base, &mut starts);
         if count <= size {
-            // A part of a longer text has more: the text has fewer characters than a window, and is its only shingle.
+            // Only a short text gets here: it has fewer characters than a window, and is its only shingle.
             chunks.push(xxh3::hash(&bytes[at..]));
             return;
         }
@@ -113,19 +113,19 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) 
     }
 }
 
-/// Windows of words. If they are anchored, only those windows count that start with a stop word.
+/// Windows of words. For anchored shingles only windows that start with a stop word count.
 fn word_windows(config: &Config, level: Level, text: &str, chunks: &mut HashBuffer) {
     let (rules, is_anchored) = (config.rules(), config.unit() == Unit::Anchored);
     let mut windows = WordWindows::new(config.shingle_size());
     let mut batch = WordBatch::new();
-    // Both what is done with words, and what is done between them, need them.
+    // Both the closure for words and the one between them need `chunks`.
     let chunks = RefCell::new(chunks);
     for piece in words::pieces(text) {
         if !chunks.borrow().is_wanted() {
             return;
         }
         if u32::try_from(piece.len()).is_err() {
-            // The numbers of a batch do not go as far.
+            // The numbers of a batch do not reach further.
             let _ = rules.try_words(piece, &mut || chunks.borrow_mut().check(), &mut |word| {
                 windows.room(1)[0] = xxh3::hash(word.as_bytes());
                 let anchors = rules.starts_shingle(word).into();
@@ -162,19 +162,19 @@ fn word_windows(config: &Config, level: Level, text: &str, chunks: &mut HashBuff
     }
 }
 
-/// Makes hashes of windows of words. The hash of a window is a polynomial in G with the words'
-/// hashes as coefficients, so it moves by one word with two multiplications, whatever the size;
-/// several polynomials are mixed at once. Those of one word are hashes already.
+/// Hashes windows of words. The hash of a window is a polynomial in G with the words' hashes as coefficients, so moving
+/// it by a word takes two multiplications for any size. Several polynomials are mixed at once. A window of one word has
+/// the word's hash.
 struct WordWindows {
     size: usize,
     leaving_weight: u64,
     polynomial: u64,
-    /// Of the last `size` words, zero before the first; then those of the words that enter.
+    /// The hashes of the last `size` words, zero before the first, followed by the next words.
     hashes: [u64; MAX_SHINGLE_SIZE + WORDS],
-    /// The words with which a shingle can start, as bits: the last word is the lowest.
+    /// Bits for the words with which a shingle can start; the last word is the lowest bit.
     anchors: u64,
     words: usize,
-    /// True if a window counted. Until then all words are one, as those of a text with fewer words than a window has,
+    /// True if a window has counted. Until then all words are one shingle, as in a text with fewer words than a window,
     /// or without an anchor.
     any: bool,
     /// The polynomial of all words.
@@ -195,13 +195,14 @@ impl WordWindows {
         }
     }
 
-    /// Room for the hashes of the next words, at most [`WORDS`].
+    /// Scratch buffer for the hashes of the next `count` words, at most [`WORDS`].
     fn room(&mut self, count: usize) -> &mut [u64] {
         &mut self.hashes[self.size..][..count]
     }
 
-    /// Hands on the windows that end with the next words, whose hashes are in the room for them, and of whose first
-    /// word the bit in `anchors` was set. A window before the first whole one starts with no word.
+    /// Passes on the windows that end with the next `count` words, whose hashes are in `room`. Bit `i` of `anchors` is
+    /// set if a shingle can start with the `i`-th of them. A window before the first complete one does not start with a
+    /// word.
     #[inline(always)]
     fn deliver(&mut self, level: Level, count: usize, mut anchors: u128, chunks: &mut HashBuffer) {
         let hashes = &self.hashes[..self.size + count];
@@ -235,10 +236,10 @@ impl WordWindows {
     }
 }
 
-/// Words that are hashed at once.
+/// Number of words that are hashed at once.
 const WORDS: usize = 128;
 
-/// Words of a piece, which are hashed when there are enough.
+/// Words of a piece, which are hashed once there are enough.
 struct WordBatch {
     starts: [u32; WORDS],
     ends: [u32; WORDS],
@@ -250,7 +251,7 @@ impl WordBatch {
         Self { starts: [0; WORDS], ends: [0; WORDS], filled: 0 }
     }
 
-    /// Adds a word; hands on those of a full batch, which is empty then.
+    /// Adds a word; passes on a full batch, and empties it.
     #[inline(always)]
     fn push(&mut self, start: usize, end: usize, deliver: &mut impl FnMut(&mut Self)) {
         if self.filled == WORDS {
@@ -272,14 +273,14 @@ impl WordBatch {
     }
 }
 
-/// Bytes that are looked at together: of characters of any width, more than the longest window has.
+/// Bytes processed together: more characters of any width than the longest window has.
 const PART: usize = 8 * MAX_SHINGLE_SIZE;
 const _: () = assert!(PART / 4 > MAX_SHINGLE_SIZE && PART.is_multiple_of(BLOCK));
 
-/// Finds where the characters of a part of a text start, from byte `at` on, where one does. Places are counted from
-/// byte `base` on. If the text ends in this part, its end comes behind the last of them. Returns how many there are.
+/// Finds the characters that start in a part of a text from byte `at`, where one starts. Positions are relative to byte
+/// `base`. If the text ends in this part, its end follows the last position. Returns their number.
 ///
-/// In `found` there is room for a block that is written whole.
+/// `found` has space for a block, which is written completely.
 fn char_starts(level: Level, text: &[u8], at: usize, base: usize, found: &mut [u32; PART + BLOCK]) -> usize {
     let end = text.len().min(at + PART);
     let mut count = level.compiled(
@@ -297,7 +298,7 @@ fn char_starts(level: Level, text: &[u8], at: usize, base: usize, found: &mut [u
 fn find(level: Level, part: &[u8], first: u32, found: &mut [u32; PART + BLOCK]) -> usize {
     let mut count = 0;
     let (blocks, rest) = part.as_chunks::<BLOCK>();
-    // What continues a character fills the last block.
+    // Continuation bytes fill the last block.
     let mut last = [0x80; BLOCK];
     last[..rest.len()].copy_from_slice(rest);
     let last = Some(&last).filter(|_| !rest.is_empty());

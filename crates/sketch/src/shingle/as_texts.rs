@@ -1,7 +1,8 @@
-//! Tokens, and shingles as texts: the windows of tokens that make a text a set.
+//! Tokens and shingles as texts: the windows of tokens that represent a text as a set.
 //!
-//! A text of fewer tokens than one window has exactly one shingle: all of it. A text without a token has none, and
-//! must not resemble anything. If all short texts share one empty signature, they are deleted as copies of each other.
+//! A text with fewer tokens than a window has exactly one shingle, which is all of it. A text without tokens has no
+//! shingles, and must not resemble anything. If short texts shared an empty signature, they would be deleted as copies
+//! of each other.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -12,10 +13,10 @@ use crate::text::chars::is_blank;
 use crate::text::{Unit, WordRules, words};
 use crate::{Check, Config, Result, memory};
 
-/// `text` after the normalisation of `config`: what is cut into shingles. Borrowed if nothing changes.
+/// Returns `text` after the normalisation of `config`, which is then split into shingles. Borrowed if nothing changes.
 ///
-/// With units of characters this is all that is compared: tokens that the normalisation drops are gone, and those that
-/// it keeps have one space between them. Words are dropped only when the text is cut: see [`tokens`].
+/// With units of characters this is all that is compared: tokens that the normalisation drops are gone, and the others
+/// are separated by one space. Words are dropped only when the text is split: see [`tokens`].
 ///
 /// `check` is called as by [`Normalization::normalize`](crate::Normalization::normalize).
 pub fn normalize_text<'a>(config: &Config, text: &'a str, check: Check) -> Result<Cow<'a, str>> {
@@ -27,12 +28,12 @@ pub fn normalize_text<'a>(config: &Config, text: &'a str, check: Check) -> Resul
     Ok(normalized)
 }
 
-/// Calls `f` for each token of `text` that is compared, in order: each character, or each word, of the normalised text,
-/// but for those that the normalisation drops.
+/// Calls `f` for each compared token of `text`, in order: each character or word of the normalised text, except for
+/// tokens that the normalisation drops.
 ///
-/// A text that is blank after normalisation has no token.
+/// A text that is blank after normalisation has no tokens.
 ///
-/// `check` is called at least every few 64 KiB of text.
+/// `check` is called at least once for a few 64 KiB of text.
 pub fn tokens(config: &Config, text: &str, check: Check, f: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
     let text = normalize_text(config, text, check)?;
     match config.unit() {
@@ -44,7 +45,7 @@ pub fn tokens(config: &Config, text: &str, check: Check, f: &mut dyn FnMut(&str)
     }
 }
 
-/// The parts of a text that are kept for units of characters.
+/// The tokens of a text that units of characters keep, separated by spaces.
 fn kept_between_spaces(rules: &WordRules, text: &str, check: Check) -> Result<String> {
     let mut kept = String::new();
     for piece in words::pieces(text) {
@@ -57,10 +58,11 @@ fn kept_between_spaces(rules: &WordRules, text: &str, check: Check) -> Result<St
 
 /// Calls `f` for each shingle of `text`, in order and with repeats.
 ///
-/// The text is normalised first. Characters: each window of `shingle_size` Unicode scalar values. Words: each window of
-/// `shingle_size` words, joined by one space. Anchored: those of the windows of words that start with a stop word. A
-/// text with fewer tokens than one window, or without an anchored one, has one shingle: all of it. One that is empty or
-/// has nothing but white space, or with words no word, has no shingle.
+/// The text is normalised first. With unit `char` a shingle is a window of `shingle_size` Unicode scalar values. With
+/// unit `word` it is a window of `shingle_size` words, joined by one space; with unit `anchored` only windows that
+/// start with a stop word count. A text with fewer tokens than a window, or without an anchored window, has one
+/// shingle, which is all of it. A text that is empty or only white space, or, with units of words, has no word, has no
+/// shingles.
 ///
 /// `check` is called as by [`Sketcher::sketch`](crate::Sketcher::sketch).
 pub fn for_each_shingle(config: &Config, text: &str, check: Check, f: VisitShingle) -> Result<()> {
@@ -68,10 +70,10 @@ pub fn for_each_shingle(config: &Config, text: &str, check: Check, f: VisitShing
     for_each_window(config, &text, check, f)
 }
 
-/// A function that is called for each shingle.
+/// A function that is called with each shingle.
 pub type VisitShingle<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
 
-/// True if a normalised text has any shingle: a character that is not white space, or a word.
+/// True if a normalised text has any shingle: a character other than white space, or a word.
 pub(crate) fn has_any(config: &Config, text: &str, check: Check) -> bool {
     match config.unit() {
         Unit::Char => !is_blank(text, check),
@@ -83,7 +85,7 @@ pub(crate) fn has_any(config: &Config, text: &str, check: Check) -> bool {
     }
 }
 
-/// Calls `f` for each shingle of a text that is normalised already; see [`for_each_shingle`].
+/// Calls `f` for each shingle of a normalised text; see [`for_each_shingle`].
 pub(crate) fn for_each_window(config: &Config, text: &str, check: Check, f: VisitShingle) -> Result<()> {
     match config.unit() {
         Unit::Char => for_each_char_window(text, config.shingle_size(), check, f),
@@ -95,7 +97,7 @@ fn for_each_char_window(text: &str, size: usize, check: Check, f: VisitShingle) 
     if is_blank(text, check) {
         return Ok(());
     }
-    // A text of fewer characters than a window ends where the only one does.
+    // A text with fewer characters than a window ends where its only window does.
     let ends = text.char_indices().map(|(at, _)| at).skip(size).chain([text.len()]);
     let windows = text.char_indices().zip(ends);
     checked(windows, check).try_for_each(|((start, _), end)| f(&text[start..end]))
@@ -103,7 +105,7 @@ fn for_each_char_window(text: &str, size: usize, check: Check, f: VisitShingle) 
 
 fn for_each_word_window(config: &Config, text: &str, check: Check, f: VisitShingle) -> Result<()> {
     let (rules, size) = (config.rules(), config.shingle_size());
-    // The window, and the lengths of its words and whether they start one.
+    // The window, the lengths of its words, and flags for words that start a shingle.
     let mut window = String::new();
     let mut recent = VecDeque::with_capacity(size);
     // All words, until there is a shingle.
@@ -112,7 +114,7 @@ fn for_each_word_window(config: &Config, text: &str, check: Check, f: VisitShing
         if recent.len() == size
             && let Some((oldest, _)) = recent.pop_front()
         {
-            // Its space goes with it.
+            // The space after the word is removed too.
             window.drain(..window.len().min(oldest + 1));
         }
         append_word(&mut window, word)?;

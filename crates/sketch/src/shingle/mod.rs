@@ -1,4 +1,4 @@
-//! From a text and a configuration to its shingles: tokens, windows of them, and their hashes.
+//! Splits a text into shingles by a configuration: tokens, windows of them, and their hashes.
 
 mod as_hashes;
 mod as_texts;

@@ -1,29 +1,29 @@
-//! Texts that are too long for their shingles: any two of them have most shingles in common.
+//! Texts that are too long for their shingles: any two of them share most shingles.
 
 use crate::shingle::normalize_text;
 use crate::text::Unit;
 use crate::{Check, Config, MAX_SHINGLE_SIZE, Result, memory};
 
-/// Shorter texts are not looked at, so that the look costs nothing beside the signature.
+/// Length from which texts are checked, so that the check takes negligible time.
 const LONG: usize = 64 * 1024;
-/// Pieces of a text that are looked at, and how long each is.
+/// Number of pieces of a text that are checked, and their length.
 const PIECES: usize = 32;
 const PIECE: usize = 64;
 
-/// The similarity of two unrelated texts that is tolerated. Prose, code and HTML get there with some 5 MB.
+/// Tolerated similarity of two unrelated texts. Prose, code and HTML reach it at about 5 MB.
 const TOLERATED: f64 = 0.25;
-/// Bits for each character, below which a text repeats itself: DNA has 2.
+/// Bits for each character below which a text repeats itself; DNA has 2.
 const RANDOM: f64 = 1.5;
-/// The similarity that they may have with another `shingle_size`.
+/// Target similarity with another `shingle_size`.
 const WANTED: f64 = 0.01;
 
-/// The least `shingle_size` of characters with which unrelated texts like this one would have little in common, where
-/// that of `config` is too small for it; `None` where it is not, or the text is too short to tell.
+/// The least `shingle_size` of characters with which unrelated texts like this one would have little in common. `None`
+/// if the `shingle_size` of `config` suffices, or if the text is too short to be checked.
 ///
-/// The model is that of characters drawn independently, as often as they come in the text. Each of `size` has an
-/// entropy of `h` bits, so there are about `2^(h * size)` shingles to choose from, and a text of `n` characters has
-/// each of them with probability `q = 1 - exp(-n / 2^(h * size))`. Two such texts are similar by `q / (2 - q)`. What
-/// people write is less random than that, and its shingles are fewer: it saturates sooner than this says.
+/// The model draws characters independently, with their frequencies in the text. A shingle of `size` characters with an
+/// entropy of `h` bits each is one of about `2^(h * size)`, and a text of `n` characters has each of them with
+/// probability `q = 1 - exp(-n / 2^(h * size))`. Two such texts have similarity `q / (2 - q)`. Human texts are less
+/// random and have fewer shingles: they saturate earlier.
 pub fn saturated(config: &Config, text: &str, check: Check) -> Result<Option<usize>> {
     if text.len() < LONG || config.unit() != Unit::Char {
         return Ok(None);
@@ -37,7 +37,7 @@ pub fn saturated(config: &Config, text: &str, check: Check) -> Result<Option<usi
             memory::push(&mut letters, c)?;
         }
     }
-    // As many characters as the pieces have for their bytes.
+    // As many characters as the pieces have in proportion to their bytes.
     let length = text.len() as f64 * letters.len() as f64 / (PIECES * PIECE) as f64;
     let entropy = entropy(&mut letters);
     let similarity = |size: usize| {
@@ -51,7 +51,7 @@ pub fn saturated(config: &Config, text: &str, check: Check) -> Result<Option<usi
     Ok(Some(better.unwrap_or(MAX_SHINGLE_SIZE)))
 }
 
-/// The entropy of each of some letters, in bits.
+/// The entropy of a letter, in bits.
 fn entropy(letters: &mut [char]) -> f64 {
     letters.sort_unstable();
     let total = letters.len() as f64;

@@ -8,16 +8,16 @@ use crate::limits::checked;
 use crate::simd::Level;
 use crate::{Check, Config, Result};
 
-/// Appends the hash of each shingle of `text` to `out`, in order and with repeats; the seed of `config` plays no part.
+/// Appends the hash of each shingle of `text` to `out`, in order and with repeats. The seed of `config` is not used.
 ///
-/// A window of characters hashes to XXH3_64 (seed 0) of its UTF-8 bytes. A window of words `1..=w`: `H = XXH3(w1)`,
-/// then `H = H * G + XXH3(wi)` modulo 2^64 for each further word, and `mix64(H)` in the end; a window of one word
-/// hashes to `XXH3(w1)`. The schemes of datasketch hash each shingle as [`for_each_shingle`](crate::for_each_shingle)
-/// gives it with their [`ElementHash`](crate::ElementHash). `check` is called as by
+/// A window of characters is hashed by XXH3_64 (seed 0) of its UTF-8 bytes. For a window of words `1..=w`, `H =
+/// XXH3(w1)`, then `H = H * G + XXH3(wi)` modulo 2^64 for each further word, and finally `mix64(H)`; a window of one
+/// word has the hash `XXH3(w1)`. The schemes of datasketch hash each shingle of
+/// [`for_each_shingle`](crate::for_each_shingle) by their [`ElementHash`](crate::ElementHash). `check` is called as by
 /// [`Sketcher::sketch`](crate::Sketcher::sketch).
 ///
-/// Of a bag ([`Config::with_bag`]) these are the hashes of its elements, in ascending order of their shingles' hashes
-/// `h`: `h`, then `mix64(h + i * G)` for the `i`-th repeat.
+/// For a bag ([`Config::with_bag`]) these are the hashes of its elements, ordered by their shingles' hashes `h`: `h`,
+/// then `mix64(h + i * G)` for the `i`-th repeat.
 ///
 /// # Errors
 /// [`OutOfMemory`](crate::Error::OutOfMemory); `out` then has the hashes of a part of the text.
@@ -27,15 +27,15 @@ pub fn shingle_hashes(config: &Config, text: &str, out: &mut Vec<u64>, check: Ch
     append(config, Level::best(), &text, out, check)
 }
 
-/// True if a text has any shingle. It is read as far as its first shingle, or a little further.
+/// True if a text has any shingle. Reads little more than its first shingle.
 pub fn has_shingles(config: &Config, text: &str, check: Check) -> Result<bool> {
     let text = normalize_text(config, text, check)?;
     Ok(has_any(config, &text, check))
 }
 
-/// Appends the elements of the bag of a normalised text to `out`, those of a shingle after each other.
+/// Appends the elements of the bag of a normalised text to `out`; elements of the same shingle are consecutive.
 ///
-/// Counting takes all hashes at once: eight bytes for each of the shingles.
+/// Counting needs all hashes at once: eight bytes for each shingle.
 pub(crate) fn append_elements(
     config: &Config,
     level: Level,
@@ -56,7 +56,7 @@ pub(crate) fn append_elements(
     Ok(())
 }
 
-/// The element of a bag that stands for repeat number `repeat` of a shingle; number 0 is its first occurrence.
+/// The element of a bag for repeat number `repeat` of a shingle; number 0 is its first occurrence.
 pub(crate) fn repeated(hash: u64, repeat: u64) -> u64 {
     if repeat == 0 { hash } else { mix64(hash.wrapping_add(repeat.wrapping_mul(GOLDEN))) }
 }

@@ -1,11 +1,11 @@
-//! Bands of a signature: how near-duplicates become equal keys.
+//! Bands of a signature, which turn near-duplicates into equal keys.
 //!
-//! A signature is cut into `bands` bands of `rows` slots. Two documents are candidates if at least one band is equal;
-//! at similarity `j` that happens with probability `1 - (1 - j^rows)^bands` (Mining of Massive Datasets, section
-//! 3.4.2). The field's usual way to choose bands and rows minimises the area of both kinds of error and loses most
-//! pairs at high thresholds; here they are chosen from a stated recall.
+//! A signature is split into `bands` bands of `rows` slots. Two documents are candidates if at least one band is equal.
+//! At similarity `j` that happens with probability `1 - (1 - j^rows)^bands` (Mining of Massive Datasets, section
+//! 3.4.2). The usual way to choose bands and rows minimises the area of both kinds of error, and loses most pairs at
+//! high thresholds. Here they are chosen for a stated recall.
 //!
-//! The buckets of an index are each of one scope: a tenant's documents meet no others.
+//! Each bucket of an index belongs to one scope: documents of different tenants never meet.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -45,8 +45,8 @@ impl Banding {
         Ok(Self { bands: valid_bands, rows: valid_rows })
     }
 
-    /// The banding with the fewest false candidates that finds a pair of similarity `threshold` with probability
-    /// `recall` or more: the most rows whose `num_perm / rows` bands reach it.
+    /// The banding with the fewest false candidates that finds a pair of similarity `threshold` with a probability of
+    /// at least `recall`: the most rows for which `num_perm / rows` bands reach it.
     ///
     /// # Complexity
     ///
@@ -75,12 +75,12 @@ impl Banding {
             })
     }
 
-    /// Bands, at least 1.
+    /// Number of bands, at least 1.
     pub const fn bands(&self) -> usize {
         self.bands
     }
 
-    /// Slots per band, at least 1.
+    /// Number of slots in a band, at least 1.
     pub const fn rows(&self) -> usize {
         self.rows
     }
@@ -88,27 +88,27 @@ impl Banding {
     /// The probability that two sets of similarity `j` share a band: `1 - (1 - j^rows)^bands`. `j` outside `[0, 1]`
     /// counts as the nearer end; NaN stays NaN.
     pub fn probability(&self, j: f64) -> f64 {
-        // Through logarithms: 1 - j^r may round to 1 although b of them count.
+        // By logarithms: 1 - j^r may round to 1 although b such factors matter.
         let miss = self.ln_miss(j.clamp(0.0, 1.0)) * self.bands as f64;
         -miss.exp_m1()
     }
 
-    /// The similarity at which the probability starts to rise steeply:
-    /// `(1 / bands)^(1 / rows)`. At it, 63 % of the pairs share a band.
+    /// The similarity at which the probability rises most steeply, `(1 / bands)^(1 / rows)`. There 63 % of the pairs
+    /// share a band.
     pub fn threshold(&self) -> f64 {
         (self.bands as f64).recip().powf((self.rows as f64).recip())
     }
 
-    /// The fewest bands that find a pair of similarity `threshold` with probability `recall` or more; all bands if they
-    /// do not suffice, or if an argument is NaN. So one index serves all thresholds above its own, the higher the
-    /// cheaper.
+    /// The fewest bands that find a pair of similarity `threshold` with a probability of at least `recall`. All bands
+    /// if they do not suffice, or if an argument is NaN. So an index serves all thresholds above its own, and higher
+    /// ones cost less.
     pub fn probes(&self, threshold: f64, recall: f64) -> usize {
         let needed = ((-recall).ln_1p() / self.ln_miss(threshold.clamp(0.0, 1.0))).ceil();
         if needed < self.bands as f64 { (needed as usize).max(1) } else { self.bands }
     }
 
-    /// Bands of as many rows, with no more bands than [`Banding::probes`] asks for at that threshold: what an index
-    /// stores that is never asked for less. Its answers are those of all bands, since no query looks up the others.
+    /// The same rows with only the bands that [`Banding::probes`] needs at `threshold`, for an index that is not
+    /// searched below it. It gives the same results as all bands, because no query looks up the others.
     #[must_use]
     pub fn trimmed(self, threshold: f64, recall: f64) -> Self {
         self.first(self.probes(threshold, recall))
@@ -120,11 +120,11 @@ impl Banding {
         Self { bands: bands.clamp(1, self.bands), rows: self.rows }
     }
 
-    /// Replaces `out` by the hashes of the bands, one per band.
+    /// Replaces `out` by the hashes of the bands.
     ///
-    /// Band hash `i` is XXH3_64 with seed `i` over the slots `i * rows .. (i + 1) * rows`, each as four bytes, the
-    /// least significant first, with the bits of the result read as `i64`. The seed makes equal content of different
-    /// bands differ. For `[1, 2, 3, 4]`, 2 bands of 2 rows give `[254984204845929552, 5681563201217060630]`.
+    /// Band hash `i` is XXH3_64 with seed `i` over the slots `i * rows .. (i + 1) * rows`, each as four little-endian
+    /// bytes, and the bits of the result are read as `i64`. The seed makes equal content of different bands differ. For
+    /// `[1, 2, 3, 4]`, 2 bands of 2 rows give `[254984204845929552, 5681563201217060630]`.
     ///
     /// # Complexity
     ///
@@ -145,29 +145,28 @@ impl Banding {
         Ok(())
     }
 
-    /// The logarithm of the probability that one band differs at similarity `j`.
+    /// Logarithm of the probability that a band differs at similarity `j`.
     fn ln_miss(&self, j: f64) -> f64 {
         (-j.powf(self.rows as f64)).ln_1p()
     }
 }
 
-/// The hash of a missing value of a scope.
+/// The hash of a missing scope value.
 const MISSING: u64 = 0x6d69_6e6c_7368_0002;
 
-/// The values that a bucket is of, folded into one hash. What it gives is stored in indexes, and
-/// belongs to [`Config::VERSION`](crate::Config::VERSION).
+/// The scope values of a bucket, folded into a hash. Indexes store its results, which belong to
+/// [`Config::VERSION`](crate::Config::VERSION).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ScopeHash(u64);
 
 impl ScopeHash {
-    /// This scope, with one more value, given by its hash; `None` of a missing one. The order of values matters.
+    /// This scope with another value, given by its hash; `None` for a missing one. The order of values matters.
     #[must_use]
     pub fn with(self, value: Option<u64>) -> Self {
         Self(fmix64(self.0.wrapping_mul(GOLDEN) ^ value.unwrap_or(MISSING)))
     }
 
-    /// The key of a bucket: of the documents of this scope that have the band hash `band`
-    /// (see [`Banding::hashes`](crate::Banding::hashes)).
+    /// The key of the bucket for band hash `band` (see [`Banding::hashes`](crate::Banding::hashes)) in this scope.
     pub fn bucket(self, band: i64) -> u64 {
         fmix64(self.0 ^ band as u64)
     }

@@ -1,4 +1,4 @@
-//! The number of distinct elements of a set, from its signature; and containment.
+//! The number of distinct elements of a set, from its signature, and containment.
 //!
 //! For every scheme, a slot of a set of n elements has `P(slot >= s) = exp(-n * t(s))`:
 //!
@@ -37,11 +37,11 @@ pub struct Cardinality {
 
 /// Estimates the number of distinct elements of a set from its signature.
 ///
-/// The estimate is unbiased and its standard error is `1 / sqrt(num_perm - 2)` of the number; that of fss is less by up
-/// to 30 % for sets of about `num_perm` elements, and its bias half an element in `num_perm`.
+/// The estimate is unbiased, with a standard error of `1 / sqrt(num_perm - 2)` of the number. For sets of about
+/// `num_perm` elements fss has up to 30 % less error, and a bias of half an element in `num_perm`.
 ///
-/// `signature` must be one of `scheme`, with whole slots: packed ones do not suffice. With the schemes of datasketch it
-/// is a little less than its `MinHash.count()`, which is biased by about 1 in `num_perm`.
+/// `signature` must come from `scheme` with complete slots: packed ones do not suffice. With the schemes of datasketch
+/// the result is slightly less than its `MinHash.count()`, which is biased by about 1 in `num_perm`.
 ///
 /// ```
 /// use sketch::{Config, Element, ElementHash, Sketcher, cardinality};
@@ -73,7 +73,7 @@ pub fn cardinality(signature: &[i32], scheme: Scheme) -> Result<Cardinality> {
         }
     };
     let estimate = (slots - 1.0) / total;
-    // Values are integers. Here the least is below 4 on average, and the step between them begins to show.
+    // Values are integers. At this number the least value is below 4 on average, and the rounding begins to matter.
     let most = distinct_values / 4.0;
     if estimate > most {
         return Err(Error::CardinalityTooLarge { estimate, most });
@@ -81,7 +81,7 @@ pub fn cardinality(signature: &[i32], scheme: Scheme) -> Result<Cardinality> {
     Ok(Cardinality { estimate, standard_error: estimate / (slots - 2.0).sqrt() })
 }
 
-/// `t` of a minimum that is `slot` of `2^bits` values.
+/// `t` of a minimum with value `slot` out of `2^bits`.
 fn minimum_time(slot: u32, bits: u32) -> f64 {
     -libm::log1p(-fraction(slot, bits))
 }
@@ -97,7 +97,7 @@ fn fss_time(slot: u32, slots: f64) -> f64 {
     rounds + rest
 }
 
-/// The middle of the interval that an integer value stands for.
+/// The middle of the interval that an integer value represents.
 fn fraction(value: u32, bits: u32) -> f64 {
     (f64::from(value) + 0.5) / two_to(bits)
 }
@@ -112,7 +112,7 @@ fn two_to(bits: u32) -> f64 {
 /// The estimates may contradict each other; the results are still in `[0, 1]`, and agree on the intersection.
 ///
 /// # Errors
-/// Those of [`estimate_jaccard`], and of [`cardinality`] for either signature.
+/// The errors of [`estimate_jaccard`], and of [`cardinality`] for either signature.
 pub fn containment(a: &[i32], b: &[i32], scheme: Scheme) -> Result<(f64, f64)> {
     let jaccard = estimate_jaccard(a, b)?;
     let (a, b) = (cardinality(a, scheme)?.estimate, cardinality(b, scheme)?.estimate);

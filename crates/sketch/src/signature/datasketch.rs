@@ -1,9 +1,8 @@
-//! The signatures of datasketch, a Python library: its two 32-bit schemes,
-//! with the hash functions that it draws from a seed.
+//! The signatures of the Python library datasketch: its two 32-bit schemes, with the hash functions that it draws from
+//! a seed.
 //!
-//! The functions come from numpy's `RandomState(seed)`, which is the Mersenne Twister MT19937 seeded with 32 bits.
-//! Numpy keeps that generator and the way it cuts numbers to a range as they are, for ever (NEP 19), which is what
-//! datasketch relies on as well.
+//! The functions come from numpy's `RandomState(seed)`, which is the Mersenne Twister MT19937 with a 32-bit seed. Numpy
+//! never changes this generator, or how it maps numbers to a range (NEP 19), and datasketch relies on it too.
 
 use rand_mt::Mt;
 
@@ -13,23 +12,23 @@ use crate::{Check, Result};
 /// The modulus of the legacy scheme, a Mersenne prime.
 const PRIME: u64 = (1 << 61) - 1;
 
-/// The multiplier (odd) and the summand of each function of `affine32`: all multipliers are drawn before all summands.
+/// The (odd) multiplier and the summand of each function of `affine32`. All multipliers are drawn before all summands.
 pub(crate) fn affine32(seed: u32, num_perm: usize) -> Vec<(u32, u32)> {
     let mut generator = Mt::new(seed);
-    // randint(0, 2^31) masks a draw, and no draw is outside the range.
+    // randint(0, 2^31) masks a draw, and every draw is in the range.
     let multipliers = (0..num_perm).map(|_| (generator.next_u32() & 0x7fff_ffff) * 2 + 1);
     let multipliers: Vec<u32> = multipliers.collect();
     multipliers.into_iter().map(|a| (a, generator.next_u32())).collect()
 }
 
-/// The multiplier and the summand of each function of the legacy scheme, which are drawn in turn.
+/// The multiplier and the summand of each function of the legacy scheme, which are drawn alternately.
 pub(crate) fn legacy(seed: u32, num_perm: usize) -> Vec<(u64, u64)> {
     let mut generator = Mt::new(seed);
     let function = |_| (1 + draw(&mut generator, PRIME - 2), draw(&mut generator, PRIME - 1));
     (0..num_perm).map(function).collect()
 }
 
-/// Takes the minimum of each function of the legacy scheme over all hashes of `passes`. Returns whether there were any.
+/// Takes the minimum of each function of the legacy scheme over all hashes of `passes`. True if there were any.
 pub(crate) fn minimise_legacy(
     functions: &[(u64, u64)],
     passes: &mut SeededHashes,
@@ -45,7 +44,7 @@ pub(crate) fn minimise_legacy(
     })
 }
 
-/// A number in `0..=most`: numpy masks 64 bits of the generator and draws again until they are in the range.
+/// A number in `0..=most`: numpy masks 64 bits of the generator, and draws again until the result is in the range.
 fn draw(generator: &mut Mt, most: u64) -> u64 {
     let mask = u64::MAX >> most.leading_zeros();
     loop {
@@ -57,7 +56,7 @@ fn draw(generator: &mut Mt, most: u64) -> u64 {
     }
 }
 
-/// The product wraps at 2^64 before the modulus is taken, as numpy's does.
+/// The product wraps at 2^64 before the modulus is taken, as in numpy.
 #[inline(always)]
 fn permuted(a: u64, b: u64, h: u32) -> u32 {
     let x = a.wrapping_mul(h.into()).wrapping_add(b);

@@ -1,4 +1,4 @@
-//! Estimates from signatures: the estimate of the Jaccard similarity, its error, and the signature of a union.
+//! Estimates from signatures: the Jaccard similarity, its error, and the signature of a union.
 
 use crate::config::valid_num_perm;
 use crate::{Error, Result};
@@ -30,13 +30,13 @@ use crate::{Error, Result};
 /// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
 pub fn estimate_jaccard(a: &[i32], b: &[i32]) -> Result<f64> {
     check_lengths(a, b)?;
-    // A u32 counter per lane lets the compiler compare whole vectors.
+    // A u32 counter for each lane lets the compiler compare whole vectors.
     let equal: u32 = a.iter().zip(b).map(|(x, y)| u32::from(x == y)).sum();
     Ok(f64::from(equal) / a.len() as f64)
 }
 
-/// The standard error of an estimate from `num_perm` slots when the true
-/// similarity is `jaccard`: `sqrt(J (1 - J) / K)` (Broder 1997).
+/// The standard error of an estimate from `num_perm` slots if the true similarity is `jaccard`: `sqrt(J (1 - J) / K)`
+/// (Broder 1997).
 ///
 /// It is exact for permutations; fss errs less, by up to 30 %.
 ///
@@ -50,20 +50,19 @@ pub fn standard_error(num_perm: i64, jaccard: f64) -> Result<f64> {
     Ok((jaccard * (1.0 - jaccard) / slots as f64).sqrt())
 }
 
-/// The least estimate that a pair of similarity `threshold` or more shows, but
-/// for one pair in 30,000: four standard errors below the threshold.
+/// A lower bound on the estimate for a pair of similarity `threshold` or more, with one exception in 30,000: four
+/// standard errors below the threshold.
 ///
-/// For a check of candidates that is followed by the exact similarity.
-/// `num_perm` slots, at least one; `threshold` in `(0, 1]`.
+/// For filtering candidates before an exact comparison. `num_perm` is the number of slots, at least one; `threshold` is
+/// in `(0, 1]`.
 pub fn estimate_gate(threshold: f64, num_perm: usize) -> f64 {
     let error = (threshold * (1.0 - threshold) / num_perm.max(1) as f64).sqrt();
     (threshold - 4.0 * error).max(0.0)
 }
 
-/// A 64-bit hash of a signature, by which equal ones are found. For use in
-/// memory only: it is not part of the specification.
+/// A 64-bit hash of a signature for finding equal ones. Only for use in memory: it is not part of the specification.
 pub fn signature_hash(signature: &[i32]) -> u64 {
-    // Four independent chains: the multiplications overlap.
+    // Four independent chains, whose multiplications overlap.
     let mut lanes = [signature.len() as u64, 1, 2, 3];
     for slots in signature.chunks(8) {
         for (lane, pair) in lanes.iter_mut().zip(slots.chunks(2)) {
@@ -75,14 +74,15 @@ pub fn signature_hash(signature: &[i32]) -> u64 {
     lanes.iter().fold(0, |hash, lane| crate::hash::mix::mix64(hash ^ lane))
 }
 
-/// Makes a signature that of the union of its set and the set of `other`, by the same scheme: the smaller value of each
-/// slot. Slots are the bit patterns of `u32` values; those of fss, which are never negative, have the same order.
+/// Makes `signature` the signature of the union of its set and the set of `other`, from the same scheme: the smaller
+/// value of each slot. Slots are the bit patterns of `u32` values. Slots of fss are never negative, so they have the
+/// same order.
 ///
-/// Exact: it equals the signature computed from the united set. For fss, too,
-/// because a slot's value carries its round in the top bits.
+/// The result is exact: it equals the signature computed from the united set. This holds for fss too, because a slot's
+/// value has its round in the top bits.
 ///
 /// # Errors
-/// [`Error::LengthMismatch`]; [`Error::EmptySignature`]; `signature` is then as it was.
+/// [`Error::LengthMismatch`]; [`Error::EmptySignature`]; `signature` is unchanged then.
 pub fn unite(signature: &mut [i32], other: &[i32]) -> Result<()> {
     check_lengths(signature, other)?;
     for (slot, &other) in signature.iter_mut().zip(other) {

@@ -1,12 +1,12 @@
 //! Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup, FOCS 2017).
 //!
-//! In each round every shingle draws one slot and one value, and a slot keeps the least value that came to it; the
-//! round number stands in the top bits, so that later rounds never displace earlier ones. It goes on until no slot is
-//! empty. With n shingles and K slots that is O(n + K log K) work instead of the textbook's n * K, with an estimate
-//! that is unbiased and errs less than the textbook's.
+//! In each round every shingle draws a slot and a value, and a slot keeps the least value drawn for it. The round
+//! number is in the top bits, so that later rounds never displace earlier ones. Rounds continue until no slot is empty.
+//! With n shingles and K slots that is O(n + K log K) work instead of the textbook's n * K, and the estimate is
+//! unbiased with a smaller error.
 //!
-//! Few shingles and many slots would need many rounds. After [`ROUNDS`] of them, the slots that are still empty take
-//! the minimum of a textbook hash function each, which always fills them.
+//! With few shingles many slots would need many rounds. After [`ROUNDS`] rounds, each empty slot takes the minimum of
+//! its own textbook hash function, which always fills it.
 
 use std::ops::ControlFlow;
 
@@ -16,14 +16,14 @@ use crate::hash::mix::affine;
 use crate::simd::{EMPTY, Level, NOTHING_PACKED};
 use crate::{Check, Result};
 
-/// Bucket rounds. Round numbers, and this one for the rest, take three bits.
+/// Number of bucket rounds. Round numbers, with this one for the remaining slots, take three bits.
 pub(crate) const ROUNDS: u32 = 7;
 
 /// Bits of the value in a slot, below the round.
 pub(crate) const VALUE_BITS: u32 = 28;
 
-/// Sketches the hashes of `passes` into `slots`, whose number is K. Returns
-/// whether there were any; if not, `slots` mean nothing.
+/// Sketches the hashes of `passes` into `slots`, whose number is K. True if there were any; otherwise `slots` are
+/// meaningless.
 pub(crate) fn sketch(
     level: Level,
     passes: &mut SeededHashes,

@@ -1,9 +1,9 @@
-//! Signatures as datasketch's `LeanMinHash` serialises them.
+//! Signatures in the format of datasketch's `LeanMinHash`.
 //!
-//! Both formats start with the seed in 8 bytes and a count in 4. The format of datasketch 1.x, which 2.x keeps for the
-//! scheme `legacy`, has the hash values next, 4 bytes each. In that of 2.x the count is negated, and a byte with a
-//! scheme code (1: `affine32`) comes before the values; in the native byte order, which is Python's default, three more
-//! bytes bring the values to a multiple of four.
+//! Both formats start with the seed in 8 bytes and a count in 4. In the format of datasketch 1.x, which 2.x keeps for
+//! the scheme `legacy`, the hash values follow, 4 bytes each. In the format of 2.x the count is negated, and a byte
+//! with a scheme code (1: `affine32`) precedes the values. In the native byte order, Python's default, three more bytes
+//! align the values to four.
 
 use std::str::FromStr;
 
@@ -13,7 +13,7 @@ use crate::hash::ElementHash;
 use crate::scheme::Scheme;
 use crate::{Error, Result};
 
-/// Bytes of the seed and the count.
+/// Size of the seed and the count.
 const HEADER: usize = 12;
 /// The scheme code of `affine32`.
 const AFFINE32: u8 = 1;
@@ -21,7 +21,7 @@ const AFFINE32: u8 = 1;
 /// A byte order of `LeanMinHash.serialize`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LeanByteOrder {
-    /// `@`, Python's default: little endian with values at multiples of four, as on x86-64 and on ARM.
+    /// `@`, Python's default: little endian with values aligned to four, as on x86-64 and ARM.
     #[default]
     Native,
     /// `<`, and `=` on little-endian machines.
@@ -43,22 +43,22 @@ impl FromStr for LeanByteOrder {
     }
 }
 
-/// The content of the bytes of a `LeanMinHash`.
+/// The content of a serialised `LeanMinHash`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Lean {
-    /// A scheme of datasketch. The bytes do not tell how elements were hashed: it is the scheme with SHA-1.
+    /// A scheme of datasketch. The bytes do not record how elements were hashed, so it is the scheme with SHA-1.
     pub scheme: Scheme,
     /// The seed of the permutations, `0..=u32::MAX`.
     pub seed: i64,
-    /// The slots; `None` if the `MinHash` was empty. An empty set has no
-    /// signature here: it would equal that of every other empty set.
+    /// The slots; `None` if the `MinHash` was empty. An empty set has no signature here, because it would equal all
+    /// other empty sets'.
     pub signature: Option<Vec<i32>>,
 }
 
-/// The bytes that datasketch's `LeanMinHash.serialize` writes for a signature, in the format of its scheme.
+/// Serialises a signature as datasketch's `LeanMinHash.serialize` does, in the format of its scheme.
 ///
 /// # Errors
-/// [`Error::LeanScheme`] if `scheme` is not one of datasketch; [`Error::NumPerm`]; [`Error::Seed`] outside
+/// [`Error::LeanScheme`] if `scheme` is not one of datasketch's; [`Error::NumPerm`]; [`Error::Seed`] outside
 /// `0..=u32::MAX`. The first in this order.
 pub fn to_lean(signature: &[i32], scheme: Scheme, seed: i64, order: LeanByteOrder) -> Result<Vec<u8>> {
     if !scheme.is_datasketch() {
@@ -86,11 +86,11 @@ pub fn to_lean(signature: &[i32], scheme: Scheme, seed: i64, order: LeanByteOrde
     Ok(bytes)
 }
 
-/// Reads what datasketch's `LeanMinHash.serialize` wrote, in either format and any byte order.
+/// Parses the result of datasketch's `LeanMinHash.serialize`, in either format and any byte order.
 ///
-/// Only one byte order gives a count that suits the length and a seed of 32 bits, but for a single value of `affine32`
-/// with seed 0: that is read as little endian. Of packed little-endian values one in 16 million starts with three
-/// zeros, as what is left of the native order without its end does: it is refused.
+/// Only one byte order gives a count that matches the length and a seed of 32 bits. The exception is a single value of
+/// `affine32` with seed 0, which is read as little endian. One in 16 million packed little-endian values starts with
+/// three zeros, like a truncated value in native order, and is refused.
 ///
 /// # Errors
 /// [`Error::LeanHeader`] with fewer than 12 bytes; [`Error::LeanLength`] if the count and the length contradict each
@@ -104,7 +104,7 @@ pub fn from_lean(bytes: &[u8]) -> Result<Lean> {
     }
 }
 
-/// `padded` is whether the native order is like this one.
+/// `padded` is true if this byte order is the native one's.
 fn read(bytes: &[u8], long: fn([u8; 8]) -> i64, int: fn([u8; 4]) -> i32, padded: bool) -> Result<Lean> {
     let header = bytes.split_first_chunk::<8>();
     let header = header.and_then(|(seed, rest)| Some((seed, rest.split_first_chunk::<4>()?)));
@@ -117,12 +117,12 @@ fn read(bytes: &[u8], long: fn([u8; 8]) -> i64, int: fn([u8; 4]) -> i32, padded:
         let (&code, rest) = rest.split_first().ok_or(wrong_length.clone())?;
         let scheme = Scheme::DatasketchAffine32(ElementHash::Sha1);
         let packed = Some(rest.len()) == (count.unsigned_abs() as usize).checked_mul(4);
-        // Without its last three bytes the native order, which has three zeros here, is as long.
+        // A truncated value in native order, which has three zeros here, has the same length.
         if packed && padded && rest.starts_with(&[0; 3]) {
             return Err(wrong_length);
         }
         if code != AFFINE32 {
-            // Bytes in the other order look like this, too.
+            // Bytes in the other byte order look like this too.
             let plausible = i64::from(count) >= -(bytes.len() as i64);
             return Err(if plausible { Error::LeanCode(code) } else { wrong_length });
         }

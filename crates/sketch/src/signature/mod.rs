@@ -1,5 +1,5 @@
-//! From hashes to signatures, each scheme in a file of its own, and all that is made of signatures:
-//! estimates, unions, packed and exchanged forms, the hashes of LSH bands.
+//! Makes signatures from hashes, each scheme in its own file, and derives everything from signatures: estimates,
+//! unions, packed and exchanged forms, and hashes of LSH bands.
 
 mod banding;
 mod cardinality;

@@ -1,4 +1,5 @@
-//! The textbook scheme: K hash functions, the minimum of each (Broder 1997; Mining of Massive Datasets, section 3.3.5).
+//! The textbook's scheme: K hash functions, the minimum of each (Broder 1997; Mining of Massive Datasets, section
+//! 3.3.5).
 //!
 //! Function `j` is `a_j * lo32(h) + b_j` modulo 2^32 with `a_j` odd, so that it
 //! permutes the 32-bit values. The work is K steps per shingle.
@@ -8,7 +9,7 @@ use crate::config::valid_num_perm;
 use crate::simd::{Level, SLOT_LANES};
 use crate::{Check, Error, Result, memory};
 
-/// Some of the hash functions, and the minimum of each. The arrays are padded to whole vectors.
+/// Some hash functions, with the minimum of each. The arrays are padded to whole vectors.
 #[derive(Default)]
 pub(crate) struct Functions {
     multipliers: Vec<u32>,
@@ -17,7 +18,7 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Replaces the functions by those of the given multipliers and summands.
+    /// Replaces the functions by multipliers and summands.
     pub(crate) fn set(&mut self, functions: impl Iterator<Item = (u32, u32)>) {
         self.multipliers.clear();
         self.summands.clear();
@@ -30,7 +31,7 @@ impl Functions {
         self.summands.resize(padded, 0);
     }
 
-    /// Takes the minimum of each function over all hashes of `passes`. Returns whether there were any.
+    /// Takes the minimum of each function over all hashes of `passes`. True if there were any.
     pub(crate) fn minimise(&mut self, level: Level, passes: &mut SeededHashes, check: Check) -> Result<bool> {
         let Self { multipliers, summands, minima } = self;
         minima.clear();
@@ -41,8 +42,8 @@ impl Functions {
     }
 }
 
-/// MinHash as the textbook writes it: numbered rows, and hash functions `x -> (a[j] * x + b[j]) mod p` that the caller
-/// chooses. For learning and for checking worked examples; documents are signed with a [`Scheme`](crate::Scheme).
+/// MinHash in the textbook's notation: numbered rows, and hash functions `x -> (a[j] * x + b[j]) mod p` that the caller
+/// chooses. For learning, and for checking worked examples; documents are signed with a [`Scheme`](crate::Scheme).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinearFunctions {
     /// (a, b), both reduced modulo p.
@@ -55,7 +56,7 @@ impl LinearFunctions {
     /// textbook also shows what happens when a function is not a permutation.
     ///
     /// # Errors
-    /// [`Error::Coefficients`] if there are not as many a as b; [`Error::NumPerm`] for none or too many;
+    /// [`Error::Coefficients`] if the numbers of a and b differ; [`Error::NumPerm`] for none or too many;
     /// [`Error::Modulus`] unless `1 <= p < 2^31`, so that a value fits into a slot.
     pub fn new(a: &[i64], b: &[i64], p: i64) -> Result<Self> {
         if a.len() != b.len() {

@@ -1,4 +1,4 @@
-//! Hashes read as often as a scheme wants, in chunks.
+//! Hashes that a scheme can read several times, in chunks.
 
 use std::ops::ControlFlow;
 
@@ -8,26 +8,26 @@ use crate::shingle::{CHUNK, Sink, text_hashes};
 use crate::simd::Level;
 use crate::{Check, Config, Result, memory};
 
-/// Elementary steps between two calls of the check.
+/// Number of elementary steps between two calls of the check.
 pub(crate) const STEPS: usize = 1 << 20;
 
 #[derive(Clone, Copy)]
 pub(crate) enum HashSource<'a> {
-    /// The shingles of a text that is normalised already.
+    /// The shingles of a normalised text.
     Text(&'a str),
     Hashes(&'a [u64]),
 }
 
-/// The hashes of a source, as its scheme takes them.
+/// The hashes of a source, as a scheme reads them.
 ///
-/// Those of a source of one chunk are computed once and kept. Those of a longer one are computed again for each pass:
-/// few long texts need a second, and keeping the hashes would take eight times the memory of the text.
+/// The hashes of a source with a single chunk are computed once and kept. A longer source is hashed again for each
+/// pass: few long texts need a second pass, and keeping the hashes would take eight times the memory of the text.
 pub(crate) struct SeededHashes<'a> {
     source: HashSource<'a>,
     config: &'a Config,
     level: Level,
     buffer: &'a mut Vec<u64>,
-    /// The number of hashes, if `buffer` holds them all.
+    /// Number of hashes if `buffer` holds them all.
     kept: Option<usize>,
 }
 
@@ -37,14 +37,14 @@ impl<'a> SeededHashes<'a> {
         Self { source, config, level, buffer, kept: None }
     }
 
-    /// Calls `sink` for each chunk of hashes, and returns whether there were any.
+    /// Calls `sink` with each chunk of hashes. True if there were any.
     pub(crate) fn each(&mut self, check: Check, sink: Sink) -> Result<bool> {
         if let Some(count) = self.kept {
             let _ = sink(&mut self.buffer[..count], check);
             return Ok(true);
         }
         let (scheme, level) = (self.config.scheme(), self.level);
-        // The seed of datasketch's schemes is in their functions.
+        // The functions of datasketch's schemes include the seed.
         let seed = if scheme.is_datasketch() { 0 } else { self.config.seed() };
         let offset = mix64(seed as u64);
         let (mut count, mut total) = (0, 0);
@@ -79,8 +79,7 @@ impl<'a> SeededHashes<'a> {
         Ok(count > 0)
     }
 
-    /// Calls `lower` with all hashes, in parts that are small enough for so many functions of each. Returns whether
-    /// there were any.
+    /// Calls `lower` with all hashes, in parts small enough for `functions` functions of each. True if there were any.
     pub(crate) fn each_part(&mut self, functions: usize, check: Check, lower: &mut dyn FnMut(&[u64])) -> Result<bool> {
         self.each(check, &mut |chunk, check| {
             for part in chunk.chunks((STEPS / functions).max(1)) {

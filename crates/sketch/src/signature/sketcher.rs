@@ -1,4 +1,4 @@
-//! From a text, or hashes, to a signature.
+//! Makes signatures of texts and of hashes.
 
 use super::datasketch;
 use super::fss;
@@ -10,10 +10,9 @@ use crate::shingle::{append_elements, normalize_text};
 use crate::simd::Level;
 use crate::{Check, Config, Result};
 
-/// Computes signatures of one configuration.
+/// Computes signatures with a configuration.
 ///
-/// It owns the scratch memory (about 64 KiB) and the constants of its
-/// configuration: make one and reuse it over many documents.
+/// It owns the scratch memory (about 64 KiB) and the constants of its configuration, so reuse it for many documents.
 ///
 /// ```
 /// use sketch::{Config, Element, ElementHash, Sketcher};
@@ -32,7 +31,7 @@ pub struct Sketcher {
     config: Config,
     level: Level,
     functions: Functions,
-    /// Those of datasketch's legacy scheme.
+    /// The functions of datasketch's legacy scheme.
     legacy: Vec<(u64, u64)>,
     slots: Vec<u32>,
     hashes: Vec<u64>,
@@ -40,16 +39,16 @@ pub struct Sketcher {
 }
 
 impl Sketcher {
-    /// A sketcher for signatures of `config`.
+    /// A sketcher for signatures with `config`.
     pub fn new(config: Config) -> Self {
         Self::with_level(config, Level::best())
     }
 
-    /// A sketcher that uses given instructions, for tests and benchmarks. The signatures are the same.
+    /// A sketcher with given instructions, for tests and benchmarks. The signatures are the same.
     #[doc(hidden)]
     pub fn with_level(config: Config, level: Level) -> Self {
         let (mut functions, mut legacy) = (Functions::default(), Vec::new());
-        // The configuration was refused if the seed is longer than its scheme's.
+        // The configuration refuses a seed that is too long for its scheme.
         let (count, seed) = (config.num_perm(), config.seed() as u32);
         match config.scheme() {
             Scheme::Fss => (),
@@ -76,14 +75,14 @@ impl Sketcher {
         &self.config
     }
 
-    /// The signature of a text: `num_perm` slots; `None` if the text has no
-    /// shingle (see [`for_each_shingle`](crate::for_each_shingle)).
+    /// The signature of a text: `num_perm` slots; `None` if the text has no shingles (see
+    /// [`for_each_shingle`](crate::for_each_shingle)).
     ///
     /// # Complexity
     ///
-    /// Time is linear in the length of the text. Memory is independent of it, but for a normalised copy of the text,
-    /// and the hashes of the elements of a bag, where the configuration asks for them. `check` is called at least every
-    /// few 64 KiB of text, and every million elementary steps. It may unwind: the next call starts afresh.
+    /// Time is linear in the length of the text. Memory does not depend on it, except for a normalised copy of the text
+    /// and for the hashes of a bag's elements, if the configuration needs them. `check` is called at least once for a
+    /// few 64 KiB of text, and for a million elementary steps. It may unwind; the sketcher can be used again.
     pub fn sketch(&mut self, text: &str, check: Check) -> Result<Option<&[i32]>> {
         let text = normalize_text(&self.config, text, check)?;
         if self.config.bag() {
@@ -94,19 +93,18 @@ impl Sketcher {
         self.sketch_source(HashSource::Text(&text), check)
     }
 
-    /// The number of hashes that are worth a call of [`Sketcher::sketch_hashes`], where a set comes piece by
-    /// piece and signatures of the pieces are united: enough that each fills all slots in the
-    /// first round or two, which is what makes one cheap.
+    /// Number of hashes for which a call of [`Sketcher::sketch_hashes`] is efficient, if a set arrives in pieces whose
+    /// signatures are united. That many hashes fill all slots in the first round or two.
     pub fn batch(num_perm: usize) -> usize {
         (8 * num_perm).clamp(1024, 8192)
     }
 
     /// The signature of a set of elements given by their hashes, in any order and with any repeats; `None` if there are
-    /// none. `check` as in [`Sketcher::sketch`].
+    /// none. `check` is called as by [`Sketcher::sketch`].
     ///
-    /// With [`shingle_hashes`](crate::shingle_hashes) of a text it is the signature of the text; with the
-    /// [`ElementHash`](crate::ElementHash) of the scheme over each, that of a ready-made set. The schemes of datasketch
-    /// use the low half of a hash.
+    /// With the [`shingle_hashes`](crate::shingle_hashes) of a text it is the signature of the text. With the scheme's
+    /// [`ElementHash`](crate::ElementHash) of each element it is the signature of a set. The schemes of datasketch use
+    /// the low half of a hash.
     pub fn sketch_hashes(&mut self, hashes: &[u64], check: Check) -> Result<Option<&[i32]>> {
         self.sketch_source(HashSource::Hashes(hashes), check)
     }

@@ -1,18 +1,18 @@
 //! Signatures that keep a few bits of each slot.
 //!
-//! To tell whether two slots are equal, a hash of some bits does nearly as well as the slot: of `b` bits, unequal slots
-//! agree by chance with probability `2^-b`, which the estimate takes into account (b-bit minwise hashing; Li, König,
-//! WWW 2010). Bands and unions cannot be made of such a signature.
+//! For comparing two slots, a hash of a few bits does nearly as well as the slot. With `b` bits, unequal slots agree by
+//! chance with probability `2^-b`, and the estimate takes that into account (b-bit minwise hashing; Li, König, WWW
+//! 2010). Such a signature has no bands and no unions.
 
 use super::estimate;
 use crate::config::valid_num_perm;
 use crate::hash::mix::mix64;
 use crate::{Error, Result, memory};
 
-/// The number of bits of each slot that a stored signature keeps: all 32, which is the signature itself, or 16 or 8.
+/// Number of bits of each slot in a stored signature: 32 for the signature itself, or 16 or 8.
 ///
-/// With 16 the standard error at J = 0.9 is larger by 0.001 %, with 8 by 0.2 %. It is `sqrt(p (1 - p) / K) / (1 - c)`,
-/// where `c = 2^-bits` and `p = J + (1 - J) c`.
+/// With 16 bits the standard error at J = 0.9 is 0.001 % larger, with 8 bits 0.2 %. It is `sqrt(p (1 - p) / K) / (1 -
+/// c)`, where `c = 2^-bits` and `p = J + (1 - J) c`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct SlotBits(u32);
 
@@ -32,9 +32,9 @@ impl SlotBits {
         (u32::BITS / self.0) as usize
     }
 
-    /// The part of a signature that is kept.
+    /// Packs a signature.
     ///
-    /// Of each slot the top bits of `mix64(slot)` are kept: minima are small numbers, whose own bits are not all
+    /// It keeps the top bits of `mix64(slot)` for each slot: minima are small numbers, whose own bits are not all
     /// random. The first slot is in the least significant bits of the first integer.
     ///
     /// # Errors
@@ -54,9 +54,9 @@ impl SlotBits {
         }))
     }
 
-    /// Estimates the Jaccard similarity of two sets from what is kept of their signatures.
+    /// Estimates the Jaccard similarity of two sets from their packed signatures.
     ///
-    /// With `m` of `K` slots equal and chance agreement `c = 2^-bits`, `(m / K - c) / (1 - c)`, and at least 0.
+    /// With `m` of `K` slots equal and chance agreement `c = 2^-bits`, it is `(m / K - c) / (1 - c)`, and at least 0.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
@@ -73,7 +73,7 @@ impl SlotBits {
     }
 }
 
-/// The number of the `LANES` lanes of each integer that are equal.
+/// Number of equal lanes, with `LANES` lanes in each integer.
 fn equal_lanes<const LANES: usize>(a: &[i32], b: &[i32]) -> u32 {
     let bits = u32::BITS as usize / LANES;
     let lane = u32::MAX >> (u32::BITS as usize - bits);

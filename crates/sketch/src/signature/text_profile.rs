@@ -1,24 +1,18 @@
 //! The signature of a text's frequent words: Apache Nutch's `TextProfileSignature`, bit for bit.
 //!
-//! Where Nutch's documentation and its source differ, this is the source (of its release 1.17 and later):
+//! Where Nutch's documentation and source differ, this follows the source (of its release 1.17 and later):
 //!
-//! - Every character but letters and digits ends a token; it is not removed:
-//!   "don't" is "don" and "t".
-//! - Letters and digits are what Java's `isLetterOrDigit(char)` says: of the
-//!   general categories Lu, Ll, Lt, Lm, Lo and Nd, and of the Basic
-//!   Multilingual Plane. Combining marks, and characters beyond U+FFFF, end a
-//!   token. Java takes the categories from its own release's Unicode, this
-//!   crate from Unicode 17.
-//! - The quantum is rounded, half up, in 32-bit floating point; Nutch's
-//!   configuration file says that it is cut off.
-//! - Token and count are separated by a space, entries by a line feed, with
-//!   none at the end.
-//! - Entries of equal quantised count stand in the order of their code points,
-//!   as Nutch does since NUTCH-2381. Before it, and in Solr's copy, they stand
-//!   in the order of a Java HashMap, which differs between equal profiles: such
-//!   signatures are equal to these only if no two counts are.
-//! - A text of no token has no signature here. In Nutch and Solr it has that of
-//!   the empty profile, which is the same for all such texts.
+//! - Any character but letters and digits ends a token, and is not merely removed: "don't" is "don" and "t".
+//! - Letters and digits are defined by Java's `isLetterOrDigit(char)`: the general categories Lu, Ll, Lt, Lm, Lo and Nd
+//!   in the Basic Multilingual Plane. Combining marks, and characters beyond U+FFFF, end a token. Java takes the
+//!   categories from its own release's Unicode, and this crate from Unicode 17.
+//! - The quantum is rounded, half up, in 32-bit floating point; Nutch's configuration file says that it is truncated.
+//! - A space separates token and count, and a line feed separates entries; there is none at the end.
+//! - Entries with equal quantised counts are in the order of their code points, as in Nutch since NUTCH-2381. Before
+//!   that, and in Solr's copy, they are in the order of a Java HashMap, which differs between equal profiles: such
+//!   signatures equal these only if all counts differ.
+//! - A text without tokens has no signature here. In Nutch and Solr it has the signature of the empty profile, which
+//!   all such texts share.
 
 use std::collections::HashMap;
 
@@ -30,7 +24,8 @@ use crate::hash::sort_by;
 use crate::limits::checked;
 use crate::{Check, Error, Result, memory};
 
-/// The MD5 of [`text_profile`], an entry per line, each a token, a space and its count; `None` if the profile is empty.
+/// The MD5 of [`text_profile`] with a line for each entry: a token, a space and its count; `None` if the profile is
+/// empty.
 ///
 /// `check` is called at least every 64 KiB of text.
 ///
@@ -56,8 +51,8 @@ pub fn text_profile_signature(
 /// Calls `visit` with the profile of a text: its tokens and their quantised counts, the most frequent first.
 ///
 /// Tokens are runs of letters and digits in lower case, longer than `min_token_len` characters (Nutch: 2). Counts are
-/// rounded down to a multiple of `quant_rate` (Nutch: 0.01) times the greatest count, but at least of 2 if any token
-/// comes twice, and of 1 otherwise; what falls to 0 is left out.
+/// rounded down to a multiple of the quantum, which is `quant_rate` (Nutch: 0.01) times the greatest count. It is at
+/// least 2 if any token is repeated, and otherwise 1. Tokens whose count becomes 0 are left out.
 ///
 /// # Errors
 /// [`Error::MinTokenLen`] below 0; [`Error::QuantRate`] outside `[0, 1]`, NaN included.
@@ -77,14 +72,14 @@ pub fn text_profile<E: From<Error>>(
     let quantum = quantum(counts.values().copied().max().unwrap_or(0), quant_rate as f32);
     let quantised = checked(counts.into_iter(), check).map(|(token, count)| (token, count / quantum * quantum));
     let mut profile = memory::collect(quantised.filter(|(_, count)| *count > 0))?;
-    // UTF-8 has the order of code points.
+    // UTF-8 sorts like code points.
     let order = |(a, m): &(&str, u32), (b, n): &(&str, u32)| n.cmp(m).then_with(|| a.cmp(b));
     sort_by(&mut profile, order, check);
     checked(profile.into_iter(), check).try_for_each(|(token, count)| visit(token, count))
 }
 
-/// The tokens of a text that are not too short, a space after each. They are one text: many short ones of their own
-/// would take what is left of a memory that is almost full, and leave nothing for the error that says so.
+/// The tokens of a text that are not too short, a space after each, in one string. Many short strings would exhaust
+/// memory that is almost full, and leave nothing for the error.
 fn tokens(text: &str, shortest: usize, check: Check) -> Result<String> {
     let mut tokens = String::new();
     let (mut start, mut length) = (0, 0_usize);
@@ -116,7 +111,7 @@ fn count_tokens<'a>(tokens: &'a str, check: Check) -> Result<HashMap<&'a str, u3
     Ok(counts)
 }
 
-/// The counts' unit: Java's `Math.round(max * rate)`, within bounds.
+/// The unit of counts: Java's `Math.round(max * rate)`, within bounds.
 fn quantum(max: u32, rate: f32) -> u32 {
     let product = f64::from(max as f32 * rate);
     let rounded = (product + 0.5).floor() as u32;
@@ -132,7 +127,8 @@ fn is_letter_or_digit(c: char) -> bool {
             || c.general_category() == GeneralCategory::DecimalNumber)
 }
 
-/// Java's `toLowerCase(char)`, one character for one. Only U+0130 has a longer lower case, of which it is the first.
+/// Java's `toLowerCase(char)`, which maps characters one by one. Only U+0130 has a longer lower case, and this is its
+/// first character.
 fn lower(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }

@@ -1,28 +1,27 @@
 //! Weighted sets: their exact similarity, and signatures that estimate it.
 //!
 //! The signature is Improved Consistent Weighted Sampling (Ioffe, ICDM 2010): two slots are equal with probability
-//! `sum(min) / sum(max)`, the weighted Jaccard similarity itself, whatever the weights. ProbMinHash (Ertl 2020) is
-//! faster, but estimates another one, the probability Jaccard similarity, to which the scale of a set does not matter;
-//! BagMinHash (Ertl 2018) and DartMinHash (Christiani 2020) estimate the same as this, faster for many elements, with
-//! far more machinery.
+//! `sum(min) / sum(max)`, the weighted Jaccard similarity, for any weights. ProbMinHash (Ertl 2020) is faster, but
+//! estimates the probability Jaccard similarity, which ignores the scale of a set. BagMinHash (Ertl 2018) and
+//! DartMinHash (Christiani 2020) estimate the same as this, faster for many elements, but with far more machinery.
 //!
-//! Of each element k, a slot draws r and c from the gamma distribution of shape 2, and b uniformly; with t =
+//! For each element k, a slot draws r and c from the gamma distribution of shape 2, and b uniformly. With t =
 //! floor(ln(w) / r + b) and ln(y) = r * (t - b) it ranks the element by ln(c) - ln(y) - r. The slot is a hash of the k
-//! of least rank, and of its t: 32 bits, so that it agrees by chance once in 2^32.
+//! with the least rank and of its t: 32 bits, so it agrees by chance once in 2^32.
 //!
-//! A signature is the same on every machine: besides the operations that IEEE 754 defines to the last bit, it uses only
-//! the logarithm of the crate libm, which is made of these and is pinned.
+//! A signature is the same on every machine. Besides the operations that IEEE 754 defines exactly, it uses only the
+//! logarithm of the crate libm, which consists of these and is pinned.
 
 use crate::config::valid_num_perm;
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by;
 use crate::{Check, Error, MAX_WEIGHT, MIN_WEIGHT, Result};
 
-/// Uniform numbers that a slot draws of an element.
+/// Number of uniform numbers that a slot draws for an element.
 const DRAWS: u64 = 5;
 
-/// A set of elements with positive weights, such as the words of a document
-/// with their frequencies, or with these times their rareness (TF-IDF).
+/// A set of elements with positive weights, such as the words of a document with their frequencies, or with frequency
+/// times rareness (TF-IDF).
 ///
 /// ```
 /// use sketch::{Element, ElementHash, WeightedSet, estimate_jaccard};
@@ -43,8 +42,8 @@ const DRAWS: u64 = 5;
 pub struct WeightedSet(Vec<(u64, f64)>);
 
 impl WeightedSet {
-    /// The set of given elements, as their 64-bit hashes (see [`Element`](crate::Element)), and weights, in any order.
-    /// The weights of repeats add up; an element of weight 0 is not in the set.
+    /// A set of elements, given by their 64-bit hashes (see [`Element`](crate::Element)) and weights, in any order. The
+    /// weights of repeats are added; an element of weight 0 is not in the set.
     ///
     /// # Errors
     /// [`Error::Weight`] unless a weight is 0 or in [`MIN_WEIGHT`]`..=`[`MAX_WEIGHT`].
@@ -55,7 +54,7 @@ impl WeightedSet {
             }
         }
         elements.retain(|(_, weight)| *weight != 0.0);
-        // By weight, too: a sum of floats depends on its order.
+        // Also by weight: a sum of floats depends on its order.
         let rank = |(hash, weight): &(u64, f64)| (*hash, weight.to_bits());
         sort_by(&mut elements, |a, b| rank(a).cmp(&rank(b)), check);
         elements.dedup_by(|next, kept| {
@@ -68,7 +67,7 @@ impl WeightedSet {
         Ok(Self(elements))
     }
 
-    /// True if there is no element.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -78,8 +77,8 @@ impl WeightedSet {
         self.0.iter().copied()
     }
 
-    /// The weighted Jaccard similarity: the sum of the lesser weight of each
-    /// element over the sum of the greater; `None` if both sets are empty.
+    /// The weighted Jaccard similarity: the sum of the lesser weights of the elements over the sum of the greater ones;
+    /// `None` if both sets are empty.
     ///
     /// With weights of 1 it is the Jaccard similarity.
     pub fn jaccard(&self, other: &Self) -> Option<f64> {
@@ -94,12 +93,12 @@ impl WeightedSet {
         (greater > 0.0).then(|| lesser / greater)
     }
 
-    /// The signature: `num_perm` slots, of which [`estimate_jaccard`](crate::estimate_jaccard) estimates the weighted
-    /// Jaccard similarity, without bias and with the standard error [`standard_error`](crate::standard_error); `None`
-    /// if the set is empty.
+    /// The signature: `num_perm` slots; `None` if the set is empty. From two of them
+    /// [`estimate_jaccard`](crate::estimate_jaccard) estimates the weighted Jaccard similarity, without bias and with
+    /// the standard error [`standard_error`](crate::standard_error).
     ///
-    /// A signature of a smaller `num_perm` is a prefix of the one of a larger. It gives neither the union of sets nor
-    /// the number of elements, and is comparable to no signature without weights. `check` is called for every element.
+    /// A signature is a prefix of one with a larger `num_perm`. It has no union and no number of elements, and is not
+    /// comparable with signatures without weights. `check` is called for every element.
     ///
     /// # Complexity
     ///
@@ -129,7 +128,7 @@ impl WeightedSet {
     }
 }
 
-/// The least rank so far, and the hash of what has it.
+/// The least rank so far, with the hash of its element.
 #[derive(Clone, Copy)]
 struct Slot {
     rank: f64,
@@ -161,19 +160,20 @@ impl Draw {
     fn of(state: u64) -> Self {
         let uniform = |i: u64| {
             let bits = mix64(state.wrapping_add(i.wrapping_mul(GOLDEN)));
-            // In the middle of 2^52 intervals: never 0, never 1, and exact.
+            // In the middle of 2^52 intervals: never 0 or 1, and exact.
             ((bits >> 12) as f64 + 0.5) * (0.5_f64).powi(52)
         };
         Self { r: uniform(1) * uniform(2), c: uniform(3) * uniform(4), b: uniform(5) }
     }
 
-    /// A lower bound of the rank, without a logarithm: most elements are far from the least, and need no more.
+    /// A lower bound of the rank, without a logarithm. Most elements are far from the least, and need nothing else.
     ///
     /// As t > ln(w) / r + b - 1 and t <= ln(w) / r + b, the rank is at least ln(c') - ln(w) - r', with c' and r' the
-    /// gamma variates. Here r' is taken from the binary exponent, and ln(c') from that of 1 - c, which is less than c'.
+    /// gamma variates. Here r' comes from the binary exponent, and ln(c') from the exponent of 1 - c, which is less
+    /// than c'.
     #[inline(always)]
     fn least_rank(&self, log_weight: f64) -> f64 {
-        /// Far more than what the rounding of a rank can be.
+        /// Far more than the rounding error of a rank.
         const SLACK: f64 = 1e-9;
         // The binary logarithm of a positive normal number, rounded down.
         let exponent = |x: f64| (x.to_bits() >> 52) as i32 - 1023;

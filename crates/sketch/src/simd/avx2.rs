@@ -25,7 +25,7 @@ pub(super) fn ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]
     ranges::grouped(bytes, starts, ends, out, |ranges, out| fetched_ranges(ranges, out));
 }
 
-/// XXH3_64 of the first `out.len()` ranges, a multiple of 4; of those longer than 16 bytes it is anything.
+/// XXH3_64 of the first `out.len()` ranges, a multiple of 4. It is arbitrary for ranges longer than 16 bytes.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn fetched_ranges(ranges: &Fetched, out: &mut [u64]) {
     let (lows, _) = ranges.low.as_chunks();
@@ -42,13 +42,13 @@ fn fetched_ranges(ranges: &Fetched, out: &mut [u64]) {
 pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
     let (halves, _) = block.as_chunks::<{ BLOCK / 2 }>();
     let bits = |half: &[u8; BLOCK / 2]| {
-        // SAFETY: the array is one vector of memory.
+        // SAFETY: the array has the size of a vector.
         u64::from(_mm256_movemask_epi8(unsafe { load_at(half.as_ptr().cast()) }) as u32)
     };
     bits(&halves[0]) | bits(&halves[1]) << 32
 }
 
-/// The lower half of the product with a constant. AVX2 multiplies 32 bits.
+/// The lower half of the product with a constant. AVX2 multiplies 32 bits at a time.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn multiply<const FACTOR: u64>(h: Vector) -> Vector {
     let (low, high) = (splat(FACTOR), splat(FACTOR >> 32));
@@ -56,7 +56,7 @@ fn multiply<const FACTOR: u64>(h: Vector) -> Vector {
     add(multiply_halves(h, low), shl::<32>(cross))
 }
 
-/// The lanes in which `a` is greater than `b`; both are below 2^63.
+/// The lanes where `a` is greater than `b`; both are below 2^63.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn above(a: Vector, b: Vector) -> Vector {
     _mm256_cmpgt_epi64(a, b)
@@ -76,18 +76,18 @@ fn choose(lanes: Vector, yes: Vector, no: Vector) -> Vector {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn in_bitmap(draw: Vector, bitmap: __m256i) -> u8 {
     let word = _mm256_permutevar8x32_epi32(bitmap, _mm256_srli_epi32::<5>(draw));
-    // The bit moves to the sign of the lane.
+    // Moves the bit to the sign of the lane.
     let bit = _mm256_andnot_si256(draw, splat(31));
     bits(shl::<32>(_mm256_sllv_epi32(word, bit)))
 }
 
-/// The lanes in `mask`, moved to the front.
+/// Moves the lanes in `mask` to the front.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn compress(mask: u8, draw: Vector) -> Vector {
     _mm256_permutevar8x32_epi32(draw, load(&COMPRESS[mask as usize & 15]))
 }
 
-/// `COMPRESS[mask]`: the halves of the lanes in `mask`, moved to the front, by their numbers.
+/// `COMPRESS[mask]`: the numbers of the halves of the lanes in `mask`, moved to the front.
 static COMPRESS: [[u64; LANES]; 16] = {
     let mut orders = [[0; LANES]; 16];
     let mut mask = 0;
@@ -106,10 +106,10 @@ static COMPRESS: [[u64; LANES]; 16] = {
     orders
 };
 
-/// The 16 bytes from `at` on, in both 128-bit lanes.
+/// The 16 bytes from `at`, in both 128-bit lanes.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn broadcast(bytes: &[u8], at: usize) -> Vector {
     let group = &bytes[at..at + 16];
-    // SAFETY: the slice is 16 bytes of memory.
+    // SAFETY: the slice has 16 bytes.
     _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(group.as_ptr().cast()) })
 }

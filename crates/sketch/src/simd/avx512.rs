@@ -45,7 +45,7 @@ fn in_bitmap(draw: Vector, bitmap: __m256i) -> u8 {
     _mm512_test_epi64_mask(_mm512_srlv_epi32(word, bit), splat(1))
 }
 
-/// The lanes in `mask`, moved to the front.
+/// Moves the lanes in `mask` to the front.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 fn compress(mask: u8, draw: Vector) -> Vector {
     _mm512_maskz_compress_epi64(mask, draw)
@@ -56,10 +56,10 @@ pub(super) fn ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]
     ranges::eights(bytes, starts, ends, out, |starts, ends, out| eight_ranges(bytes, starts, ends, out));
 }
 
-/// XXH3_64 of eight ranges of `bytes`; the lanes of longer ones than 16 bytes, or empty ones, as
-/// bits. `None` if eight bytes cannot be read from each start on, or up to each end.
+/// XXH3_64 of eight ranges of `bytes`. Returns the lanes of empty ranges and of ranges longer than 16 bytes, as bits.
+/// `None` if eight bytes cannot be read after each start and before each end.
 ///
-/// If all are within 64 bytes, as windows of characters are, one permutation brings them to their lanes.
+/// If all are within 64 bytes, as windows of characters are, one permutation moves them to their lanes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 fn eight_ranges(bytes: &[u8], starts: &[u32; 8], ends: &[u32; 8], out: &mut [u64; 8]) -> Option<u8> {
@@ -72,7 +72,7 @@ fn eight_ranges(bytes: &[u8], starts: &[u32; 8], ends: &[u32; 8], out: &mut [u64
             Some(near) => load_bytes(near),
             None => load_some(near),
         };
-        // A short range may have neighbours, or anything, behind it: no formula reads that.
+        // Other bytes may follow a short range; no formula reads them.
         let first = _mm512_sub_epi64(starts_of, splat(u64::from(base)));
         let last = _mm512_sub_epi64(ends_of, splat(u64::from(base) + 8));
         let low = _mm512_permutexvar_epi8(eight_from(first), near);
@@ -80,13 +80,13 @@ fn eight_ranges(bytes: &[u8], starts: &[u32; 8], ends: &[u32; 8], out: &mut [u64
     } else {
         let most = splat((bytes.len() as u64).checked_sub(8)?);
         let last = _mm512_sub_epi64(ends_of, splat(8));
-        // An end before the eighth byte is beyond, too: it wrapped around.
+        // An end before the eighth byte is out of range too: it wrapped around.
         let beyond = _mm512_cmpgt_epu64_mask(starts_of, most) | _mm512_cmpgt_epu64_mask(last, most);
         if beyond != 0 {
             return None;
         }
         let text = bytes.as_ptr().cast();
-        // SAFETY: eight bytes from each of these places on are bytes of the slice.
+        // SAFETY: eight bytes from each of these offsets are within the slice, as `beyond` was checked to be empty.
         unsafe {
             let low = _mm512_i64gather_epi64::<1>(starts_of, text);
             (low, _mm512_i64gather_epi64::<1>(last, text))
@@ -96,7 +96,7 @@ fn eight_ranges(bytes: &[u8], starts: &[u32; 8], ends: &[u32; 8], out: &mut [u64
     Some(_mm512_cmpge_epu64_mask(_mm512_sub_epi64(length, splat(1)), splat(MAX_LENGTH as u64)))
 }
 
-/// Fewer bytes than a vector, and zeros behind them.
+/// Fewer bytes than a vector, padded with zeros.
 #[cold]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 fn load_some(bytes: &[u8]) -> __m512i {
@@ -106,7 +106,7 @@ fn load_some(bytes: &[u8]) -> __m512i {
     load_bytes(&padded)
 }
 
-/// In each lane the eight numbers from its own on, as bytes.
+/// For each lane, eight consecutive numbers from its own, as bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 fn eight_from(first: __m512i) -> __m512i {
     let repeated = _mm512_shuffle_epi8(first, _mm512_set4_epi32(0x0808_0808, 0x0808_0808, 0, 0));
@@ -115,11 +115,11 @@ fn eight_from(first: __m512i) -> __m512i {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 fn load_numbers(numbers: &[u32; 8]) -> __m512i {
-    // SAFETY: the array is half a vector of memory.
+    // SAFETY: the array has half the size of a vector.
     _mm512_cvtepu32_epi64(unsafe { _mm256_loadu_si256(numbers.as_ptr().cast()) })
 }
 
-/// Writes the numbers of the bits that are set, each with `first` added, to the front of `out`.
+/// Writes the numbers of the set bits, with `first` added, to the front of `out`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn positions(bits: u64, first: u32, out: &mut [u32; 64]) {
@@ -129,9 +129,9 @@ pub(super) fn positions(bits: u64, first: u32, out: &mut [u32; 64]) {
         let mask = (bits >> (16 * quarter)) as u16;
         let numbers = _mm512_add_epi32(lanes, _mm512_set1_epi32((first + 16 * quarter) as i32));
         let packed = _mm512_maskz_compress_epi32(mask, numbers);
-        // At most 16 for each quarter before.
+        // At most 16 for each earlier quarter.
         if let Some(room) = out[count..].first_chunk_mut::<16>() {
-            // SAFETY: the array is one vector of memory.
+            // SAFETY: the array has the size of a vector.
             unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), packed) }
         }
         count += mask.count_ones() as usize;
@@ -145,7 +145,7 @@ pub(super) fn absent(hashes: &mut [u64], table: &[u64], free: u64) -> usize {
     let (mut start, mut count) = (0, 0);
     while let Some(eight) = hashes[start..].first_chunk() {
         let own = load(eight);
-        // SAFETY: half of a hash times the number of places, divided by 2^32, is less than that number.
+        // SAFETY: half of a hash times the length of the table, divided by 2^32, is less than that length.
         let at = |half| unsafe {
             let place = shr::<32>(multiply_halves(half, size));
             _mm512_i64gather_epi64::<8>(place, table.as_ptr().cast())
@@ -153,7 +153,7 @@ pub(super) fn absent(hashes: &mut [u64], table: &[u64], free: u64) -> usize {
         let (first, second) = (at(own), at(shr::<32>(own)));
         let is_there = _mm512_cmpeq_epi64_mask(first, own) | _mm512_cmpeq_epi64_mask(second, own);
         let is_kept = !is_there | _mm512_cmpeq_epi64_mask(own, splat(free));
-        // Eight were read for each that is behind these.
+        // Eight hashes were read for each one before this position.
         if let Some(room) = hashes[count..].first_chunk_mut() {
             store(room, compress(is_kept, own));
         }
@@ -169,7 +169,7 @@ pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
     _mm512_movepi8_mask(load_bytes(block))
 }
 
-/// Those of the characters that start at `two` and `three` which are in a set.
+/// The characters starting at `two` and `three` that are in `set`.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn members(block: &[u8; BLOCK], two: u64, three: u64, set: &CharSet) -> u64 {
     let first = load_bytes(block);
@@ -180,7 +180,7 @@ pub(super) fn members(block: &[u8; BLOCK], two: u64, three: u64, set: &CharSet) 
     };
     let second = behind(1);
     let seven = _mm512_set1_epi8(7);
-    // The byte of the table, and the bit in it: five or four bits of the first byte, and six of the second.
+    // The byte of the table and the bit in it: five or four bits of the first byte, and six of the second.
     let upper = _mm512_and_si512(_mm512_srli_epi16::<3>(second), seven);
     let place = _mm512_or_si512(_mm512_slli_epi16::<3>(_mm512_and_si512(first, _mm512_set1_epi8(0x1F))), upper);
     let bit_of = |byte| _mm512_shuffle_epi8(splat(0x8040_2010_0804_0201), _mm512_and_si512(byte, seven));
@@ -197,8 +197,8 @@ pub(super) fn members(block: &[u8; BLOCK], two: u64, three: u64, set: &CharSet) 
         let [a, b] = load_words(&set.three);
         let byte = _mm512_permutex2var_epi8(a, place, b);
         let mut of_three = _mm512_test_epi8_mask(byte, bit);
-        // The number of the 64 characters, less that of the first which are single: eight bits of
-        // it are enough, where the first byte says that the others are zero.
+        // The number of the 64 characters, minus the first single one's. Its low eight bits suffice, because the first
+        // byte shows that the others are zero.
         let high = _mm512_slli_epi16::<6>(_mm512_and_si512(first, _mm512_set1_epi8(3)));
         let low = _mm512_and_si512(second, _mm512_set1_epi8(0x3F));
         let word = _mm512_sub_epi8(_mm512_or_si512(high, low), _mm512_set1_epi8(SINGLE.start as i8));
@@ -228,7 +228,7 @@ static ASCENDING: [u8; BLOCK] = {
     numbers
 };
 
-/// Words as vectors, `V` for eight times as many.
+/// Loads words as `V` vectors of eight.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 fn load_words<const V: usize>(words: &[u64]) -> [__m512i; V] {
     let mut vectors = [_mm512_setzero_si512(); V];
@@ -238,10 +238,10 @@ fn load_words<const V: usize>(words: &[u64]) -> [__m512i; V] {
     vectors
 }
 
-/// The 16 bytes from `at` on, in each of the four 128-bit lanes.
+/// The 16 bytes from `at`, in each of the four 128-bit lanes.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
 fn broadcast(bytes: &[u8], at: usize) -> __m512i {
     let group = &bytes[at..at + 16];
-    // SAFETY: the slice is 16 bytes of memory.
+    // SAFETY: the slice has 16 bytes.
     _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(group.as_ptr().cast()) })
 }

@@ -1,13 +1,13 @@
-//! The classes of ASCII that decide where words are (Word_Break, UAX 29).
+//! The classes of ASCII characters that determine word boundaries (Word_Break, UAX 29).
 
 use std::ops::Range;
 
 use super::Level;
 
-/// Bytes per block: as many as a mask has bits.
+/// Bytes in a block: the number of bits of a mask.
 pub(crate) const BLOCK: usize = 64;
 
-/// The bytes of a block in each class, the first byte as the lowest bit.
+/// The bytes of a block in each class; the first byte is the lowest bit.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct WordClasses {
     /// ALetter.
@@ -37,37 +37,37 @@ impl WordClasses {
     }
 }
 
-/// The uppermost bit of each byte, the first byte's as the lowest.
+/// The highest bit of each byte; the first byte's is the lowest bit.
 #[inline(always)]
 pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
     let (words, _) = block.as_chunks::<8>();
     words.iter().rev().fold(0, |bits, word| bits << 8 | gathered(u64::from_le_bytes(*word) >> 7))
 }
 
-/// The lowest bits of eight bytes, next to each other.
+/// The lowest bits of eight bytes, packed together.
 #[inline(always)]
 fn gathered(word: u64) -> u64 {
     (word & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
-/// The characters of three bytes that a set has one by one, each 64 of them as one number: U+1E40 to U+203F.
+/// The three-byte characters that a set stores individually, in groups of 64: U+1E40 to U+203F.
 pub(crate) const SINGLE: Range<usize> = 121..129;
 
-/// A set of characters; of those of three bytes that are not [`SINGLE`] it has 64 in a row or none.
+/// A set of characters. Three-byte characters outside of [`SINGLE`] are in it in groups of 64.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct CharSet {
-    /// A word for each first byte, a bit for each second one.
+    /// A word for each first byte, with a bit for each second byte.
     pub(crate) two: [u64; 32],
-    /// By the last four bits of the first byte and the upper six of the second, as one number.
+    /// Indexed by the last four bits of the first byte and the upper six bits of the second.
     pub(crate) three: [u64; 16],
-    /// A word for each 64 characters that are [`SINGLE`].
+    /// A word for each 64 characters of [`SINGLE`].
     pub(crate) single: [u64; SINGLE.end - SINGLE.start],
 }
 
 impl CharSet {
     pub(crate) const EMPTY: Self = Self { two: [0; 32], three: [0; 16], single: [0; 8] };
 
-    /// Those of the characters of two and of three bytes that start at `two` and `three` which are in the set.
+    /// The characters of two and three bytes starting at `two` and `three` that are in the set.
     #[inline(always)]
     pub(super) fn portable(&self, block: &[u8; BLOCK], two: u64, three: u64) -> u64 {
         let among_two = |[first, second, _]: [u8; 3]| self.two[usize::from(first) % 32] >> (second % 64);
@@ -82,7 +82,7 @@ impl CharSet {
     }
 }
 
-/// Those of the characters that start at `left` for whose bytes `look` has the lowest bit set.
+/// The characters starting at `left` for which `look` returns the lowest bit set.
 #[inline(always)]
 fn chosen(block: &[u8; BLOCK], mut left: u64, look: impl Fn([u8; 3]) -> u64) -> u64 {
     let mut found = 0;

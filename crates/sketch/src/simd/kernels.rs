@@ -1,11 +1,11 @@
-//! The kernels, said once for all vectors: each module of an instruction set has them over its own.
+//! The kernels, written once for all vectors: each module of an instruction set instantiates them.
 
-/// The kernels over vectors of [`LANES`] words. The module that has them names what they are made of: `Vector`, its
-/// plain operations, and those that each instruction set has in another way (`broadcast`, `multiply`, `above`, `bits`,
-/// `choose`, `in_bitmap`, `compress`).
+/// The kernels over vectors of [`LANES`] words. The instantiating module defines `Vector`, its simple operations, and
+/// those that differ between instruction sets (`broadcast`, `multiply`, `above`, `bits`, `choose`, `in_bitmap`,
+/// `compress`).
 macro_rules! kernels {
     ($features:tt) => {
-        /// Runs `work` with these instructions.
+        /// Runs `work` compiled for these instructions.
         #[target_feature(enable = $features)]
         pub(super) fn compiled<T>(work: impl FnOnce() -> T) -> T {
             work()
@@ -17,8 +17,8 @@ macro_rules! kernels {
         }
 
         /// XXH3_64 of the windows of `width` (1 to 16) bytes that start at the first `out.len()` bytes. Needs a
-        /// multiple of [`STEP`](super::ranges::STEP) windows, and
-        /// [`READ_AHEAD`](super::ranges::READ_AHEAD) bytes from the last step on.
+        /// multiple of [`STEP`](super::ranges::STEP) windows, and [`READ_AHEAD`](super::ranges::READ_AHEAD) bytes from
+        /// the last step on.
         #[target_feature(enable = $features)]
         fn steps_of_windows(bytes: &[u8], width: usize, out: &mut [u64]) {
             let control = load_bytes(&CONTROL[width]);
@@ -50,13 +50,13 @@ macro_rules! kernels {
             }
         }
 
-        /// XXH3_64 of what has its first eight bytes in `low`, and its last eight in `high`; of more than 16 bytes it
-        /// is anything.
+        /// XXH3_64 of a range with its first eight bytes in `low`, and its last eight in `high`. It is arbitrary for
+        /// more than 16 bytes.
         #[target_feature(enable = $features)]
         fn hash_up_to_16(low: Vector, high: Vector, length: Vector) -> Vector {
             const ALL: u8 = u8::MAX >> (8 - LANES);
             let (long, short) = (above(length, splat(8)), above(splat(4), length));
-            // Most vectors are of one formula.
+            // Most vectors need a single formula.
             let mut hashes = if bits(long) == ALL {
                 hash_9_to_16(low, high, length)
             } else {
@@ -103,22 +103,21 @@ macro_rules! kernels {
             xor(h, shr::<32>(h))
         }
 
-        /// The lower half of the 128-bit product, XOR the upper.
+        /// The lower half of the 128-bit product XOR the upper half.
         #[target_feature(enable = $features)]
         fn fold_product(a: Vector, b: Vector) -> Vector {
             let lower = splat(u64::from(u32::MAX));
-            // Shuffled, not shifted: of shifts the compiler sees what is computed, and takes the lanes
-            // apart to multiply each by itself.
+            // Shuffled, not shifted: the compiler recognises shifts, and splits the lanes to multiply them one by one.
             let (a_high, b_high) = (shuffle_halves::<0xF5>(a), shuffle_halves::<0xF5>(b));
             let (ll, lh) = (multiply_halves(a, b), multiply_halves(a, b_high));
             let (hl, hh) = (multiply_halves(a_high, b), multiply_halves(a_high, b_high));
-            // At most 2^64 - 1: no carry is lost.
+            // At most 2^64 - 1, so there is no carry.
             let middle = add(add(shr::<32>(ll), and(lh, lower)), hl);
             let upper = add(add(hh, shr::<32>(lh)), shr::<32>(middle));
             xor(or(shl::<32>(middle), and(ll, lower)), upper)
         }
 
-        /// Writes the wanted draws of `hashes` to the front of `packed` and returns their number.
+        /// Writes the wanted draws of `hashes` to the front of `packed`, and returns their number.
         #[target_feature(enable = $features)]
         pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize {
             match draws.wanted {
@@ -128,14 +127,14 @@ macro_rules! kernels {
                     draw_wanted(draws, hashes, packed, |draw| bits(above(limit, draw)))
                 }
                 WantedDraws::To(bitmap) => {
-                    // SAFETY: the array is one vector of 256 bits.
+                    // SAFETY: the array has 256 bits.
                     let bitmap = unsafe { _mm256_loadu_si256(bitmap.as_ptr().cast()) };
                     draw_wanted(draws, hashes, packed, |draw| in_bitmap(draw, bitmap))
                 }
             }
         }
 
-        /// `wanted` has a bit for each lane.
+        /// `wanted` returns a bit for each lane.
         #[inline]
         #[target_feature(enable = $features)]
         fn draw_wanted(draws: &Draws, hashes: &[u64], packed: &mut Packed, wanted: impl Fn(Vector) -> u8) -> usize {
@@ -171,22 +170,22 @@ macro_rules! kernels {
             splat_signed(value as i64)
         }
 
-        /// As many bytes as a vector has.
+        /// Loads the bytes of a vector.
         #[target_feature(enable = $features)]
         fn load_bytes(bytes: &[u8; 64]) -> Vector {
-            // SAFETY: the array is one vector of memory, or two.
+            // SAFETY: the array has the size of a vector, or twice that.
             unsafe { load_at(bytes.as_ptr().cast()) }
         }
 
         #[target_feature(enable = $features)]
         fn load(values: &[u64; LANES]) -> Vector {
-            // SAFETY: the array is one vector of memory.
+            // SAFETY: the array has the size of a vector.
             unsafe { load_at(values.as_ptr().cast()) }
         }
 
         #[target_feature(enable = $features)]
         fn store(values: &mut [u64; LANES], vector: Vector) {
-            // SAFETY: the array is one vector of memory.
+            // SAFETY: the array has the size of a vector.
             unsafe { store_at(values.as_mut_ptr().cast(), vector) }
         }
     };

@@ -1,23 +1,23 @@
-//! The loops that run per shingle, for the instruction sets of x86-64.
+//! The loops over shingles, for the instruction sets of x86-64.
 //!
 //! All unsafe code of the crate is in this module. It calls functions that need instructions which the CPU was found to
-//! have, loads and stores whole vectors through pointers, and takes bytes for text that were found to be UTF-8.
+//! have, loads and stores whole vectors through pointers, and takes bytes that were found to be UTF-8 for text.
 //! Instructions are detected at run time, so one build serves every machine.
 //!
-//! [`Level::compiled`] runs plain Rust that the compiler makes vectors of.
+//! [`Level::compiled`] runs plain Rust that the compiler vectorises.
 //!
-//! Each operation has a portable form, and the vector forms give the same
-//! values bit for bit: signatures are stored, and read on other machines.
+//! Each operation has a portable form, and the vector forms give the same values bit for bit: signatures are stored,
+//! and read on other machines.
 //!
-//! | operation | per | what it is |
+//! | operation | per | result |
 //! |---|---|---|
 //! | [`Level::windows`] | byte of text | XXH3_64 of every window of ASCII |
-//! | [`Level::ranges`] | character, or word | XXH3_64 of ranges of unequal length |
-//! | [`Level::positions`] | character | which bits of a mask are set |
-//! | [`Level::members`] | character | which of two and three bytes are in a set |
-//! | [`Level::upper_bits`] | byte of text | which bytes are marked: [`Level::bits`] marks some |
+//! | [`Level::ranges`] | character, or word | XXH3_64 of ranges of different lengths |
+//! | [`Level::positions`] | character | numbers of the set bits of a mask |
+//! | [`Level::members`] | character | characters of two and three bytes in a set |
+//! | [`Level::upper_bits`] | byte of text | highest bits of bytes; [`Level::bits`] for other predicates |
 //! | [`Level::mix`] | shingle | `mix64(h + offset)`: another seed |
-//! | [`Level::scatter_min`] | shingle | fss: one bucket round |
+//! | [`Level::scatter_min`] | shingle | a bucket round of fss |
 //! | [`Level::affine_min`] | shingle and slot | permutations: the minimum of each |
 #![allow(unsafe_code)]
 
@@ -39,8 +39,8 @@ pub(crate) use classes::{BLOCK as CLASSES_BLOCK, CharSet, SINGLE, WordClasses};
 use portable::Draws;
 pub(crate) use portable::{BLOCK, EMPTY, NOTHING_PACKED, Packed, SLOT_LANES, places_of};
 
-/// The instructions in use. A level other than the portable one exists only on
-/// a CPU that has its instructions; all safety of this module rests on it.
+/// The instructions in use. A level other than the portable one exists only on a CPU that has its instructions; the
+/// safety of this module depends on it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Level(Instructions);
 
@@ -66,15 +66,15 @@ impl fmt::Display for Level {
     }
 }
 
-/// Calls a kernel in the form of a level: each module of instructions has all of them, by these names.
+/// Calls a kernel at a level: each module of instructions has all of them, with these names.
 macro_rules! kernel {
     ($level:expr, $kernel:ident($($argument:expr),*)) => {
         match $level.0 {
             Instructions::Portable => portable::$kernel($($argument),*),
-            // SAFETY: `Level` is made by `available` and `best` alone, which have found that the CPU has AVX2.
+            // SAFETY: only `available` and `best` make a `Level`, after finding that the CPU has AVX2.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => unsafe { avx2::$kernel($($argument),*) },
-            // SAFETY: `Level` is made by `available` and `best` alone, which have found that the CPU has AVX-512.
+            // SAFETY: only `available` and `best` make a `Level`, after finding that the CPU has AVX-512.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx512 => unsafe { avx512::$kernel($($argument),*) },
         }
@@ -96,7 +96,7 @@ impl Level {
         std::iter::once(Self::PORTABLE).chain(present).collect()
     }
 
-    /// The best level of this machine; for tests, the one that the environment variable `MINLSH_SIMD` names, if the
+    /// The best level of this machine. The environment variable `MINLSH_SIMD` selects another one for tests, if the
     /// machine has it. All give the same values.
     pub fn best() -> Self {
         static CHOSEN: OnceLock<Level> = OnceLock::new();
@@ -108,26 +108,26 @@ impl Level {
         })
     }
 
-    /// Fills `out` with XXH3_64 of the windows of `width` bytes that start at
-    /// the first `out.len()` bytes, which there must be.
+    /// Fills `out` with XXH3_64 of the windows of `width` bytes that start at the first `out.len()` bytes, which must
+    /// exist.
     pub(crate) fn windows(self, bytes: &[u8], width: usize, out: &mut [u64]) {
         kernel!(self, windows(bytes, width, out));
     }
 
-    /// Fills `out` with XXH3_64 of the bytes of each range, from its start up to its end. Starts
-    /// and ends are in ascending order, and there are at least as many as `out` has room.
+    /// Fills `out` with XXH3_64 of the bytes of each range, from its start to its end. Starts and ends ascend, and
+    /// there are at least `out.len()` of them.
     pub(crate) fn ranges(self, bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]) {
         kernel!(self, ranges(bytes, starts, ends, out));
     }
 
-    /// Writes the numbers of the bits that are set, each with `first` added, to the front of
-    /// `out`, and returns how many there are; what is behind them is anything.
+    /// Writes the numbers of the set bits, with `first` added, to the front of `out`, and returns how many there are.
+    /// The rest of `out` is arbitrary.
     #[inline(always)]
     pub(crate) fn positions(self, bits: u64, first: u32, out: &mut [u32; 64]) -> usize {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx512 => {
-                // SAFETY: the level exists, so the CPU has AVX-512.
+                // SAFETY: the level exists, so the CPU has AVX-512 (see [`Level`]).
                 unsafe { avx512::positions(bits, first, out) }
             }
             _ => {
@@ -141,34 +141,34 @@ impl Level {
         bits.count_ones() as usize
     }
 
-    /// Runs `work`, which should be inlined, compiled for the level: what the
-    /// compiler makes vectors of takes the widest.
+    /// Runs `work`, which should be inlined, compiled for the level: the compiler vectorises it with the widest
+    /// vectors.
     #[inline]
     pub(crate) fn compiled<T>(self, work: impl FnOnce() -> T) -> T {
         kernel!(self, compiled(work))
     }
 
-    /// Has the processor fetch values that are read soon.
+    /// Prefetches values that are read soon.
     #[inline(always)]
     pub fn fetch<T: Copy>(self, values: &[T]) {
         const LINE: usize = 64;
         #[cfg(target_arch = "x86_64")]
         for line in values.chunks(LINE / size_of::<T>().clamp(1, LINE)) {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: every x86-64 processor has SSE, and a prefetch reads nothing.
+            // SAFETY: every x86-64 CPU has SSE, and a prefetch does not access memory.
             unsafe { _mm_prefetch(line.as_ptr().cast(), _MM_HINT_T0) };
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = (values, LINE);
     }
 
-    /// The uppermost bit of each byte of a block, the first as the lowest.
+    /// The highest bit of each byte of a block; the first byte's is the lowest bit.
     #[inline(always)]
     pub(crate) fn upper_bits(self, block: &[u8; CLASSES_BLOCK]) -> u64 {
         kernel!(self, upper_bits(block))
     }
 
-    /// A bit for each byte of a block, the first as the lowest: whether it `is` one that is asked for.
+    /// A bit for each byte of a block for which `is` returns true; the first byte's is the lowest bit.
     #[inline(always)]
     pub(crate) fn bits(self, block: &[u8; CLASSES_BLOCK], is: impl Fn(u8) -> bool) -> u64 {
         let mut marked = *block;
@@ -178,14 +178,14 @@ impl Level {
         self.upper_bits(&marked)
     }
 
-    /// Those of the characters of two and of three bytes that start in a block at `two` and `three`
-    /// which are in a set. Of one that is not whole it is anything.
+    /// The characters of two and three bytes starting in a block at `two` and `three` that are in a set. Arbitrary for
+    /// an incomplete character.
     #[inline(always)]
     pub(crate) fn members(self, block: &[u8; CLASSES_BLOCK], two: u64, three: u64, set: &CharSet) -> u64 {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx512 => {
-                // SAFETY: the level exists, so the CPU has AVX-512.
+                // SAFETY: the level exists, so the CPU has AVX-512 (see [`Level`]).
                 unsafe { avx512::members(block, two, three, set) }
             }
             _ => set.portable(block, two, three),
@@ -200,18 +200,18 @@ impl Level {
         );
     }
 
-    /// Moves those hashes to the front that are at neither of their [`places_of`] a table, in order, and returns how
-    /// many there are. The number `free` is in places that are free. A table has a place, and fewer than 2^32.
+    /// Moves the hashes that are in neither of their [`places_of`] a table to the front, in order, and returns their
+    /// number. Free slots hold `free`. A table has at least one slot, and fewer than 2^32.
     pub(crate) fn absent(self, hashes: &mut [u64], table: &[u64], free: u64) -> usize {
         match self.0 {
-            // SAFETY: the level exists, so the CPU has AVX-512.
+            // SAFETY: the level exists, so the CPU has AVX-512 (see [`Level`]).
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx512 => unsafe { avx512::absent(hashes, table, free) },
             _ => portable::absent(hashes, table, free, (0, 0)),
         }
     }
 
-    /// One round of fss: each hash `h` draws `z`, which is `h` in round 0 and `mix64(h + round * G)` later, and lowers
+    /// A round of fss. Each hash `h` draws `z`, which is `h` in round 0 and `mix64(h + round * G)` later. It lowers
     /// slot `hi32(z) * K >> 32` to `round << 28 | lo32(z) >> 4`, if that is less.
     ///
     /// `packed` is scratch memory.
@@ -222,15 +222,15 @@ impl Level {
                 || Draws::new(round, slots),
             );
             for block in part.chunks(BLOCK) {
-                // The wanted draws come to the front of `packed`.
+                // Packs the wanted draws at the front of `packed`.
                 let count = kernel!(self, draw(&draws, block, packed));
                 portable::lower(&packed[..count], slots);
             }
         }
     }
 
-    /// Lowers each of `minima` to the least `a * lo32(h) + b` of its function.
-    /// The three slices are equally long, a multiple of [`SLOT_LANES`].
+    /// Lowers each of `minima` to the least `a * lo32(h) + b` of its function. The three slices have the same length, a
+    /// multiple of [`SLOT_LANES`].
     pub(crate) fn affine_min(self, hashes: &[u64], a: &[u32], b: &[u32], minima: &mut [u32]) {
         self.compiled(
             #[inline(always)]
@@ -239,16 +239,16 @@ impl Level {
     }
 }
 
-/// The text that bytes are, if they are UTF-8, in the same memory.
+/// Converts bytes to text in place, if they are UTF-8.
 pub(crate) fn into_text(bytes: Vec<u8>) -> Option<String> {
     simdutf8::basic::from_utf8(&bytes).ok()?;
-    // SAFETY: the line above has found the same bytes to be UTF-8.
+    // SAFETY: the line above has checked that the bytes are UTF-8.
     Some(unsafe { String::from_utf8_unchecked(bytes) })
 }
 
 #[cfg(target_arch = "x86_64")]
 fn has_avx2() -> bool {
-    // Every known CPU with AVX2 has the instructions for bits too.
+    // Every known CPU with AVX2 has these bit instructions too.
     is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
@@ -258,7 +258,7 @@ fn has_avx2() -> bool {
 
 #[cfg(target_arch = "x86_64")]
 fn has_avx512() -> bool {
-    // No such CPU is without AVX2, and what comes with it.
+    // Every such CPU has AVX2, and the instructions that come with it.
     has_avx2()
         && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")

@@ -1,31 +1,31 @@
-//! The operations in plain Rust: the reference for the vector forms, and what
-//! runs on other CPUs, where the compiler vectorises what the target allows.
+//! The operations in plain Rust: the reference for the vector forms, and the form for other CPUs, where the compiler
+//! vectorises as far as the target allows.
 //!
-//! A bucket round of fss goes block by block: hashes become draws, and draws go to their slots. Computing draws is
-//! vector work, lowering slots is not. Between them a draw is one packed word, `value << 32 | slot`, so that the scalar
-//! part has little left to do; and draws that cannot lower any slot are left out early. In the first round those are
-//! the draws above the greatest slot, soon most of them; in later rounds those to slots filled before, nearly all.
+//! A bucket round of fss proceeds block by block: hashes become draws, and draws lower slots. Only computing draws
+//! suits vectors. In between a draw is one packed word, `value << 32 | slot`, so that the scalar part has little left
+//! to do. Draws that cannot lower any slot are left out early. In the first round these are the draws above the
+//! greatest slot, soon most of them. In later rounds these are the draws to slots filled before, nearly all.
 
 pub(super) use super::classes::upper_bits;
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::xxh3;
 pub(super) use crate::hash::xxh3::windows;
 
-/// A slot without a value; every value is smaller.
+/// A slot without a value. All values are smaller.
 pub(crate) const EMPTY: u32 = u32::MAX;
 
-/// Hashes whose draws are kept before they go to their slots.
+/// Number of hashes whose draws are packed before they lower slots.
 pub(crate) const BLOCK: usize = 256;
 
-/// Room for the draws of a block, and for one vector stored at its end.
+/// Space for the draws of a block, and for a vector stored at its end.
 pub(crate) type Packed = [u64; BLOCK + 8];
 
 pub(crate) const NOTHING_PACKED: Packed = [0; BLOCK + 8];
 
-/// The greatest slot below which leaving draws out pays: three quarters of the range of a draw.
+/// The greatest slot below which leaving out draws pays: three quarters of the range of a draw.
 const WORTH_FILTERING: u32 = (1 << 28) / 4 * 3;
 
-/// Slots that a bitmap covers.
+/// Number of slots in a bitmap.
 const BITMAP_SLOTS: usize = 256;
 
 pub(super) fn compiled<T>(work: impl FnOnce() -> T) -> T {
@@ -38,19 +38,19 @@ pub(super) fn ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]
     }
 }
 
-/// The two places of a hash in a table of so many, by its lower half and by its upper.
+/// The two slots of a hash in a table of `count` slots, by its lower and its upper half.
 #[inline(always)]
 pub(crate) fn places_of(hash: u64, count: usize) -> [usize; 2] {
     [hash & u64::from(u32::MAX), hash >> 32].map(|half| ((half * count as u64) >> 32) as usize)
 }
 
-/// Leaves out what is in a table, from the place on to which that is done: so many were kept by then.
+/// Removes the hashes from `start` on that are in a table. `count` hashes were kept before.
 #[inline(always)]
 pub(super) fn absent(hashes: &mut [u64], table: &[u64], free: u64, (start, mut count): (usize, usize)) -> usize {
     for at in start..hashes.len() {
         let hash = hashes[at];
         let [a, b] = places_of(hash, table.len()).map(|place| table[place]);
-        // Without a branch, for whether one is there is as good as random.
+        // Without a branch, which would be unpredictable.
         hashes[count] = hash;
         count += usize::from(((a != hash) & (b != hash)) | (hash == free));
     }
@@ -58,11 +58,11 @@ pub(super) fn absent(hashes: &mut [u64], table: &[u64], free: u64, (start, mut c
 }
 
 pub(super) struct Draws {
-    /// The number of slots.
+    /// Number of slots.
     pub(super) count: u64,
-    /// The number that is added to a hash before it is mixed; 0 in the first round, where hashes are taken as they are.
+    /// Added to a hash before it is mixed; 0 in the first round, where hashes are not mixed.
     pub(super) offset: u64,
-    /// The round, where a packed draw has it.
+    /// The round, shifted to its position in a packed draw.
     pub(super) round: u64,
     pub(super) wanted: WantedDraws,
 }
@@ -71,14 +71,14 @@ pub(super) struct Draws {
 #[derive(Clone, Copy)]
 pub(super) enum WantedDraws {
     All,
-    /// Packed draws below this.
+    /// Packed draws below this value.
     Below(u64),
-    /// Draws to the slots whose bit is set, by slot / 32 and slot % 32.
+    /// Draws to the slots whose bit is set, at slot / 32 and slot % 32.
     To([u32; BITMAP_SLOTS / 32]),
 }
 
 impl Draws {
-    /// The draws of `round` to `slots` as they are now.
+    /// The draws of `round` that can lower the current `slots`.
     #[inline(always)]
     pub(super) fn new(round: u32, slots: &[u32]) -> Self {
         let wanted = if round == 0 {
@@ -89,7 +89,7 @@ impl Draws {
         } else if slots.len() <= BITMAP_SLOTS {
             let mut bitmap = [0; BITMAP_SLOTS / 32];
             for (slots, bits) in slots.chunks(32).zip(&mut bitmap) {
-                // Those not filled in an earlier round.
+                // The slots that no earlier round has filled.
                 let open = |(slot, bit): (&u32, u32)| u32::from(*slot >= round << 28) << bit;
                 *bits = slots.iter().zip(0..32).map(open).fold(0, |bits, bit| bits | bit);
             }
@@ -105,7 +105,7 @@ impl Draws {
         }
     }
 
-    /// The draw of a hash: its slot from the upper half, its value from the lower.
+    /// The draw of a hash: the slot from its upper half, the value from its lower half.
     #[inline(always)]
     fn mixed(&self, hash: u64) -> u64 {
         match self.offset {
@@ -114,8 +114,8 @@ impl Draws {
         }
     }
 
-    /// The portable form: writes the wanted draws of `hashes` to `packed` from `start` on, and returns where they end.
-    /// The vector forms use it for what does not fill a vector.
+    /// The portable form: writes the wanted draws of `hashes` to `packed` from `start`, and returns their end. The
+    /// vector forms use it for incomplete vectors.
     pub(super) fn portable(&self, hashes: &[u64], packed: &mut Packed, start: usize) -> usize {
         match self.wanted {
             WantedDraws::All => self.pack_wanted(hashes, packed, start, |_| true),
@@ -141,12 +141,12 @@ impl Draws {
     }
 }
 
-/// Writes the wanted draws of at most [`BLOCK`] hashes to the front of `packed` and returns their number.
+/// Writes the wanted draws of at most [`BLOCK`] hashes to the front of `packed`, and returns their number.
 pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize {
     draws.portable(hashes, packed, 0)
 }
 
-/// Lowers to its value the slot of each packed draw.
+/// Lowers the slot of each packed draw to its value.
 pub(super) fn lower(packed: &[u64], slots: &mut [u32]) {
     for &draw in packed {
         let (slot, value) = (draw as u32 as usize, (draw >> 32) as u32);
@@ -157,7 +157,7 @@ pub(super) fn lower(packed: &[u64], slots: &mut [u32]) {
     }
 }
 
-/// Slots that [`affine_min`] wants its arrays to be a multiple of.
+/// The lengths of [`affine_min`]'s arrays are a multiple of this.
 pub(crate) const SLOT_LANES: usize = 16;
 
 #[inline(always)]
@@ -176,7 +176,7 @@ pub(super) fn affine_min(hashes: &[u64], a: &[u32], b: &[u32], minima: &mut [u32
     affine_min_of::<SLOT_LANES>(hashes, &a[wide..], &b[wide..], minima);
 }
 
-/// Walks the hashes once for each `N` slots, which stay in registers.
+/// Reads the hashes once for each `N` slots, which stay in registers.
 #[inline(always)]
 fn affine_min_of<const N: usize>(hashes: &[u64], a: &[u32], b: &[u32], minima: &mut [u32]) {
     let slots = a.as_chunks::<N>().0.iter().zip(b.as_chunks::<N>().0);

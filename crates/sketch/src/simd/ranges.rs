@@ -1,27 +1,27 @@
-//! The part that the kernels for windows and for ranges of unequal length share: how the bytes that XXH3 reads come to
-//! lanes of vectors, and what is done where a kernel cannot read as far.
+//! The common part of the kernels for windows and for ranges of different lengths: moving the bytes that XXH3 reads to
+//! lanes of vectors, and handling what a kernel cannot read.
 //!
-//! A kernel for windows hashes eight per step. All eight are among 16 consecutive bytes (or, above 8 bytes of width,
-//! among two such groups), so one load and one byte shuffle bring to each 64-bit lane what XXH3 reads of its window.
+//! A kernel for windows hashes eight in a step. They are within 16 consecutive bytes (or, for windows longer than 8
+//! bytes, within two such groups), so one load and one byte shuffle move the bytes that XXH3 reads to each 64-bit lane.
 //!
-//! Of ranges of up to 16 bytes, XXH3 reads only the first eight bytes and the last eight. So two loads for each range
-//! bring what any of the formulas wants. Where a range is shorter than eight bytes, the load reaches into its
-//! neighbours, which the formula leaves out.
+//! For ranges of up to 16 bytes, XXH3 reads only the first and the last eight bytes. So two loads for each range get
+//! the input of any formula. If a range is shorter than eight bytes, the load includes adjacent bytes, which the
+//! formula ignores.
 
 use crate::hash::xxh3;
 
-/// The longest window or range with a kernel.
+/// Maximum length of a window or range with a kernel.
 pub(super) const MAX_LENGTH: usize = 16;
 
-/// The bytes that a kernel may read from the first window of a step on.
+/// Bytes that a kernel may read from the first window of a step.
 pub(super) const READ_AHEAD: usize = 32;
 
-/// Windows per step.
+/// Windows in a step.
 pub(super) const STEP: usize = 8;
 
 /// `CONTROL[width]`: for each of eight consecutive windows of this width, the offsets of the bytes that XXH3 combines
-/// into its first 64-bit word, the least significant first; 0x80 is a zero byte. In the order of 128-bit lanes, each of
-/// which sees the same 16 bytes.
+/// into its first 64-bit word, the least significant first; 0x80 is a zero byte. It is in the order of 128-bit lanes,
+/// which all have the same 16 bytes.
 pub(super) static CONTROL: [[u8; 64]; MAX_LENGTH + 1] = {
     let mut control = [[0; 64]; MAX_LENGTH + 1];
     let mut width = 1;
@@ -54,7 +54,7 @@ pub(super) static REVERSE: [u8; 64] = {
     control
 };
 
-/// The byte of a window that stands at `byte` of its first word.
+/// The byte of a window at position `byte` of its first word.
 const fn offset(width: usize, byte: usize) -> Option<usize> {
     match (width, byte) {
         // Last byte, (the width), first byte, middle byte.
@@ -65,20 +65,20 @@ const fn offset(width: usize, byte: usize) -> Option<usize> {
         // The last four bytes below the first four.
         (4..9, 0..4) => Some(width - 4 + byte),
         (4..9, _) => Some(byte - 4),
-        // The first eight; the kernel finds the last eight by itself.
+        // The first eight bytes; the kernel gets the last eight itself.
         _ => Some(byte),
     }
 }
 
-/// Runs `kernel` on all windows; windows too wide for it go the portable way.
+/// Runs `kernel` on all windows; windows that are too wide for it take the portable form.
 ///
-/// The kernel wants a multiple of [`STEP`] windows and [`READ_AHEAD`] bytes
-/// from the last step on: the end of the text is copied to where there are.
+/// The kernel needs a multiple of [`STEP`] windows and [`READ_AHEAD`] bytes from the last step on, so the end of the
+/// text is copied to a padded buffer.
 pub(super) fn padded(bytes: &[u8], width: usize, out: &mut [u64], kernel: impl Fn(&[u8], &mut [u64])) {
     if width > MAX_LENGTH {
         return xxh3::windows(bytes, width, out);
     }
-    // The first `direct` windows can be hashed where they are.
+    // The first `direct` windows can be hashed in place.
     let roomy = (bytes.len() + STEP).saturating_sub(READ_AHEAD) / STEP * STEP;
     let direct = roomy.min(out.len() / STEP * STEP);
     let (head, tail) = out.split_at_mut(direct);
@@ -87,7 +87,7 @@ pub(super) fn padded(bytes: &[u8], width: usize, out: &mut [u64], kernel: impl F
         return;
     }
 
-    // Fewer than 32 bytes are left: less than 8 windows and their 15 further bytes, or less than a kernel may read.
+    // Fewer than 32 bytes are left: less than 8 windows with 15 further bytes, or less than a kernel may read.
     let left = &bytes[direct..direct + tail.len() + width - 1];
     let mut end = [0; READ_AHEAD + READ_AHEAD];
     let mut hashes = [0; READ_AHEAD];
@@ -96,22 +96,22 @@ pub(super) fn padded(bytes: &[u8], width: usize, out: &mut [u64], kernel: impl F
     tail.copy_from_slice(&hashes[..tail.len()]);
 }
 
-/// Ranges whose bytes are fetched before vectors hash them.
+/// Number of ranges whose bytes are fetched before vectors hash them.
 pub(super) const GROUP: usize = 64;
 
-/// The parts of a group of ranges that are read.
+/// The parts of ranges that a kernel reads.
 pub(super) struct Fetched {
-    /// The eight bytes from the start of each on.
+    /// The first eight bytes from the start of each range.
     pub(super) low: [u64; GROUP],
-    /// The eight bytes up to its end.
+    /// The last eight bytes before its end.
     pub(super) high: [u64; GROUP],
     pub(super) length: [u64; GROUP],
 }
 
-/// Runs `kernel` on groups of ranges, and hashes by itself those that a group cannot have: next to
-/// the ends of `bytes`, where eight bytes cannot be read, and longer than a kernel takes.
+/// Runs `kernel` on groups of ranges. Hashes other ranges itself: near the ends of `bytes`, where eight bytes cannot be
+/// read, and ranges that are too long for a kernel.
 ///
-/// The kernel hashes as many as `out` has, a multiple of eight.
+/// The kernel hashes `out.len()` ranges, a multiple of eight.
 #[inline(always)]
 pub(super) fn grouped(
     bytes: &[u8],
@@ -120,7 +120,7 @@ pub(super) fn grouped(
     out: &mut [u64],
     kernel: impl Fn(&Fetched, &mut [u64]),
 ) {
-    /// Of a kernel's vectors.
+    /// Lanes of a kernel's vectors.
     const LANES: usize = 8;
     let one = |start: u32, end: u32| xxh3::hash(&bytes[start as usize..end as usize]);
     let count = out.len();
@@ -145,7 +145,7 @@ pub(super) fn grouped(
     for ((starts, ends), out) in groups {
         let mut longest = 0;
         for (i, (&start, &end)) in starts.iter().zip(ends).enumerate() {
-            // SAFETY: each start has eight bytes from it on, each end eight before it: asserted.
+            // SAFETY: each start has eight bytes after it, and each end has eight before it, as asserted above.
             let (low, high) = unsafe {
                 let first = bytes.as_ptr();
                 let low = first.add(start as usize).cast::<[u8; 8]>().read();
@@ -169,8 +169,8 @@ pub(super) fn grouped(
     }
 }
 
-/// Runs `kernel` on eight ranges at a time. It returns the lanes that it left out, if it could
-/// hash any; the portable way does the others.
+/// Runs `kernel` on eight ranges at a time. It returns the lanes that it left out, or `None` if it could hash none; the
+/// portable form hashes the others.
 #[inline(always)]
 pub(super) fn eights(
     bytes: &[u8],

@@ -1,8 +1,10 @@
-//! Words of text beyond ASCII, a block of bytes at a time, each byte a bit.
+//! Words of text beyond ASCII, a block of bytes at a time, with a bit for each byte.
 //!
-//! What a character does to word boundaries was asked of unicode-segmentation when this crate was built (`build.rs`).
-//! Of the rules of Annex 29 that leaves these: letters, digits and low lines join each other, katakana join katakana
-//! and low lines, some characters join what they stand between, and marks belong to what they follow. Other characters
+//! The effect of each character on word boundaries was determined with unicode-segmentation when this crate was built
+//! (`build.rs`). The rules of Annex 29 reduce to these: letters, digits and low lines join each other; katakana join
+//! katakana and low lines; some characters join both of their neighbours; and marks belong to the character before
+//! them. Other characters stand alone, and some of them, such as ideographs, are words. A block with any other
+//! characters, such as Hebrew or flags, is refused.
 //! stand alone; some of them, as ideographs, are words. A block that has anything else, as Hebrew or flags, is refused.
 
 use crate::simd::{CLASSES_BLOCK as BLOCK, CharSet, Level, SINGLE, WordClasses};
@@ -16,40 +18,41 @@ enum Class {
     Letter,
     Digit,
     LowLine,
-    /// Joins letters that it is between.
+    /// Joins two letters around it.
     BetweenLetters,
-    /// Joins digits that it is between.
+    /// Joins two digits around it.
     BetweenDigits,
-    /// Joins both.
+    /// Joins two letters or two digits around it.
     Between,
     Katakana,
-    /// Joins nothing, and is a word by itself: ideographs, hiragana.
+    /// Joins nothing, and is a word alone: ideographs, hiragana.
     Word,
     /// Joins nothing, and is not a word.
     Nothing,
-    /// Belongs to what it follows, and makes a word of it.
+    /// Belongs to the character before it, and makes a word of it.
     Mark,
-    /// Belongs to what it follows.
+    /// Belongs to the character before it.
     Mute,
-    /// Belongs to what it follows, and joins a picture behind it (zero-width joiner).
+    /// Belongs to the character before it, and joins a following picture (zero-width joiner).
     Joiner,
-    /// Has rules of its own: Hebrew, flags.
+    /// Has other rules: Hebrew, flags.
     Other,
 }
 
 use Class::*;
 
-/// The words of a block, as bits: where each starts, and behind which byte it ends.
+/// The words of a block, as bits for the first and for the last byte of each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockWords {
-    /// The number of bytes of the words; a word that is not ended is ended there.
+    /// Length of the part with the words; a word without an end ends there.
     pub(super) length: usize,
     pub(super) starts: u64,
     pub(super) ends: u64,
 }
 
-/// The words of the start of `text`, which no rule joins with what is before it: of all of it, or of about a block up
-/// to where no rule joins either. `None` if it has characters with rules of their own, or a block is not enough.
+/// The words at the start of `text`, which no rule joins with the text before it. They cover all of it, or about a
+/// block up to a position where no rule joins either. `None` if there are characters with other rules, or a block is
+/// not enough.
 #[inline(always)]
 pub(super) fn block(level: Level, text: &[u8]) -> Option<BlockWords> {
     let mut padded = [b' '; BLOCK];
@@ -65,7 +68,7 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<BlockWords> {
     let leads = leads(level, block);
     let three = if wide == 0 { 0 } else { level.bits(block, |byte| byte >= OF_THREE) };
     let four = if three == 0 { 0 } else { level.bits(block, |byte| byte >= OF_FOUR) };
-    // Those that are all here.
+    // Characters that are completely in the block.
     let of_two = leads & wide & !three & below(BLOCK - 1);
     let of_three = three & leads & !four & below(BLOCK - 2);
     let of_four = four & leads & below(BLOCK - 3);
@@ -74,7 +77,7 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<BlockWords> {
         letters = level.members(block, of_two, of_three, &LETTERS);
         alone = level.members(block, 0, of_three & !letters, &WORDS);
     }
-    // The classes of the others, each where its character starts.
+    // The classes of the other characters, at their first bytes.
     let mut others = [NO_CLASS; BLOCK];
     let mut left = (of_two | of_three | of_four) & !letters & !alone;
     let any = left != 0;
@@ -87,7 +90,7 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<BlockWords> {
     let between = of(Between);
     let (mut marks, joiners) = (of(Mark), of(Joiner));
     let nothing = of(Nothing);
-    // What goes on with the character before it.
+    // Bytes that belong to the character before them.
     let tails = !leads | marks | of(Mute) | joiners;
     letters |= ascii.letters | of(Letter);
     alone |= of(Word);
@@ -97,7 +100,7 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<BlockWords> {
     let between_digits = ascii.between_digits | between | of(BetweenDigits);
     let other = of(Other) | of(LowLine);
 
-    // What a character with its tail takes.
+    // A character with its tail.
     let whole = |chars: u64| {
         let first = chars << 1 & tails;
         chars | (first.wrapping_add(tails) ^ tails) & tails
@@ -111,15 +114,15 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<BlockWords> {
     let length = if text.len() <= BLOCK {
         text.len()
     } else {
-        // Before a character that stands alone and is all here. Not amid spaces, nor between a joiner and a picture:
-        // these hold together, and a mark behind them makes a word of them all.
+        // Cuts before a complete character that stands alone. Not within spaces, or between a joiner and a picture:
+        // these are joined, and a mark after them makes a word of them all.
         let spaces = level.bits(block, |byte| byte == b' ');
         let cut = leads & !wide & !joins & !between & !(spaces & spaces << 1) | alone | nothing & !(joiners << 3);
         (cut & !1).checked_ilog2()? as usize
     };
     let here = below(length);
-    // A mark behind what is no word makes one of it, and a joiner joins a picture to anything; to
-    // a picture, no word comes of it.
+    // A mark after a character that is not a word makes it a word, and a joiner joins a picture to anything. A picture
+    // alone is not a word.
     marks = marks & !in_words | ascii.low_lines << 1 & tails;
     let joined = (joiners & !whole(nothing)) << 3 & nothing;
     if (other | marks) & here != 0 || joined != 0 {
@@ -141,7 +144,7 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<BlockWords> {
         }
     }
     let all = (runs | all_alone) & here;
-    // Where one ends and the next starts.
+    // The end of a word at the start of the next.
     let ended = all_letters | all_digits;
     let between_runs =
         alone & all << 1 | joins & all_alone << 1 | katakana & ended << 1 | (letters | digits) & all_katakana << 1;
@@ -149,17 +152,17 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<BlockWords> {
     Some(BlockWords { length, starts: all & !(all << 1) | between_runs, ends: all << 1 & !all & here | between_runs })
 }
 
-// `KIND_OF_PAGE`: of each page of characters, which of the pages of `CLASSES` it is.
+// `KIND_OF_PAGE`: for each page of characters, its index in the pages of `CLASSES`.
 include!(concat!(env!("OUT_DIR"), "/word_classes.rs"));
 
-/// No class has this number.
+/// Stands for no class.
 const NO_CLASS: u8 = u8::MAX;
 
-/// Letters, and what is a word by itself, as far as a set of characters can say it.
+/// Letters, and characters that are words alone, as far as a set of characters can represent them.
 static LETTERS: CharSet = those_of(Letter);
 static WORDS: CharSet = those_of(Word);
 
-/// The characters of a class, as far as a set of characters can say it.
+/// The characters of a class, as far as a set of characters can represent them.
 const fn those_of(class: Class) -> CharSet {
     let mut set = CharSet::EMPTY;
     let mut word = 2;
@@ -183,7 +186,7 @@ const fn those_of(class: Class) -> CharSet {
     set
 }
 
-/// Characters of a page.
+/// Number of characters in a page.
 const PAGE: usize = 256;
 
 #[inline(always)]
@@ -192,19 +195,19 @@ fn class(code: u32) -> Class {
     KIND_OF_PAGE.get(code / PAGE).map_or(Other, |&kind| CLASSES[usize::from(kind)][code % PAGE])
 }
 
-/// True for what in no rule stands between others, follows them, or is counted in pairs, as flags are.
-/// Not letters that are emoji too: rule WB3c looks at what is before them.
+/// True for characters that no rule joins, attaches or counts in pairs (like flags). Not for letters that are also
+/// emoji: rule WB3c depends on the character before them.
 pub(super) fn is_joint(c: char) -> bool {
     match class(u32::from(c)) {
         Mark | Mute | Joiner | BetweenLetters | BetweenDigits | Between => false,
-        // Between Hebrew letters it joins.
+        // Joins two Hebrew letters around it.
         Nothing => c != '"',
         Other => c.is_alphanumeric() && !matches!(c, 'ℹ' | 'Ⓜ' | '\u{1f100}'..='\u{1f1ff}'),
         Letter | Digit | LowLine | Katakana | Word => true,
     }
 }
 
-/// True for what belongs to the character before it (rule WB4).
+/// True for characters that belong to the character before them (rule WB4).
 pub(super) fn follows(c: char) -> bool {
     let is_tag = matches!(c, '\u{e0001}' | '\u{e0020}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}');
     is_tag || matches!(class(u32::from(c)), Mark | Mute | Joiner)

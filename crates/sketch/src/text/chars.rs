@@ -1,19 +1,19 @@
-//! Characters of UTF-8, by their bytes.
+//! Characters in UTF-8, by their bytes.
 
 use crate::limits::{Check, checked};
 use crate::simd::{CLASSES_BLOCK, Level};
 
-/// The text that bytes are, if they are UTF-8: what [`std::str::from_utf8`] says, sooner.
+/// Converts bytes to text if they are UTF-8, like [`std::str::from_utf8`] but faster.
 pub fn utf8(bytes: &[u8]) -> Option<&str> {
     simdutf8::basic::from_utf8(bytes).ok()
 }
 
-/// True if `text` has no character but white space: no token at all.
+/// True if `text` has only white space, so no tokens.
 pub(crate) fn is_blank(text: &str, check: Check) -> bool {
     checked(text.chars(), check).all(char::is_whitespace)
 }
 
-/// The number of bytes of the UTF-8 character that starts with `lead`.
+/// Length in bytes of the UTF-8 character that starts with `lead`.
 #[inline(always)]
 pub(crate) fn char_len(lead: u8) -> usize {
     match lead {
@@ -24,16 +24,16 @@ pub(crate) fn char_len(lead: u8) -> usize {
     }
 }
 
-/// The bytes of a block at which a character starts, as bits.
+/// The bytes of a block where a character starts, as bits.
 #[inline(always)]
 pub(crate) fn leads(level: Level, block: &[u8; CLASSES_BLOCK]) -> u64 {
     level.bits(block, |byte| !(0x80..0xC0).contains(&byte))
 }
 
-/// The first byte of characters of three bytes and more.
+/// The least first byte of characters of three or more bytes.
 pub(crate) const OF_THREE: u8 = 0xE0;
 
-/// The first byte of characters of four bytes.
+/// The least first byte of characters of four bytes.
 pub(crate) const OF_FOUR: u8 = 0xF0;
 
 /// The bits below one.
@@ -42,14 +42,14 @@ pub(crate) const fn below(bit: usize) -> u64 {
     if bit < CLASSES_BLOCK { (1 << bit) - 1 } else { u64::MAX }
 }
 
-/// The code of the character of three bytes that starts at byte `at` of a block, where all of it is.
+/// The code point of the three-byte character at byte `at` of a block, which is completely in it.
 #[inline(always)]
 pub(crate) fn code_of_three(block: &[u8; CLASSES_BLOCK], at: usize) -> u32 {
     let byte = |i: usize| u32::from(block[(at + i) % CLASSES_BLOCK]);
     (byte(0) & 0xF) << 12 | (byte(1) & 0x3F) << 6 | byte(2) & 0x3F
 }
 
-/// The code of the character that starts at byte `at`, in UTF-8 and not ASCII.
+/// The code point of the non-ASCII character at byte `at`, in UTF-8.
 #[inline(always)]
 pub(crate) fn code_at(bytes: &[u8], at: usize) -> u32 {
     let four = match bytes[at..].first_chunk() {
@@ -63,13 +63,13 @@ pub(crate) fn code_at(bytes: &[u8], at: usize) -> u32 {
     };
     let four = u32::from_be_bytes(four);
     let width = (four.leading_ones()).clamp(2, 4);
-    // Six bits of each byte, next to each other; of the first those that say the width as well.
+    // Six bits of each byte, packed together; the first byte's include bits of the length.
     let six = (four & 0x3F00_3F00) >> 2 | four & 0x003F_003F;
     let bits = (six >> 16) << 12 | six & 0xFFF;
     bits >> (6 * (4 - width)) & ((1 << (5 * width + 1)) - 1)
 }
 
-/// The number of bytes at the start of `bytes` that are ASCII.
+/// Number of ASCII bytes at the start of `bytes`.
 pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
     const BLOCK: usize = 64;
     let blocks = bytes.chunks(BLOCK).take_while(|block| block.is_ascii());

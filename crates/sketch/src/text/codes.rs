@@ -11,14 +11,14 @@ use crate::hash::hash128;
 use crate::simd::Level;
 use crate::{Check, Error, Result, memory};
 
-/// Calls `f` for each distinct code of `text`, in order of first occurrence.
+/// Calls `f` for each distinct code in `text`, in the order of first occurrence.
 ///
-/// The text is normalised by the preset `plain`. A token is a run of words (Unicode Standard Annex 29) with punctuation
-/// or symbols between them, but without white space and brackets: two words that touch are two tokens, as Chinese
-/// characters and the number behind them. Of a token, its letters and digits count. It is a code if there is a decimal
-/// digit among them, and `min_length` characters at least.
+/// The text is normalised by the preset `plain`. A token is a sequence of words (Unicode Standard Annex 29), with
+/// punctuation or symbols between them but no white space or brackets. Two adjacent words are two tokens, like Chinese
+/// characters and the number after them. The letters and digits of a token form its code, if there is a decimal digit
+/// among them, and at least `min_length` characters.
 ///
-/// `check` is called at least every few 64 KiB of text.
+/// `check` is called at least once for a few 64 KiB of text.
 ///
 /// # Errors
 /// [`Error::CodeLength`] for a `min_length` below 1.
@@ -45,16 +45,17 @@ pub fn codes(text: &str, min_length: i64, check: Check, f: &mut dyn FnMut(&str) 
 
 struct Found<'a> {
     shortest: usize,
-    /// The letters and digits of the token so far.
+    /// The letters and digits of the current token.
     token: String,
     seen: HashSet<u128, RandomState>,
     f: &'a mut dyn FnMut(&str) -> Result<()>,
 }
 
 impl Found<'_> {
-    /// Appends `word` to the token, or starts another one with it, as `between`, the text since the last word, decides.
+    /// Appends `word` to the token, or starts another token with it. `between` is the text since the last word, which
+    /// decides.
     fn word(&mut self, between: &str, word: &str) -> Result<()> {
-        // A mark behind a space makes one word of both.
+        // A mark after a space makes one word of both.
         if between.is_empty() || between.contains(ends_token) || word.contains(ends_token) {
             self.end_token()?;
         }

@@ -1,5 +1,5 @@
-//! From a text to its words: what is done to characters, where words are cut, and which of them count. Nothing here
-//! knows a configuration: each function gets what it needs of one.
+//! From a text to its words: changes of characters, word boundaries, and the words that count. This module does not
+//! depend on a configuration: each function gets the parts that it needs.
 
 mod beyond_ascii;
 pub(crate) mod chars;

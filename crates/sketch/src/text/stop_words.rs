@@ -1,4 +1,4 @@
-//! Words that say little about a text: which they are.
+//! Lists of stop words, which carry little meaning.
 
 use std::fmt::{self, Write};
 use std::sync::{Arc, LazyLock};
@@ -9,20 +9,20 @@ const ENGLISH_NAME: &str = "english";
 
 /// A list of stop words. Cloning shares it.
 ///
-/// A word is compared with the list after both were normalised by the steps on characters, so one list serves texts
-/// with and without capitals if case is folded. An entry that is then more than one token meets none.
+/// A word is compared with the list after both were normalised by the steps on characters, so that one list serves
+/// texts with and without capitals if case is folded. An entry that becomes more than one token matches nothing.
 ///
-/// A `Vec`, since an `Arc` of what has a size is equal to itself without a look at the words; lists are compared often.
+/// A `Vec`, because `Arc` compares sized values by pointer first, without reading the words; lists are compared often.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct StopWords(Arc<Vec<Box<str>>>);
 
 impl StopWords {
-    /// A list of one's own; order and repeats do not matter.
+    /// A list of `words`; order and repeats do not matter.
     ///
     /// # Errors
     /// [`Error::StopWords`] for more than [`MAX_STOP_WORDS`] bytes.
     pub fn new<'a>(words: impl IntoIterator<Item = &'a str> + Clone) -> Result<Self> {
-        // Each word with a space behind it.
+        // Each word with a space after it.
         let bytes: usize = words.clone().into_iter().map(|word| word.len() + 1).sum();
         if bytes > MAX_STOP_WORDS + 1 {
             return Err(Error::StopWords(bytes - 1));
@@ -44,8 +44,8 @@ impl StopWords {
         LIST.clone()
     }
 
-    /// The list that a text names: `english` is the built-in one, any other text
-    /// is words with white space between them.
+    /// The list that a text names: `english` is the built-in one; any other text consists of words separated by white
+    /// space.
     ///
     /// # Errors
     /// [`Error::StopWords`] for a text of more than [`MAX_STOP_WORDS`] bytes.
@@ -57,12 +57,12 @@ impl StopWords {
         }
     }
 
-    /// The number of words.
+    /// Number of words.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// True if there is no word.
+    /// True if there are no words.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -72,7 +72,7 @@ impl StopWords {
         self.0.iter().map(|word| &**word)
     }
 
-    /// Writes the words one by one, for a list may be long, with a character between them.
+    /// Writes the words one by one, separated by `between`, because a list may be long.
     pub(crate) fn write(&self, f: &mut fmt::Formatter<'_>, between: char) -> fmt::Result {
         self.iter().enumerate().try_for_each(|(place, word)| {
             if place > 0 {
@@ -83,7 +83,7 @@ impl StopWords {
     }
 }
 
-/// The text that [`StopWords::named`] reads.
+/// The notation that [`StopWords::named`] parses.
 impl fmt::Display for StopWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::english() { f.write_str(ENGLISH_NAME) } else { self.write(f, ' ') }

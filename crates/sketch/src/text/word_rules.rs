@@ -1,4 +1,4 @@
-//! The units that shingles are windows of; the words of a normalised text that count, and those that start a shingle.
+//! The units of shingles, the words of a normalised text that count, and the words that start a shingle.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -14,22 +14,22 @@ use crate::limits::checked;
 use crate::simd::Level;
 use crate::{Check, Error, Result, memory};
 
-/// The unit that a shingle is a window of.
+/// The unit of shingles.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Unit {
     /// Unicode scalar values.
     #[default]
     Char,
-    /// Words as Unicode Standard Annex 29 cuts them; what is between words does not count.
+    /// Words by Unicode Standard Annex 29; text between words does not count.
     ///
-    /// Scripts with spaces give what a reader calls words (Latin, Greek, Cyrillic, Hebrew, Arabic, Korean by the
-    /// eojeol). Others need a dictionary, which Annex 29 does without: Chinese characters, hiragana and Thai letters
-    /// (with the marks on them) are a word each, and a run of katakana is one word. So shingles of words are there what
-    /// shingles of characters are elsewhere. Emoji, like punctuation, are not words.
+    /// In scripts with spaces these are a reader's words (Latin, Greek, Cyrillic, Hebrew, Arabic, and the eojeol of
+    /// Korean). Other scripts would need a dictionary, which Annex 29 does not use: Chinese characters, hiragana and
+    /// Thai letters (with their marks) are a word each, and a run of katakana is one word. So shingles of words there
+    /// resemble shingles of characters elsewhere. Emoji and punctuation are not words.
     Word,
-    /// Words, of whose windows only those count that start with a stop word (Rajaraman and Ullman, Mining of Massive
-    /// Datasets, 3.2.4): the prose of a page has stop words, the navigation around it has not. The stop words are those
-    /// of [`Config::with_stop_words`](crate::Config::with_stop_words).
+    /// Words, where only windows that start with a stop word count (Rajaraman and Ullman, Mining of Massive Datasets,
+    /// 3.2.4): the prose of a page has stop words, and the navigation around it does not.
+    /// [`Config::with_stop_words`](crate::Config::with_stop_words) sets the stop words.
     Anchored,
 }
 
@@ -60,18 +60,18 @@ impl fmt::Display for Unit {
     }
 }
 
-/// The rules by which a normalised text is cut into words, and by which words count.
+/// The rules for splitting a normalised text into words, and for the words that count.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct WordRules {
     split_whitespace: bool,
-    /// In characters; at most 1 drops nothing.
+    /// In characters; 0 and 1 drop nothing.
     min_length: usize,
     dropped: Option<Listed>,
     anchors: Option<Listed>,
 }
 
 impl WordRules {
-    /// The rules of a configuration, whose list is `stop_words`.
+    /// The rules of a configuration with the list `stop_words`.
     pub(crate) fn new(unit: Unit, normalization: &Normalization, stop_words: &StopWords) -> Result<Self> {
         Ok(Self {
             split_whitespace: normalization.split_whitespace,
@@ -85,8 +85,8 @@ impl WordRules {
         })
     }
 
-    /// Calls `f` for each word of a piece of a normalised text that counts, with the bytes at which
-    /// it starts and ends. `check` is called once, and as by [`words::each`].
+    /// Calls `f` with the start and end bytes of each counted word in a piece of a normalised text. `check` is called
+    /// once, and as by [`words::each`].
     #[inline(always)]
     pub(crate) fn words(&self, level: Level, piece: &str, check: Check, mut f: impl FnMut(usize, usize)) {
         check();
@@ -112,7 +112,7 @@ impl WordRules {
         );
     }
 
-    /// Calls `f` for each word of a piece that counts, up to its first error.
+    /// Calls `f` with each counted word in a piece, up to its first error.
     pub(crate) fn try_words(&self, piece: &str, check: Check, f: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         let mut outcome = Ok(());
         self.words(Level::best(), piece, check, |start, end| {
@@ -131,7 +131,7 @@ impl WordRules {
 
     #[inline]
     pub(crate) fn keeps(&self, word: &str) -> bool {
-        // No word has more characters than bytes.
+        // A word has at most as many characters as bytes.
         if self.min_length > 1 && (word.len() < self.min_length || word.chars().count() < self.min_length) {
             return false;
         }
@@ -139,10 +139,10 @@ impl WordRules {
     }
 }
 
-/// Normalised words, to be looked up.
+/// Normalised words, for look-ups.
 type Listed = HashSet<Box<str>, RandomState>;
 
-/// The words of a list, normalised as texts are. A list is short (`MAX_STOP_WORDS`).
+/// The words of a list, normalised like texts. A list is short (`MAX_STOP_WORDS`).
 fn listed(list: &StopWords, normalization: &Normalization) -> Result<Listed> {
     let mut listed = Listed::default();
     for word in list.iter() {

@@ -1,9 +1,8 @@
-//! Words, as Unicode Standard Annex 29 cuts them: "can't" and "3.14" are one
-//! word each, punctuation and white space are not words.
+//! Words by Unicode Standard Annex 29: "can't" and "3.14" are one word each; punctuation and white space are not words.
 //!
-//! The rules look at neighbours only, and nothing joins what is before a run of spaces or behind a line feed. So a text
-//! can be cut there without changing a word. Pieces let a caller cancel the work on a long text, and let pieces of
-//! ASCII take the quick path although the text has a dash or an accent elsewhere.
+//! The rules depend on neighbours only, and no rule joins the text before a run of spaces or after a line feed. So a
+//! text can be cut there without changing its words. With pieces, a caller can cancel the work on a long text, and
+//! pieces of ASCII take the fast path although the text has a dash or an accent elsewhere.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -14,16 +13,16 @@ use crate::simd::{CLASSES_BLOCK as BLOCK, Level, WordClasses};
 /// A piece ends at the first space or line feed after this many bytes.
 const PIECE: usize = 1024;
 
-/// The part of a piece that the crate gets where its rules are needed: up to the first space or line
-/// feed after this many bytes.
+/// The part of a piece that goes to the crate if its rules are needed ends at the first space or line feed after this
+/// many bytes.
 const PART: usize = 32;
 
-/// The bytes of a long piece after which `check` is called again: a multiple of [`BLOCK`].
+/// Bytes of a long piece between two calls of `check`: a multiple of [`BLOCK`].
 const STEP: usize = 64 * 1024;
 
-/// Calls `f` for each word of a piece, in order, with the bytes at which it starts and ends.
+/// Calls `f` with the start and end bytes of each word in a piece, in order.
 ///
-/// `check` is called at least every few [`STEP`]s.
+/// `check` is called at least once for a few [`STEP`]s.
 #[inline(always)]
 pub(crate) fn each(level: Level, piece: &str, check: Check, mut f: impl FnMut(usize, usize)) {
     level.compiled(
@@ -65,13 +64,13 @@ fn each_of_any(level: Level, piece: &str, check: Check, f: &mut impl FnMut(usize
     }
 }
 
-/// The words of a part by unicode-segmentation, about `step` bytes at a time, which are one at least.
+/// Finds the words of a part by unicode-segmentation, about `step` bytes at a time, at least one.
 ///
-/// A step ends with a joint, with which the next one starts. No rule looks beyond it from before it, so this step says
-/// whether it is joined with what is before it. And no rule looks past it from behind it.
+/// A step ends with a joint character, with which the next step starts. Rules before it do not depend on text after it,
+/// so this step decides if it is joined to the text before it. Rules after it do not depend on text before it.
 #[cold]
 fn each_of_part(part: &str, step: usize, check: Check, f: &mut dyn FnMut(usize, usize)) {
-    // Where the word starts that the first word of a step goes on with, and whether it has a letter or a digit.
+    // Start of the word that the first word of a step continues, and true if it has a letter or a digit.
     let (mut at, mut begun) = (0, None);
     loop {
         let rest = &part[at..];
@@ -97,32 +96,32 @@ fn each_of_part(part: &str, step: usize, check: Check, f: &mut dyn FnMut(usize, 
     }
 }
 
-/// A text that lacks the middle of long runs.
+/// A text without the middles of its long runs.
 struct Short {
     text: String,
-    /// The places where text was left out, and what is to be added to a place from there on.
+    /// The positions of omissions, with the offset to add to later positions.
     left_out: Vec<(usize, usize)>,
 }
 
 impl Short {
-    /// The place in the whole text of one in this.
+    /// The position in the whole text for a position in this one.
     fn place(&self, of: usize) -> usize {
         let before = self.left_out.partition_point(|&(from, _)| from <= of);
         of + before.checked_sub(1).map_or(0, |last| self.left_out[last].1)
     }
 }
 
-/// Leaves out the middle of runs of more than `longest` bytes, 16 at least, that belong to the character before them
-/// (rule WB4): the crate takes such a run in one step. Of a run matter whether it has a mark that makes a word of it,
-/// and its last character.
+/// Omits the middle of runs of more than `longest` bytes, at least 16, that belong to the character before them (rule
+/// WB4), because the crate processes such a run in one step. Only two things about a run matter: its last character,
+/// and a mark that makes a word of it.
 ///
-/// `None` if there is no such run, or no memory for the rest of the text: then it takes longer until a check.
+/// `None` if there is no such run, or no memory for the rest of the text: then a check comes later.
 fn without_long_runs(text: &str, longest: usize, check: Check) -> Option<Short> {
     if text.len() <= longest {
         return None;
     }
     let mut short = Short { text: String::new(), left_out: Vec::new() };
-    // Where the run starts, what of it is kept, and its last character so far.
+    // The start of the run, the part of it that is kept, and its last character so far.
     let (mut copied, mut run) = (0, None);
     let mut leave_out = |run: &mut Option<(usize, char, usize)>| {
         let Some((start, kept, last)) = run.take().filter(|(start, _, last)| last - start > longest) else {
@@ -154,16 +153,16 @@ fn without_long_runs(text: &str, longest: usize, check: Check) -> Option<Short> 
     Some(short)
 }
 
-/// The words of ASCII, 64 bytes at a time, each byte a bit.
+/// Finds the words of ASCII, 64 bytes at a time, with a bit for each byte.
 ///
-/// In ASCII a word is a run of letters, digits and low lines with a letter or a digit in it; a full stop, colon or
+/// In ASCII a word is a run of letters, digits and low lines that has a letter or a digit. A full stop, colon or
 /// apostrophe between two letters, and a full stop, comma, semicolon or apostrophe between two digits, is part of the
 /// run (rules WB5 to WB13b).
 #[inline(always)]
 fn each_ascii(level: Level, piece: &str, check: Check, f: &mut impl FnMut(usize, usize)) {
     let bytes = piece.as_bytes();
     let (mut here, mut rest) = (first_classes(level, bytes), bytes);
-    // The uppermost bits of the block before.
+    // The highest bits of the previous block.
     let (mut letter_before, mut digit_before, mut inside) = (0, 0, 0);
     let (mut at, mut start) = (0, 0);
     loop {
@@ -174,7 +173,7 @@ fn each_ascii(level: Level, piece: &str, check: Check, f: &mut impl FnMut(usize,
             | (here.between_digits & between(here.digits, digit_before, after.digits));
         let runs = here.letters | here.digits | here.low_lines | infix;
         let after_run = runs << 1 | inside;
-        // Bits where a run starts, and behind its end.
+        // Bits for the start of runs, and for the byte after their end.
         let (mut starts, mut ends) = (runs & !after_run, after_run & !runs);
         if inside == 1 && ends != 0 {
             word(bytes, start, at + ends.trailing_zeros() as usize, f);
@@ -206,16 +205,16 @@ fn each_ascii(level: Level, piece: &str, check: Check, f: &mut impl FnMut(usize,
     }
 }
 
-/// Calls `f` for a run, if it has more than low lines.
+/// Calls `f` with a run unless it consists of low lines.
 #[inline(always)]
 fn word(bytes: &[u8], start: usize, end: usize, f: &mut impl FnMut(usize, usize)) {
-    // Any other run starts with what it must have.
+    // Any other run starts with a letter or a digit.
     if bytes[start] != b'_' || bytes[start..end].iter().any(|byte| *byte != b'_') {
         f(start, end);
     }
 }
 
-/// The classes of the first block of `bytes`, as if spaces followed them.
+/// The classes of the first block of `bytes`, padded with spaces.
 #[inline(always)]
 fn first_classes(level: Level, bytes: &[u8]) -> WordClasses {
     if let Some(block) = bytes.first_chunk() {
@@ -226,21 +225,21 @@ fn first_classes(level: Level, bytes: &[u8]) -> WordClasses {
     WordClasses::of(level, &block)
 }
 
-/// Cuts `text` into pieces whose words are the words of the text. A text that
-/// has neither spaces nor lines is one piece.
+/// Splits `text` into pieces that have the same words as the text. A text with neither spaces nor line feeds is one
+/// piece.
 pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     pieces_of(text, PIECE)
 }
 
-/// Cuts before a run of spaces or after a line feed, at the first of them that comes
-/// at least `size` bytes, one or more, after the last cut.
+/// Cuts before a run of spaces or after a line feed: at the first one that is at least `size` bytes, and at least one
+/// byte, after the last cut.
 fn pieces_of(text: &str, size: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let bytes = rest.as_bytes();
         let cut = (size..bytes.len()).find(|at| match bytes[*at] {
             b'\n' => true,
-            // Spaces hold together (rule WB3d), and a mark behind them makes a word of them all.
+            // Spaces are joined (rule WB3d), and a mark after them makes a word of them all.
             b' ' => !rest[..*at].ends_with(char::is_whitespace),
             _ => false,
         });
@@ -275,7 +274,7 @@ mod tests {
         ) {
             let words = text.unicode_word_indices().map(|(start, word)| (start, start + word.len()));
             let expected: Vec<_> = words.collect();
-            // A step of so many bytes cuts at each letter, one of more at each place behind those.
+            // A step of this size cuts at each letter, and a longer one at each later position.
             for step in 1..=text.len().max(1) {
                 let mut found = Vec::new();
                 each_of_part(&text, step, &mut || (), &mut |start, end| found.push((start, end)));

@@ -1,18 +1,18 @@
-//! The steps on characters for ASCII, where none has a neighbour to mind but white space; bytes of other characters
-//! stay. Bytes go in blocks of fixed size, and conditions are masks, so that the compiler makes vectors of the loops.
+//! The steps on characters for ASCII, where only white space depends on its neighbours; bytes of other characters stay.
+//! Bytes are processed in blocks of fixed size, and conditions are masks, so that the compiler vectorises the loops.
 
 use super::steps::{CharacterSteps, Punctuation};
 use crate::simd::Level;
 
-/// Bytes looked at together: as many as a mask of kept ones has bits.
+/// Bytes in a block: the number of bits of a mask.
 pub(super) const BLOCK: usize = 64;
 
 pub(super) type AsciiBlock = [u8; BLOCK];
 
-/// The byte that stands for those behind the end of a text: no step changes it.
+/// The padding after the end of a text; no step changes it.
 const FILLER: u8 = b'a';
 
-/// The steps as what they do to a byte: each is 0xFF if it is done, else 0. Instructions are the best of the machine.
+/// The steps as masks for a byte: 0xFF for a step that is on, else 0. Uses the best instructions of the machine.
 #[derive(Clone, Copy)]
 pub(super) struct ByteSteps {
     pub(super) level: Level,
@@ -41,7 +41,7 @@ impl ByteSteps {
         self.removed(byte) != 0
     }
 
-    /// The byte that replaces one that is kept.
+    /// The byte that replaces one that is not removed.
     #[inline(always)]
     pub(super) fn mapped(self, byte: u8) -> u8 {
         let byte = byte | (among(byte, b'A', 26) & self.casefold & 0x20);
@@ -66,7 +66,7 @@ impl ByteSteps {
         (is_punctuation(byte) & self.punctuation_removed) | (is_basic(byte) & self.basic_removed)
     }
 
-    /// The bytes of a block that are removed, as bits.
+    /// The removed bytes of a block, as bits.
     #[inline(always)]
     pub(super) fn removed_bits(self, block: &AsciiBlock) -> u64 {
         match self.punctuation_removed | self.basic_removed {
@@ -75,8 +75,8 @@ impl ByteSteps {
         }
     }
 
-    /// The bytes of a mapped block that are dropped, as bits: those that are removed, and spaces
-    /// after spaces, which what is removed does not separate.
+    /// The dropped bytes of a mapped block, as bits: removed bytes, and spaces after spaces, which removed bytes do not
+    /// separate.
     #[inline(always)]
     pub(super) fn dropped(self, mapped: &AsciiBlock, removed: u64, spaced: bool) -> u64 {
         if self.whitespace == 0 {
@@ -84,15 +84,14 @@ impl ByteSteps {
         }
         let spaces = self.level.bits(mapped, |byte| byte == b' ') & !removed;
         let behind = spaces << 1 | u64::from(spaced);
-        // A run of removed bytes that starts behind a space: adding to its lowest bit carries to
-        // the byte behind the run.
+        // A run of removed bytes after a space: adding to its lowest bit carries to the byte after the run.
         let carried = (behind & removed).wrapping_add(removed) ^ removed;
         removed | spaces & (behind | carried)
     }
 }
 
-/// Writes those of the first `len` bytes of a block that are not dropped to `out` from `end` on, where there is room
-/// for two blocks; returns where it ends. Copies are of fixed size, and overwrite each other's ends.
+/// Writes the first `len` bytes of a block, without the dropped ones, to `out` from `end`, with space for two blocks.
+/// Returns the new end. Copies have a fixed size, and overwrite each other's ends.
 #[inline(always)]
 pub(super) fn append_kept(block: &AsciiBlock, dropped: u64, len: usize, out: &mut [u8], end: usize) -> usize {
     if dropped == 0 {
@@ -112,7 +111,7 @@ pub(super) fn append_kept(block: &AsciiBlock, dropped: u64, len: usize, out: &mu
     end
 }
 
-/// A block whose end is [`FILLER`] if `part` is shorter.
+/// A block, padded with [`FILLER`] if `part` is shorter.
 #[inline(always)]
 pub(super) fn filled(part: &[u8]) -> AsciiBlock {
     match part.try_into() {
@@ -135,19 +134,19 @@ fn select(mask: u8, yes: u8, no: u8) -> u8 {
     (mask & yes) | (!mask & no)
 }
 
-/// True if `byte` is one of `count` from `first` on.
+/// 0xFF if `byte` is one of the `count` bytes from `first`, else 0.
 #[inline(always)]
 fn among(byte: u8, first: u8, count: u8) -> u8 {
     mask(byte.wrapping_sub(first) < count)
 }
 
-/// All ASCII that Unicode calls punctuation or a symbol.
+/// 0xFF for ASCII that Unicode classifies as punctuation or a symbol.
 #[inline(always)]
 fn is_punctuation(byte: u8) -> u8 {
     among(byte, b'!', 15) | among(byte, b':', 7) | among(byte, b'[', 6) | among(byte, b'{', 4)
 }
 
-/// The characters that the step `punctuation_basic` removes.
+/// 0xFF for characters that the step `punctuation_basic` removes.
 #[inline(always)]
 fn is_basic(byte: u8) -> u8 {
     mask(byte == b'.') | mask(byte == b',') | among(byte, b':', 2) | mask(byte == b'\'')

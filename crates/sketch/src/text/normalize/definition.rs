@@ -1,4 +1,4 @@
-//! The steps on characters by definition: what the quick paths must equal.
+//! The steps on characters by definition. The faster paths must give the same results.
 
 use caseless::Caseless;
 use unicode_normalization::char::{
@@ -13,9 +13,9 @@ use crate::hash::sort_by;
 use crate::limits::checked;
 use crate::{Check, Result, memory};
 
-/// Repeats the steps until nothing changes. White space becomes spaces; runs of them are not collapsed here.
+/// Repeats the steps until nothing changes. White space becomes spaces, whose runs are not collapsed here.
 pub(super) fn settle(steps: CharacterSteps, text: &str, check: Check) -> Result<String> {
-    /// No text is known that needs more than three rounds.
+    /// No known text needs more than three rounds.
     const ROUNDS: usize = 16;
     let mut settled = memory::owned(text)?;
     for _ in 0..ROUNDS {
@@ -57,7 +57,7 @@ fn formed(form: NormalForm, text: String, check: Check) -> Result<String> {
     Decomposed::of(form, &text, check)?.composed(check)
 }
 
-/// The plain letters that stand for `c`.
+/// The plain letters that replace `c`.
 fn plain_letters(c: char) -> impl Iterator<Item = char> {
     let found = LETTERS.binary_search_by_key(&c, |(letter, _)| *letter);
     let plain = found.ok().map(|at| LETTERS[at].1.chars());
@@ -65,7 +65,7 @@ fn plain_letters(c: char) -> impl Iterator<Item = char> {
     plain.into_iter().flatten().chain(same)
 }
 
-/// Applies the steps after the normal form to a character by itself.
+/// Applies the steps after the normal form to a single character.
 fn mapped(steps: CharacterSteps, c: char) -> Option<char> {
     use GeneralCategoryGroup as Group;
     let punctuation = || matches!(c.general_category_group(), Group::Punctuation | Group::Symbol);
@@ -85,7 +85,7 @@ fn mapped(steps: CharacterSteps, c: char) -> Option<char> {
     })
 }
 
-/// True of characters that show nothing, which are lost or gained unseen when a text is copied.
+/// True for characters that are not visible, and get lost or added unnoticed when a text is copied.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -95,24 +95,23 @@ fn is_invisible(c: char) -> bool {
         | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
         // Variation selectors.
         | '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}'
-        // Tatweel, which only stretches a word.
+        // Tatweel, which only lengthens a word.
         | '\u{640}'
     )
 }
 
-/// Characters between two calls of `check`.
+/// Number of characters between two calls of `check`.
 const STRETCH: usize = 16 * 1024;
 
-/// A decomposed text of any length: its characters in canonical order.
+/// A decomposed text of any length, with its characters in canonical order.
 ///
-/// The crate unicode-normalization keeps all the marks of a letter in memory that it allocates by itself, and some
-/// texts are nothing but marks. So only its tables are used here: of what a character decomposes to, of combining
-/// classes, and of what two characters compose to (Unicode Standard Annex 15, section 1.2 and definition D117 of
-/// chapter 3).
+/// The crate unicode-normalization keeps all marks of a letter in memory that it allocates infallibly, and some texts
+/// consist of marks. So only its tables are used here: decompositions, combining classes and compositions (Unicode
+/// Standard Annex 15, section 1.2 and definition D117 of chapter 3).
 struct Decomposed(Vec<char>);
 
 impl Decomposed {
-    /// The compatibility decomposition of a form that is one, NFKD; else the canonical one, NFD.
+    /// The compatibility decomposition (NFKD) for a compatibility form, else the canonical one (NFD).
     fn of(form: NormalForm, text: &str, check: Check) -> Result<Self> {
         let mut chars = memory::with_capacity(text.chars().count())?;
         for c in checked(text.chars(), check) {
@@ -151,7 +150,7 @@ impl Decomposed {
         self
     }
 
-    /// The composed text: NFC of a canonical decomposition, NFKC of a compatible one.
+    /// The composed text: NFC of a canonical decomposition, NFKC of a compatibility one.
     fn composed(mut self, check: Check) -> Result<String> {
         let chars = &mut self.0;
         let mut starter: Option<usize> = None;
@@ -159,7 +158,7 @@ impl Decomposed {
         for i in checked(0..chars.len(), check) {
             let c = chars[i];
             if let Some(start) = starter {
-                // Not blocked: next to the starter, or behind marks of lower classes.
+                // Not blocked: adjacent to the starter, or after marks of lower classes.
                 let reaches = end == start + 1 || class(chars[end - 1]) < class(c);
                 let both = if reaches { compose(chars[start], c) } else { None };
                 if let Some(both) = both {
@@ -177,7 +176,7 @@ impl Decomposed {
     }
 }
 
-/// Sorts marks by class, those of one class as they stand.
+/// Sorts marks by class; marks of the same class keep their order.
 fn order(marks: &mut [char], check: Check) -> Result<()> {
     if marks.is_sorted_by_key(|mark| class(*mark)) {
         return Ok(());

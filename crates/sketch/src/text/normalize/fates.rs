@@ -1,5 +1,5 @@
-//! The fate of a character whatever stands around it, looked up instead of worked out: Unicode's own tables are
-//! searched once per character and process.
+//! A table of the steps' results for characters regardless of their neighbours. Unicode's own tables are searched once
+//! for each character and process.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,32 +12,32 @@ use super::steps::{CharacterSteps, NormalForm};
 use crate::simd::{CharSet, SINGLE};
 use crate::{Result, memory};
 
-/// The result of the steps for a character. Unless it says otherwise, a text can be cut before the character, and what
-/// stands there cannot matter.
+/// The result of the steps for a character. Unless stated otherwise, a text can be cut before the character, and
+/// neighbours do not matter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Fate {
-    /// It stays, as nearly all do.
+    /// It stays, like nearly all characters.
     Same,
-    /// It becomes one character, which takes no more bytes.
+    /// It becomes one character of the same size or smaller.
     Becomes([u8; 4], u8),
-    /// It becomes several characters, which take no more bytes.
+    /// It becomes several characters of the same total size or smaller.
     Expands([u8; 4], u8),
-    /// It is removed; its neighbours become each other's. No text is cut before it.
+    /// It is removed, and its neighbours become adjacent. No text is cut before it.
     Removed,
-    /// A mark, which composes with nothing, by its combining class. It stays where it is between a character that stays
-    /// one and another at which a text can be cut, and behind marks like it whose class is not greater. No text is cut
-    /// before it.
+    /// A mark that does not compose with anything, with its combining class. It stays if it follows a character that
+    /// stays unchanged, and perhaps such marks with classes that are not greater, and is followed by a character before
+    /// which a text can be cut. No text is cut before it.
     Follows(u8),
-    /// It takes more bytes: the text of this number in the page.
+    /// It becomes larger: the text with this number in the page.
     Grows(u32),
-    /// It may act on what stands before it. No text is cut before it.
+    /// It may affect the character before it. No text is cut before it.
     Depends,
-    /// The same, but it stays as it is by itself.
+    /// Like [`Self::Depends`], but alone it stays unchanged.
     Stays,
 }
 
 impl Fate {
-    /// The bytes that replace the character, and their number, if there is room for them.
+    /// The bytes that replace the character and their number, if they fit into its place.
     pub(super) const fn in_place(self) -> Option<([u8; 4], usize)> {
         match self {
             Self::Becomes(bytes, length) | Self::Expands(bytes, length) => Some((bytes, length as usize)),
@@ -46,7 +46,7 @@ impl Fate {
         }
     }
 
-    /// True if a mark of a combining class that follows can be behind this.
+    /// True if a mark of combining class `class` can follow this and stay.
     pub(super) const fn precedes(self, class: u8) -> bool {
         match self {
             Self::Same | Self::Becomes(..) => true,
@@ -61,37 +61,37 @@ impl Fate {
     }
 }
 
-/// Characters per page. A page is filled when one of them is first looked up.
+/// Number of characters in a page. A page is filled when one of them is first looked up.
 const PAGE: usize = 256;
 const PAGES: usize = (char::MAX as usize + 1) / PAGE;
 
 struct FatePage {
     entries: [Fate; PAGE],
-    /// The results that take more bytes than their characters.
+    /// The results that are larger than their characters.
     longer: Vec<String>,
 }
 
-/// That of characters which all stay.
+/// The page for characters that all stay.
 static SAME: FatePage = FatePage { entries: [Fate::Same; PAGE], longer: Vec::new() };
 
-/// Characters of a word of [`FateTable::same`].
+/// Number of characters in a word of [`FateTable::same`].
 const WORD: usize = u64::BITS as usize;
 
-/// Characters of at most three bytes.
+/// Number of characters of at most three bytes.
 const THREE_BYTES: usize = 1 << 16;
 
-/// The fates of all characters under some steps.
+/// The fates of all characters for a set of steps.
 pub(super) struct FateTable {
     steps: CharacterSteps,
     pages: Box<[OnceLock<&'static FatePage>]>,
-    /// A bit for each character of at most three bytes that is known to stay, whatever stands around it.
+    /// A bit for each character of at most three bytes that is known to stay regardless of its neighbours.
     same: Box<[AtomicU64]>,
-    /// A bit for each of its words of which all bits are set.
+    /// A bit for each word of `same` with all bits set.
     all_same: [AtomicU64; THREE_BYTES / WORD / WORD],
 }
 
 impl FateTable {
-    /// The table of some steps; there is one per process.
+    /// The table for `steps`, which is shared in the process.
     pub(super) fn of(steps: CharacterSteps) -> Result<&'static Self> {
         static TABLES: [OnceLock<FateTable>; COMBINATIONS] = [const { OnceLock::new() }; COMBINATIONS];
         let place = &TABLES[number(steps)];
@@ -104,7 +104,7 @@ impl FateTable {
         Ok(place.get_or_init(|| Self { steps, pages, same, all_same: [const { AtomicU64::new(0) }; _] }))
     }
 
-    /// The characters that are known to stay by now, as far as a set of characters can say it.
+    /// The characters that are already known to stay, as far as a set of characters can represent them.
     pub(super) fn known(&self) -> CharSet {
         let mut set = CharSet::EMPTY;
         let words = set.two.iter_mut().zip(&self.same);
@@ -122,8 +122,7 @@ impl FateTable {
         word.is_some_and(|word| word.load(Ordering::Relaxed) >> (code as usize % WORD) & 1 == 1)
     }
 
-    /// Applies the steps to the character of a code. Without memory for its page, nothing is
-    /// known of it; nor of what is not a character.
+    /// Looks up the result for a code point. `Depends` if there is no memory for its page, or if it is not a character.
     #[inline(always)]
     pub(super) fn entry(&self, code: u32) -> Fate {
         let code = code as usize;
@@ -134,7 +133,7 @@ impl FateTable {
         }
     }
 
-    /// The result if it takes more bytes than its character; nothing otherwise.
+    /// The result that is larger than its character; empty for other results.
     pub(super) fn longer(&self, c: char) -> &str {
         let entry = self.entry(u32::from(c));
         let Fate::Grows(number) = entry else { return "" };
@@ -145,7 +144,7 @@ impl FateTable {
     #[cold]
     fn filled(&self, code: usize) -> Fate {
         let Ok(made) = self.page(code / PAGE) else { return Fate::Depends };
-        // Tables stay as long as the process, and so do their pages.
+        // Tables are never freed, nor are their pages.
         let page = self.pages[code / PAGE].get_or_init(|| made.leak().first().unwrap_or(&SAME));
         let words = (code / PAGE * (PAGE / WORD)..).zip(page.entries.chunks(WORD));
         for (word, entries) in words.take_while(|(word, _)| *word < self.same.len()) {
@@ -158,7 +157,7 @@ impl FateTable {
         page.entries[code % PAGE]
     }
 
-    /// A page; none if all characters stay.
+    /// Makes a page; none if all its characters stay.
     fn page(&self, number: usize) -> Result<Vec<FatePage>> {
         let mut page = FatePage { entries: [Fate::Same; PAGE], longer: Vec::new() };
         for (code, entry) in (number * PAGE..).zip(&mut page.entries) {
@@ -209,7 +208,7 @@ fn fate_of(steps: CharacterSteps, c: char, longer: &mut Vec<String>) -> Result<F
     Ok(Fate::Grows(longer.len() as u32 - 1))
 }
 
-/// True if `c` neither composes with what stands before it nor changes places with it.
+/// True if `c` neither composes with the character before it nor is reordered with it.
 fn starts_anew(c: char) -> bool {
     canonical_combining_class(c) == 0 && composes_with_nothing(c)
 }
@@ -218,7 +217,7 @@ fn composes_with_nothing(c: char) -> bool {
     is_nfc_quick(std::iter::once(c)) == IsNormalized::Yes
 }
 
-/// Forms, kinds of punctuation, and six switches.
+/// Three forms, four kinds of punctuation, and six switches.
 const COMBINATIONS: usize = 3 * 4 * 64;
 
 fn number(steps: CharacterSteps) -> usize {

@@ -1,18 +1,18 @@
-//! The step `html`: a text without the markup of HTML.
+//! The step `html`: removes the markup of HTML.
 //!
-//! What is markup is decided by the characters alone, in one pass; no document is built. So a fragment of a page is
-//! read as it is in the page, and hostile text costs no more than other text.
+//! Markup is recognised by characters alone, in one pass, without building a document. So a fragment of a page is read
+//! as within the page, and hostile text takes no longer than other text.
 //!
-//! | what | becomes |
+//! | text | result |
 //! |---|---|
-//! | a tag: `<` or `</`, a letter, and what follows up to the first `>` that no quoted value has | a space |
+//! | a tag: `<` or `</`, a letter, and the text up to the first `>` outside of quoted values | a space |
 //! | an element `script` or `style`, up to its end tag | a space |
 //! | a comment, from `<!--` to `-->` | a space |
-//! | other markup: `<!`, `<?`, or `</` without a letter behind it, up to the first `>` | a space |
-//! | a character reference, such as `&amp;` or `&#233;` | the characters that it stands for |
+//! | other markup: `<!`, `<?`, or `</` without a letter after it, up to the first `>` | a space |
+//! | a character reference, such as `&amp;` or `&#233;` | the characters that it represents |
 //!
-//! Where no `>` follows, a `<` is a character like any other. A quote that is never closed is one, too: from the tag
-//! that has it on, each tag ends at its first `>`.
+//! A `<` without a following `>` is an ordinary character. So is a quote that is never closed: from its tag on, each
+//! tag ends at its first `>`.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ const PIECE: usize = 16 * 1024;
 /// Elements whose content is not text.
 const WITHOUT_TEXT: [&str; 2] = ["script", "style"];
 
-/// `text` without its markup; `None` if it has none. `record` sees what becomes of each character.
+/// Returns `text` without its markup; `None` if it has none. `record` gets the changes of characters.
 pub(super) fn without_markup(text: &str, mut record: Option<&mut PlaceRecord>, check: Check) -> Result<Option<String>> {
     let bytes = text.as_bytes();
     let mut tags = TagEnds::new(bytes);
@@ -51,16 +51,16 @@ pub(super) fn without_markup(text: &str, mut record: Option<&mut PlaceRecord>, c
     kept.end(record, check)
 }
 
-/// A text of which some parts are replaced, in order.
+/// A text with replaced parts, in order.
 pub(super) struct Kept<'a> {
     pub(super) text: &'a str,
     pub(super) out: String,
-    /// The byte up to which the text was copied or replaced.
+    /// Position up to which the text was copied or replaced.
     pub(super) copied: usize,
 }
 
 impl Kept<'_> {
-    /// Replaces the bytes of `range` by `written`.
+    /// Replaces the bytes in `range` by `written`.
     pub(super) fn replace(
         &mut self,
         range: std::ops::Range<usize>,
@@ -78,7 +78,7 @@ impl Kept<'_> {
         Ok(())
     }
 
-    /// The text with its parts replaced; `None` if none was.
+    /// The text with its parts replaced; `None` if there were none.
     pub(super) fn end(mut self, record: Option<&mut PlaceRecord>, check: Check) -> Result<Option<String>> {
         if self.copied == 0 {
             return Ok(None);
@@ -99,8 +99,8 @@ impl Kept<'_> {
     }
 }
 
-/// The character reference at the start of `text`: its length in bytes, and the characters that it stands for. A run of
-/// letters and digits behind the name, if no semicolon ends it, is part of both.
+/// The character reference at the start of `text`: its length in bytes, and the characters that it represents. Without
+/// a semicolon, a run of letters and digits after the name is part of both.
 fn reference(text: &str) -> Option<(usize, Cow<'_, str>)> {
     let body = &text.as_bytes()[1..];
     let is_number = body.first() == Some(&b'#');
@@ -116,18 +116,18 @@ fn reference(text: &str) -> Option<(usize, Cow<'_, str>)> {
     matches!(characters, Cow::Owned(_)).then_some((end, characters))
 }
 
-/// The first byte from `at` on that is wanted.
+/// The first byte from `at` that is `wanted`.
 fn find(bytes: &[u8], at: usize, check: Check, wanted: impl Fn(u8) -> bool) -> Option<usize> {
     let rest = bytes.get(at..)?;
     checked(rest.iter(), check).position(|byte| wanted(*byte)).map(|place| at + place)
 }
 
-/// Finds where markup ends. What was not found once is not sought again, so that a text is read a few times at most.
+/// Finds the ends of markup. A search that failed is not repeated, so a text is read only a few times.
 struct TagEnds<'a> {
     bytes: &'a [u8],
-    /// False once a tag had a quote that is never closed, or no `>` behind it that is not quoted.
+    /// False once a tag had a quote that is never closed, or no unquoted `>`.
     quotes_count: bool,
-    /// False once no `>`, no end of a comment, no end tag of an element [`WITHOUT_TEXT`] followed.
+    /// False once a search failed for `>`, the end of a comment, or the end tag of an element [`WITHOUT_TEXT`].
     any_end: bool,
     any_comment_end: bool,
     any_end_tag: [bool; WITHOUT_TEXT.len()],
@@ -144,7 +144,7 @@ impl<'a> TagEnds<'a> {
         }
     }
 
-    /// The byte behind the markup that starts with the `<` at byte `at`; `None` if it is a character like any other.
+    /// The end of the markup that starts with the `<` at byte `at`; `None` if that is an ordinary character.
     fn end(&mut self, at: usize, check: Check) -> Option<usize> {
         match *self.bytes.get(at + 1)? {
             b'!' if self.bytes[at + 2..].starts_with(b"--") => {
@@ -161,7 +161,7 @@ impl<'a> TagEnds<'a> {
         }
     }
 
-    /// Behind the first `>` from byte `at` on.
+    /// The end of the first `>` from byte `at`.
     fn first_end(&mut self, at: usize, check: Check) -> Option<usize> {
         if self.any_end {
             let end = find(self.bytes, at, check, |byte| byte == b'>');
@@ -171,7 +171,7 @@ impl<'a> TagEnds<'a> {
         None
     }
 
-    /// Behind the first `-->` from byte `at` on.
+    /// The end of the first `-->` from byte `at`.
     fn comment_end(&mut self, at: usize, check: Check) -> Option<usize> {
         if self.any_comment_end {
             let places = checked(self.bytes[at..].windows(3), check);
@@ -182,7 +182,7 @@ impl<'a> TagEnds<'a> {
         None
     }
 
-    /// Behind the tag whose name starts at byte `name`.
+    /// The end of the tag whose name starts at byte `name`.
     fn tag_end(&mut self, name: usize, check: Check) -> Option<usize> {
         if self.quotes_count {
             let end = self.end_outside_quotes(name, check);
@@ -194,7 +194,7 @@ impl<'a> TagEnds<'a> {
         self.first_end(name, check)
     }
 
-    /// Behind the first `>` from byte `at` on that is outside of quoted values: a quote opens one behind `=`.
+    /// The end of the first `>` from byte `at` outside of quoted values: a quote after `=` opens one.
     fn end_outside_quotes(&self, mut at: usize, check: Check) -> Option<usize> {
         loop {
             at = find(self.bytes, at, check, |byte| matches!(byte, b'>' | b'='))?;
@@ -208,8 +208,8 @@ impl<'a> TagEnds<'a> {
         }
     }
 
-    /// Behind the end tag of an element [`WITHOUT_TEXT`], whose name starts at byte `name` and whose start tag ends at
-    /// byte `at`.
+    /// The end of the end tag of an element [`WITHOUT_TEXT`], whose name starts at byte `name`, and whose start tag
+    /// ends at byte `at`.
     fn element_end(&mut self, name: usize, mut at: usize, check: Check) -> Option<usize> {
         let place = WITHOUT_TEXT.iter().position(|element| self.is_name(name, element))?;
         while self.any_end_tag[place] {
@@ -225,7 +225,7 @@ impl<'a> TagEnds<'a> {
         None
     }
 
-    /// True if the name of an element starts at byte `at`, in letters of any case.
+    /// True if the name `element` is at byte `at`, in any case.
     fn is_name(&self, at: usize, element: &str) -> bool {
         let Some(rest) = self.bytes.get(at..) else { return false };
         let Some((name, rest)) = rest.split_at_checked(element.len()) else { return false };

@@ -1,4 +1,4 @@
-//! The letters that the step `letters` replaces, and by what. Written by `scripts/letters.py`.
+//! The letters that the step `letters` replaces, with their replacements. Written by `scripts/letters.py`.
 
 #[rustfmt::skip]
 pub(super) static LETTERS: [(char, &str); 105] = [

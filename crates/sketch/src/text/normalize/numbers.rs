@@ -1,8 +1,8 @@
-//! The step `numbers`: each number is one `0`, however many digits it has.
+//! The step `numbers`: replaces each number by a single `0`, whatever its number of digits.
 //!
-//! A run of letters of ASCII and digits that stands alone is a number if it is hexadecimal and has a digit, with or
-//! without `0x` before it: `7f`, `0x7ffd`, `3e8a9c`. It stands alone if no letter, mark or number is next to it. In any
-//! other text, each run of decimal digits, of any script, is a number: `worker12` is `worker0`.
+//! A separate run of ASCII letters and digits is a number if it is hexadecimal and has a digit, with or without the
+//! prefix `0x`: `7f`, `0x7ffd`, `3e8a9c`. It is separate if no letter, mark or number is adjacent to it. In other text,
+//! each run of decimal digits of any script is a number: `worker12` becomes `worker0`.
 
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
@@ -14,7 +14,7 @@ use crate::{Check, Result};
 /// Bytes between two calls of the check.
 const PIECE: usize = 16 * 1024;
 
-/// `text` with its numbers as zeros; `None` if it is so already. `record` sees what becomes of each character.
+/// Returns `text` with its numbers as zeros; `None` if nothing changes. `record` gets the changes of characters.
 pub(super) fn without_numbers(
     text: &str,
     mut record: Option<&mut PlaceRecord>,
@@ -51,26 +51,26 @@ pub(super) fn without_numbers(
     kept.end(record, check)
 }
 
-/// True if a run of letters of ASCII and digits starts at byte `at`.
+/// True if a run of ASCII letters and digits starts at byte `at`.
 fn starts_run(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
     bytes[at].is_ascii_alphanumeric() && (at == 0 || !bytes[at - 1].is_ascii_alphanumeric())
 }
 
-/// True if some letters and digits are a hexadecimal number with a digit.
+/// True if the run is a hexadecimal number with a digit.
 fn is_hexadecimal(run: &[u8], check: Check) -> bool {
     let digits = run.strip_prefix(b"0x").or(run.strip_prefix(b"0X")).filter(|rest| !rest.is_empty());
     let has_digit = digits.is_some() || run.iter().any(u8::is_ascii_digit);
     has_digit && checked(digits.unwrap_or(run).iter(), check).all(u8::is_ascii_hexdigit)
 }
 
-/// True of a decimal digit of any script.
+/// True for a decimal digit of any script.
 fn is_digit(c: char) -> bool {
-    // The standard library's tables are quicker, and know all digits that the others know.
+    // The standard library's tables are faster, and include all digits of the other ones.
     c.is_ascii_digit() || !c.is_ascii() && c.is_numeric() && c.general_category() == GeneralCategory::DecimalNumber
 }
 
-/// True of what makes one word with a letter next to it.
+/// True for characters that form a word with an adjacent letter.
 fn is_joined(c: char) -> bool {
     use GeneralCategoryGroup::{Letter, Mark, Number};
     matches!(c.general_category_group(), Letter | Mark | Number)

@@ -1,37 +1,37 @@
-//! The origin of the characters of a normalised text.
+//! Records the origins of the characters of a normalised text.
 
 use std::ops::Range;
 
 use crate::{Result, memory};
 
-/// The places of the characters of a normalised text in the original. Both are counted in
-/// characters, from 0. By default nothing was changed.
+/// The origins in the original text of the characters of a normalised text. Both are counted in characters, from 0. By
+/// default nothing has changed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Origins(Vec<StageOrigins>);
 
-/// The places of the characters of a text in the one that a stage of its normalisation has changed. There is one at
-/// least.
+/// The origins of the characters after a stage of the normalisation that changed the text. There is at least one
+/// segment.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct StageOrigins(Vec<Segment>);
 
-/// A part of the normalised text, up to the next one.
+/// A part of the normalised text, up to the next segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Segment {
     /// Its first character.
     normalized: u32,
-    /// The character of the original that this comes from.
+    /// The corresponding character of the original.
     original: u32,
-    /// 0 if each character comes from one; else from how many all of them come together.
+    /// 0 if the characters correspond one by one; else the number of original characters from which all of them come.
     together: u32,
 }
 
 impl Origins {
-    /// The characters of the original that `range` comes from, widened to what was normalised together.
+    /// The characters of the original from which `range` comes, widened to those that were normalised together.
     pub(crate) fn original(&self, range: Range<usize>) -> Range<usize> {
         self.0.iter().rev().fold(range, |range, stage| stage.original(range))
     }
 
-    /// Adds the next stage, in which something was changed.
+    /// Appends the next stage that changed the text.
     pub(super) fn push(&mut self, record: PlaceRecord) -> Result<()> {
         memory::push(&mut self.0, StageOrigins(record.segments))
     }
@@ -45,7 +45,7 @@ impl StageOrigins {
         self.of(range.start).start..self.of(range.end - 1).end
     }
 
-    /// The origin of one character.
+    /// The origin of a character.
     fn of(&self, place: usize) -> Range<usize> {
         let after = self.0.partition_point(|segment| segment.normalized as usize <= place);
         let segment = self.0[after.saturating_sub(1)];
@@ -60,23 +60,23 @@ impl StageOrigins {
     }
 }
 
-/// Sees what becomes of each character, in order.
+/// Records the change of each character, in order.
 #[derive(Default)]
 pub(super) struct PlaceRecord {
     segments: Vec<Segment>,
-    /// The characters that were seen, and those that became of them.
+    /// Number of original characters recorded, and number of resulting characters.
     original: u32,
     normalized: u32,
 }
 
 impl PlaceRecord {
-    /// Makes room for what becomes of `characters`, but for those of [`Self::together`].
+    /// Makes room for recording `characters`, except for calls of [`Self::together`].
     pub(super) fn reserve(&mut self, characters: usize) -> Result<()> {
-        // A segment begins where something was dropped.
+        // A segment starts after dropped characters.
         memory::reserve(&mut self.segments, characters / 2 + 1)
     }
 
-    /// So many characters stayed, or became one other each. There is room for it.
+    /// Records that `count` characters stayed, or were replaced one by one. There must be room for it.
     pub(super) fn one_by_one(&mut self, count: usize) {
         let Self { original, normalized, .. } = *self;
         let shift = original.wrapping_sub(normalized);
@@ -88,12 +88,12 @@ impl PlaceRecord {
         self.normalized += count as u32;
     }
 
-    /// So many characters were dropped.
+    /// Records that `count` characters were dropped.
     pub(super) fn dropped(&mut self, count: usize) {
         self.original += count as u32;
     }
 
-    /// So many characters became `normalized` ones together.
+    /// Records that `original` characters became `normalized` characters together.
     pub(super) fn together(&mut self, original: usize, normalized: usize) -> Result<()> {
         if normalized > 0 {
             let together = original as u32;

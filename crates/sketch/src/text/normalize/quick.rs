@@ -1,5 +1,5 @@
-//! One pass over a text: runs of ASCII by the block, other characters by the
-//! table, and what may act on its neighbours by definition.
+//! One pass over a text: runs of ASCII in blocks, other characters by the table, and characters that may affect their
+//! neighbours by definition.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{compose, decompose_canonical};
@@ -17,11 +17,11 @@ use crate::{Check, Result, memory};
 /// Bytes between two calls of the check.
 const PIECE: usize = 16 * 1024;
 
-/// A segment of more bytes goes through the definition: the crate's iterators would keep all its
-/// marks in memory that they allocate by themselves.
+/// Length of a segment in bytes above which it is normalised by definition: the crate's iterators would keep all its
+/// marks in memory that they allocate infallibly.
 const SHORT_SEGMENT: usize = 64;
 
-/// `text` after the steps; `None` if nothing changes. `record` sees what becomes of each character.
+/// Returns `text` after the steps; `None` if nothing changes. `record` gets the changes of characters.
 pub(super) fn normalized(
     steps: CharacterSteps,
     text: &str,
@@ -54,16 +54,16 @@ pub(super) fn normalized(
     Ok(Some(normalized.unwrap_or_else(|| unreachable!("whole characters"))))
 }
 
-/// The room that a block may write: itself, in copies of fixed size.
+/// Space that a block may write: its own size, in copies of fixed size.
 const ROOM: usize = 2 * BLOCK;
 
 struct Pass<'a> {
     steps: CharacterSteps,
     ascii: ByteSteps,
     table: &'static FateTable,
-    /// Characters that stay.
+    /// Characters that are known to stay.
     known: CharSet,
-    /// The output, and room behind it.
+    /// The output, with spare space after it.
     out: Vec<u8>,
     end: usize,
     /// True if the output is empty or ends with a space.
@@ -74,7 +74,7 @@ struct Pass<'a> {
 impl Pass<'_> {
     fn all(&mut self, text: &str, check: Check) -> Result<()> {
         let bytes = text.as_bytes();
-        // Here the text can always be cut.
+        // The text can always be cut here.
         let mut at = 0;
         while at < bytes.len() {
             check();
@@ -95,7 +95,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Room for so many bytes behind the output.
+    /// Makes space for `room` bytes after the output.
     fn make_room(&mut self, room: usize) -> Result<()> {
         let wanted = self.end + room;
         if wanted <= self.out.len() {
@@ -104,9 +104,9 @@ impl Pass<'_> {
         memory::resize(&mut self.out, wanted + wanted / 4, 0)
     }
 
-    /// Blocks from byte `at` on, up to about `limit`, as far as there is room. The steps for ASCII are done to a block
-    /// as if nothing else was in it, then each other character that changes is written in its place. Returns how far it
-    /// came, where the text can be cut, and whether blocks can go on there: else a segment is to be worked out.
+    /// Processes blocks from byte `at` to about `limit`, as far as there is space. The steps for ASCII are applied to a
+    /// whole block, then each other character that changes is written in its place. Returns the end, where the text can
+    /// be cut, and true if blocks can continue there; otherwise a segment must be normalised.
     #[inline(always)]
     fn blocks(&mut self, bytes: &[u8], mut at: usize, limit: usize) -> Result<(usize, bool)> {
         while at < limit && self.end + ROOM <= self.out.len() {
@@ -116,7 +116,7 @@ impl Pass<'_> {
             let removed = self.ascii.removed_bits(&block);
             let wide = self.ascii.level.upper_bits(&block);
             let (length, is_done) = if wide == 0 && removed == 0 {
-                // ASCII that the next block can do without.
+                // ASCII that does not depend on the next block.
                 let next = bytes.get(at + part.len());
                 let cut = next.is_none_or(|byte| byte.is_ascii() && !self.ascii.removes(*byte));
                 let length = if cut { part.len() } else { part.len() - 1 };
@@ -133,8 +133,8 @@ impl Pass<'_> {
         Ok((at, true))
     }
 
-    /// A block with other characters than ASCII, or with bytes that are removed. Returns how many
-    /// bytes of it were done, up to where the text can be cut, and whether blocks can go on there.
+    /// Processes a block with non-ASCII characters or removed bytes. Returns the number of processed bytes, up to a
+    /// cut, and true if blocks can continue there.
     #[inline(always)]
     fn mixed_block(
         &mut self,
@@ -151,8 +151,8 @@ impl Pass<'_> {
         let end = if at + length == bytes.len() {
             length
         } else {
-            // The next block starts with the last character before which the text can be cut, and
-            // which may not be whole here.
+            // The next block starts with the last character before which the text can be cut; it may be incomplete
+            // here.
             let cut = self.last_cut(bytes, at, leads);
             if cut == 0 {
                 return Ok((0, false));
@@ -194,7 +194,7 @@ impl Pass<'_> {
         Ok((cut, stopped.is_none()))
     }
 
-    /// Those of the characters of two and of three bytes that start in a block which are known to stay.
+    /// The characters of two and three bytes starting in a block that are known to stay.
     #[inline(always)]
     fn staying(&self, block: &AsciiBlock, two: u64, three: u64) -> u64 {
         let mut staying = self.ascii.level.members(block, two, three, &self.known);
@@ -208,7 +208,7 @@ impl Pass<'_> {
         staying
     }
 
-    /// Writes what becomes of the first bytes of a block, but for those that are removed.
+    /// Writes the results of the first bytes of a block, without the removed ones.
     #[inline(always)]
     fn write(&mut self, block: &AsciiBlock, mapped: &AsciiBlock, removed: u64, length: usize) -> Result<()> {
         let dropped = self.ascii.dropped(mapped, removed, self.spaced);
@@ -223,7 +223,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Records what becomes of each character in the first bytes of a block.
+    /// Records the change of each character in the first bytes of a block.
     fn record(&mut self, block: &AsciiBlock, mapped: &AsciiBlock, dropped: u64, length: usize) -> Result<()> {
         let Some(record) = &mut self.record else { return Ok(()) };
         record.reserve(length)?;
@@ -246,8 +246,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// The last of the characters that start where `leads` says before which the text can be cut,
-    /// counted from byte `at` on, where it can be.
+    /// The last character starting at one of `leads` before which the text can be cut, relative to byte `at`, where it
+    /// can be cut.
     #[inline(always)]
     fn last_cut(&self, bytes: &[u8], at: usize, mut leads: u64) -> usize {
         while leads > 1 {
@@ -270,7 +270,7 @@ impl Pass<'_> {
         }
     }
 
-    /// True if a mark of a class stays behind the last of some characters, from byte `at` on.
+    /// True if a mark of class `class` stays after the last of some characters, which start at `leads` from byte `at`.
     fn can_precede(&self, bytes: &[u8], at: usize, leads: u64, removed: u64, class: u8) -> bool {
         let Some(place) = leads.checked_ilog2() else { return false };
         match bytes[at + place as usize].is_ascii() {
@@ -279,7 +279,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The text from byte `at`, where it can be cut, to where it can be cut next, which is returned.
+    /// Normalises the text from byte `at` to the next cut, which is returned.
     fn segment(&mut self, text: &str, at: usize, check: Check) -> Result<usize> {
         let bytes = text.as_bytes();
         let next = |at: usize| at + bytes.get(at).map_or(0, |lead| char_len(*lead));
@@ -300,7 +300,7 @@ impl Pass<'_> {
             checked(settled.chars(), check).try_for_each(|c| self.push(c))?;
         }
         if let Some(record) = &mut self.record {
-            // Bytes that start a character.
+            // Bytes at which a character starts.
             let written = &self.out[before..self.end];
             let starts = written.iter().filter(|byte| !(0x80..0xC0).contains(*byte));
             record.together(segment.chars().count(), starts.count())?;
@@ -308,10 +308,10 @@ impl Pass<'_> {
         Ok(end)
     }
 
-    /// A segment that the table says all about. Returns whether it was so; if not, something may have been pushed.
+    /// Writes a segment if the table covers it. False if not; then something may have been written already.
     ///
-    /// Most are a character that takes more bytes than before, or a letter and its mark, or the letters of a syllable,
-    /// which are one character that the table knows. For a normal form it is the same to start from the composed text.
+    /// Most such segments are a character that becomes larger, a letter with its mark, or the letters of a syllable,
+    /// which compose to a character in the table. Starting from the composed text does not change a normal form.
     fn push_known(&mut self, segment: &str) -> Result<bool> {
         let first = segment.chars().next().map_or(0, char::len_utf8);
         if first == segment.len() {
@@ -323,7 +323,7 @@ impl Pass<'_> {
         Ok(self.push_pair(segment)? || self.push_apart(segment.nfc())?)
     }
 
-    /// Characters of which none acts on its neighbours. Returns whether it is so.
+    /// Writes characters that do not affect their neighbours; false if one does.
     fn push_apart(&mut self, chars: impl Iterator<Item = char>) -> Result<bool> {
         for c in chars {
             let entry = self.table.entry(u32::from(c));
@@ -344,7 +344,7 @@ impl Pass<'_> {
         Ok(true)
     }
 
-    /// A letter and a mark that neither compose nor change alone: they stay. Returns whether it is so.
+    /// Writes a letter and a mark that neither compose nor change alone; false for other segments.
     fn push_pair(&mut self, segment: &str) -> Result<bool> {
         let mut chars = segment.chars();
         let (Some(letter), Some(mark), None) = (chars.next(), chars.next(), chars.next()) else {

@@ -1,4 +1,4 @@
-//! The stages of a normalisation, one after the other: markup, characters, numbers.
+//! Applies the stages of a normalisation in order: markup, characters, numbers.
 
 use std::borrow::Cow;
 
@@ -9,20 +9,19 @@ use super::quick::normalized;
 use super::steps::Normalization;
 use crate::{Check, Result};
 
-/// The number of times that a text is searched for markup, at most. That of pages is gone after one, or two where it
-/// was escaped.
+/// Maximum number of searches for markup. The markup of pages is gone after one, or after two if it was escaped.
 const ROUNDS: usize = 16;
 
 impl Normalization {
-    /// `text` after the steps on characters; borrowed if they change nothing. What the steps on tokens keep is seen by
-    /// [`tokens`](crate::tokens) and, for units of characters, by [`normalize_text`](crate::normalize_text).
+    /// Returns `text` after the steps on characters; borrowed if they change nothing. The steps on tokens are applied
+    /// by [`tokens`](crate::tokens) and, for units of characters, by [`normalize_text`](crate::normalize_text).
     ///
     /// `check` is called at least every 64 KiB of text.
     pub fn normalize<'a>(&self, text: &'a str, check: Check) -> Result<Cow<'a, str>> {
         self.apply(text, None, check)
     }
 
-    /// The same, and where its characters come from.
+    /// Like [`Self::normalize`], with the origins of the characters.
     pub(crate) fn normalize_with_places<'a>(&self, text: &'a str, check: Check) -> Result<(Cow<'a, str>, Origins)> {
         let mut places = Origins::default();
         match self.apply(text, Some(&mut places), check)? {
@@ -36,7 +35,7 @@ impl Normalization {
         let (mut rounds, mut is_first) = (ROUNDS, true);
         loop {
             let mut had_markup = false;
-            // What stands for other markup is markup, whatever the next stages make of its characters.
+            // Escaped markup becomes markup, whatever the next stages do to its characters.
             while self.html && rounds > 0 && staged.pass(&mut without_markup, check)? {
                 (rounds, had_markup) = (rounds - 1, true);
             }
@@ -48,26 +47,26 @@ impl Normalization {
                 normalized(self.characters, text, record, check)
             };
             staged.pass(&mut characters, check)?;
-            // A zero may make a number of what is next to it: three times at most.
+            // A zero may complete an adjacent number: three passes at most.
             while self.numbers && staged.pass(&mut without_numbers, check)? {}
         }
-        // A stage may have changed what another one changed back.
+        // Stages may have cancelled each other's changes.
         Ok(if *staged.text == *text { Cow::Borrowed(text) } else { staged.text })
     }
 }
 
-/// A stage: the text that it makes of a text, or `None` if it changes nothing.
+/// A stage: returns the changed text, or `None` if nothing changes.
 type Stage<'a> = &'a mut dyn FnMut(&str, Option<&mut PlaceRecord>, Check) -> Result<Option<String>>;
 
-/// A text between two stages.
+/// A text between stages.
 struct Staged<'a, 'b> {
     text: Cow<'a, str>,
-    /// The places that its characters come from, if they are asked for.
+    /// The origins of its characters, if they are recorded.
     places: Option<&'b mut Origins>,
 }
 
 impl Staged<'_, '_> {
-    /// Applies a stage. Returns whether it changed the text.
+    /// Applies a stage. True if it changed the text.
     fn pass(&mut self, stage: Stage, check: Check) -> Result<bool> {
         let mut record = self.places.is_some().then(PlaceRecord::default);
         let Some(changed) = stage(&self.text, record.as_mut(), check)? else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! The steps of normalisation, the presets that name several of them, and both as a user writes them.
+//! The steps of normalisation, the presets of several steps, and their notation.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,26 +8,26 @@ use crate::limits::in_range;
 use crate::text::stop_words::StopWords;
 use crate::{Error, MAX_MIN_LENGTH, Result};
 
-/// The optional steps that are applied to a text before it is cut, in a fixed order.
+/// The optional steps that are applied to a text before it is split, in a fixed order.
 ///
-/// It is read from one text: steps, or names of presets that stand for theirs,
-/// with spaces or commas between them, in any order. They are always done in this order:
+/// They are parsed from a text that lists steps or presets, separated by spaces or commas, in any order. They are
+/// always applied in this order:
 ///
-/// | step | what it does |
+/// | step | effect |
 /// |---|---|
-/// | `html` | tags, comments and elements `script` and `style` become a space each, character references what they stand for |
+/// | `html` | tags, comments, and elements `script` and `style` become spaces, character references their characters |
 /// | `nfc` or `nfkc` | Unicode Normalization Form C or KC |
 /// | `letters` | letters with a stroke or without their dot, and variants of Arabic letters, become the plain letter: `ł` is `l`, `أ` is `ا` |
 /// | `casefold` | full case folding, as for caseless matching: `ß` is `ss` |
 /// | `diacritics` | marks (general category Mn) dropped from the decomposed text, which is then composed |
-/// | `invisible` | what shows nothing by itself removed: soft hyphen, zero-width characters, bidirectional controls, variation selectors, tatweel |
-/// | `punctuation`, `punctuation_space` or `punctuation_basic` | all of general category P* and S* removed, or turned into a space each; or only `. , : ; '` removed |
+/// | `invisible` | invisible characters removed: soft hyphen, zero-width, bidirectional controls, variation selectors, tatweel |
+/// | `punctuation`, `punctuation_space`, `punctuation_basic` | general category P* and S* removed, or spaces; or only `. , : ; '` removed |
 /// | `digits` | each decimal digit (Nd) of any script becomes `0` |
 /// | `numbers` | each run of decimal digits becomes one `0`, and so does a word of hexadecimal digits with a decimal one |
 /// | `whitespace` | runs of white space (White_Space) become one space, none at the ends |
-/// | `split_whitespace` | words are what stands between white space, instead of what Annex 29 says |
+/// | `split_whitespace` | words are separated by white space only, instead of by the rules of Annex 29 |
 /// | `min_length=N` | tokens of fewer than `N` characters dropped, `N` in `1..=`[`MAX_MIN_LENGTH`](crate::MAX_MIN_LENGTH) |
-/// | `stop_words` | tokens on the list of the configuration dropped; `stop_words=a+the` names a list of its own |
+/// | `stop_words` | tokens on the configuration's list dropped; `stop_words=a+the` has its own list |
 ///
 /// | preset | steps |
 /// |---|---|
@@ -36,19 +36,20 @@ use crate::{Error, MAX_MIN_LENGTH, Result};
 /// | `aggressive` | `nfkc letters casefold diacritics invisible punctuation_space digits whitespace` |
 /// | `classic` | `casefold punctuation_basic split_whitespace min_length=3 stop_words=the` |
 ///
-/// The steps up to `whitespace` work on characters. They are repeated until nothing changes, which matters for few
-/// texts (a mark that loses the full stop before it composes with the letter before that; `&amp;lt;`), so normalising
-/// twice is the same as normalising once. A text whose markup hides other markup is read 16 times at most.
+/// The steps up to `whitespace` change characters. They are repeated until nothing changes, so normalising twice is the
+/// same as normalising once. This matters for few texts, such as `&amp;lt;`, or a mark after a full stop that is
+/// removed, which then composes with the letter before. A text whose markup contains escaped markup is read at most 16
+/// times.
 ///
-/// The last three work on tokens: words, if words are compared; with units of characters what stands between white
-/// space, and what is kept is joined by one space.
+/// The last three work on tokens. With units of words these are words. With units of characters they are separated by
+/// white space, and the remaining tokens are joined by one space.
 ///
-/// What the steps do to scripts: `diacritics` drops the points of Hebrew and the vowel marks of Arabic, which few texts
-/// write, but also vowel signs of Thai and of Indic scripts and the voicing marks of Japanese (`が` becomes `か`), which
-/// distinguish words; Korean is untouched. `punctuation` takes emoji and currency signs, which are symbols, along.
+/// Effects on scripts: `diacritics` drops the points of Hebrew and the vowel marks of Arabic, which few texts use. It
+/// also drops vowel signs of Thai and of Indic scripts and the voicing marks of Japanese (`が` becomes `か`), which
+/// distinguish words. Korean is unchanged. `punctuation` also removes emoji and currency signs, which are symbols.
 /// Zero-width characters (joiners, soft hyphens; category Cf) are neither white space nor punctuation: only `invisible`
-/// removes them, the joiners of Persian and of Indic scripts included. `digits` makes numbers of equal length equal, as
-/// CCNet does it: dates and prices do not tell two copies apart.
+/// removes them, including the joiners of Persian and of Indic scripts. `digits` makes numbers of the same length
+/// equal, as in CCNet: copies may differ in dates and prices.
 ///
 /// ```
 /// use sketch::Normalization;
@@ -64,7 +65,7 @@ pub struct Normalization {
     pub(crate) characters: CharacterSteps,
     pub(super) numbers: bool,
     pub(crate) split_whitespace: bool,
-    /// In characters; at most 1 drops nothing.
+    /// In characters; 0 and 1 drop nothing.
     pub(crate) min_length: usize,
     pub(crate) stop_words: Dropped,
 }
@@ -103,13 +104,13 @@ pub(crate) enum Punctuation {
 pub(crate) enum Dropped {
     #[default]
     Nothing,
-    /// Those of the configuration.
+    /// The configuration's stop words.
     Configured,
     These(StopWords),
 }
 
 impl Normalization {
-    /// The preset `none`: a text is compared as it is written.
+    /// The preset `none`: a text is compared unchanged.
     pub fn none() -> Self {
         Self::default()
     }
@@ -119,7 +120,7 @@ impl Normalization {
         "plain".parse().unwrap_or_else(|_| unreachable!("it is a preset"))
     }
 
-    /// True if there is no step at all.
+    /// True if there are no steps.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -144,7 +145,7 @@ impl FromStr for Normalization {
     }
 }
 
-/// The steps that the name of a preset stands for.
+/// The steps of the preset `name`.
 fn preset(name: &str) -> Option<&'static str> {
     match name {
         "none" => Some(""),
@@ -155,10 +156,10 @@ fn preset(name: &str) -> Option<&'static str> {
     }
 }
 
-/// A step that is a name alone: the name, what it sets, and how.
+/// A step without a value: the name, the setting that it belongs to, and the function that sets it.
 type NamedStep = (&'static str, &'static str, fn(&mut Normalization));
 
-/// These steps in the order in which they are done, before those with a value.
+/// These steps in the order of application, before those with a value.
 static NAMED_STEPS: [NamedStep; 14] = [
     ("html", "html", |all| all.html = true),
     ("nfc", "form", |all| all.characters.form = NormalForm::Nfc),
@@ -179,7 +180,7 @@ static NAMED_STEPS: [NamedStep; 14] = [
 #[derive(Default)]
 struct StepReader<'a> {
     normalization: Normalization,
-    /// Each as it was written, after what it sets.
+    /// The steps in their original notation, each after its setting.
     seen: Vec<(&'static str, &'a str)>,
 }
 
@@ -226,14 +227,14 @@ impl<'a> StepReader<'a> {
 fn length(value: &str) -> Result<usize> {
     let number = value.parse().ok().and_then(|number| in_range(number, MAX_MIN_LENGTH));
     match number {
-        // Nothing is shorter than one character: the step is none.
+        // No token is shorter than one character: there is no step.
         Some(1) => Ok(0),
         Some(number) => Ok(number),
         None => Err(Error::MinLength(excerpt(value))),
     }
 }
 
-/// The steps in the order in which they are done, or `none`; [`FromStr`] reads it back.
+/// The steps in the order of application, or `none`; [`FromStr`] parses it.
 impl fmt::Display for Normalization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_done = |set: fn(&mut Self)| {
@@ -242,7 +243,7 @@ impl fmt::Display for Normalization {
             with == *self
         };
         let steps = NAMED_STEPS.iter().filter(|(.., set)| is_done(*set));
-        // Written one by one: a list of stop words is long.
+        // Written one by one, because a list of stop words may be long.
         let mut between = "";
         for (name, ..) in steps {
             write!(f, "{between}{name}")?;
