@@ -88,7 +88,7 @@ def follow(blocks, directory, database, accepted):
         if language == "text":
             if accepted is not None:
                 accepted[line] = (text, printed)
-            elif printed != text:
+            elif printed.rstrip("\n") != text.rstrip("\n"):
                 raise Failure(f"line {line}: block {at} prints\n{printed}but the page says\n{text}")
         elif named:
             file = directory / named[1]

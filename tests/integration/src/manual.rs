@@ -1,6 +1,6 @@
 //! The examples of the manual: a fenced block `sql` is run by psql, one of `sh` (where asked for) by
 //! a shell in which psql finds the database; a fenced block `text` that follows is the output, with
-//! its NOTICEs and WARNINGs. The blocks of one file share a database.
+//! its NOTICEs and WARNINGs. Empty lines at its end do not count. The blocks of one file share a database.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub fn run_examples(page: &str, database: &Database, shell: Shell) {
         let script = script.to_str().expect("UTF-8");
         let printed = database.shell(&format!("psql -X -q -v ON_ERROR_STOP=1 < {script} 2>&1"));
         if let Some((_, _, expected)) = blocks.get(position + 1).filter(|(language, _, _)| language == "text") {
-            assert_eq!(printed, *expected, "{page}:{line}");
+            assert_eq!(printed.trim_end_matches('\n'), expected.trim_end_matches('\n'), "{page}:{line}");
         } else {
             let is_silent = !printed.contains("NOTICE:  ") && !printed.contains("WARNING:  ");
             assert!(is_silent, "{page}:{line} must print this:\n{printed}");
