@@ -177,7 +177,7 @@ def bridges() -> str:
 
 
 def gate() -> str:
-    table = page("how-to/ingest-gate.md").split("## Refuse or skip")[0]
+    table = page("how-to/keep-out.md").split("## Refuse or skip")[0]
     plain = re.sub(r"\[(.*?)\]\(.*?\)|`(.*?)`", lambda found: found[1] or found[2], table)
     lines = [line.strip("|") for line in plain.splitlines() if line.startswith("|")]
     ways = [[cell.strip() for cell in line.split("|")] for line in lines[2:]]

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use minlsh_integration::manual::example;
 use minlsh_integration::{Client, Database, Run, assert_consistent, blocked, database, sqlstate, texts};
 
-const PAGE: &str = "docs/how-to/insert-or-get.md";
-const GATE: &str = "docs/how-to/ingest-gate.md";
+const PAGE: &str = "docs/how-to/keep-out.md";
 const SESSIONS: i64 = 8;
 
 /// Texts of 8 words each, none similar to another. Each session has a letter of its own at the end of all.
@@ -17,8 +16,7 @@ const TEXT_OF: &str = "CREATE FUNCTION text_of(i bigint, session bigint) RETURNS
 fn articles() -> (Database<'static>, Client) {
     let database = database();
     let mut client = database.connect();
-    client.run("DROP EXTENSION minlsh");
-    client.run(&example(PAGE, "CREATE EXTENSION"));
+    client.run(&example(PAGE, "CREATE TABLE articles ("));
     client.run(TEXT_OF);
     (database, client)
 }
@@ -137,7 +135,7 @@ const CHAINS: &str = "CREATE TABLE chains AS SELECT chain * 10 + link AS id, cha
 fn inbox() -> (Database<'static>, Client) {
     let database = database();
     let mut client = database.connect();
-    client.run(&example(GATE, "CREATE FUNCTION mark_copy"));
+    client.run(&example(PAGE, "CREATE FUNCTION mark_copy"));
     client.run(CHAINS);
     let ends = "SELECT count(*) FROM chains AS a JOIN chains AS b USING (first) \
                 WHERE a.link = 0 AND b.link = 5 AND jaccard(a.body, b.body) < 0.9";
@@ -160,9 +158,9 @@ fn copies_of_copies_in_one_batch_are_marked_with_their_original() {
 #[test]
 fn copies_of_copies_are_routed_with_their_original() {
     let (_database, mut client) = inbox();
-    client.run(&example(GATE, "CREATE TABLE duplicates"));
+    client.run(&example(PAGE, "CREATE TABLE duplicates"));
     client.run("TRUNCATE arrivals");
-    let route = example(GATE, "WITH found");
+    let route = example(PAGE, "WITH found");
     // The links of the first batch are further from each other, and still a chain; those of the second fit in between.
     for rest in [0, 1] {
         client.run(&format!("INSERT INTO arrivals SELECT id, body FROM chains WHERE link % 2 = {rest}"));
