@@ -117,8 +117,8 @@ def histogram(left, title, report) -> list[str]:
 
 
 def suggest() -> str:
-    name = "how-to/choose-a-threshold.md"
-    pages, licenses = (rows(example(name, f"minlsh_suggest('{table}'")[1]) for table in ("pages", "licenses"))
+    of = lambda name, table: rows(example(f"how-to/{name}.md", f"minlsh_suggest('{table}'")[1])  # noqa: E731
+    pages, licenses = of("copies", "frames"), of("choose-a-threshold", "licenses")
     parts = histogram(20, "Pages of four sites: a valley", pages) + histogram(400, "Licences: no valley", licenses)
     return picture(760, 284, "Documents by the similarity of the nearest other document", parts)
 
