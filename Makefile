@@ -4,7 +4,7 @@
 #   make install      install it there (PG_CONFIG, DESTDIR as for any PGXS extension)
 #   make demo         find near-duplicates in real text, in a throw-away server
 #   make bench        minlsh beside its peers: writes docs/benchmarks.md and its plots
-#   make experiments  repeat published experiments, and write docs/experiments.md and its plots
+#   make experiments  repeat published experiments, and write bench/EXPERIMENTS.md and its plots
 #   make pictures     draw those of the manual that show the output of its examples
 #   make book         the manual as a site, with search, in build/book/html
 #   make test         everything once: format, lint, engine, regression and integration tests
@@ -69,7 +69,7 @@ bench:
 	$(with_pg) BENCH_COMMAND="make bench$(if $(ARGUMENTS), ARGUMENTS='$(ARGUMENTS)')" \
 		bench/run.sh $(ARGUMENTS)
 
-# Repeats the published experiments on a private server, and writes docs/experiments.md. PG=18
+# Repeats the published experiments on a private server, and writes bench/EXPERIMENTS.md. PG=18
 experiments:
 	$(with_pg) bench/experiments/run.sh
 

@@ -11,13 +11,15 @@ command -v mdbook >/dev/null ||
 # Links of the pages outside docs/ lead to where those in docs/ are, and the other way round.
 source=build/book/src
 rm -rf build/book
-mkdir -p "$source/bench" "$source/tests"
+mkdir -p "$source/bench" "$source/examples" "$source/tests"
 cp -r docs/. "$source"
-for page in README CONTRIBUTING CHANGELOG bench/README tests/README; do
+for page in README CONTRIBUTING CHANGELOG bench/{README,EXPERIMENTS} examples/TEXTBOOK tests/README; do
 	sed -E 's#\]\((\.\./)?docs/#](\1#g' "$page.md" >"$source/$page.md"
 done
 cp LICENSE "$source"
-sed -i -E 's#\]\(\.\./((bench/|tests/)?[A-Z]+\.md)#](\1#g' "$source"/*.md
+sed -i -E 's#\]\((\.\./)?\.\./((bench/|examples/|tests/)?[A-Z]+\.md)#](\1\2#g' "$source"/*.md "$source"/{reference,how-to}/*.md
+# Two pages that the navigation leaves out, so that their links lead somewhere.
+printf '\n---\n\n[The textbook in SQL](examples/TEXTBOOK.md)\n[Experiments](bench/EXPERIMENTS.md)\n' >>"$source/SUMMARY.md"
 scripts/links.py "$source"
 mdbook build
 site=build/book/html

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The published experiments, repeated: runs the SQL of this folder, and writes
-docs/experiments.md and the plots in docs/plots. `make experiments` calls it beside
+bench/EXPERIMENTS.md and the plots in docs/plots. `make experiments` calls it beside
 a private server.
 
     bench/experiments/run.sh                                          # in full: two minutes
@@ -270,7 +270,7 @@ def written(posts: int, table_4: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--posts", type=int, default=1001)
-    parser.add_argument("--output", type=Path, default=ROOT / "docs", metavar="DIRECTORY")
+    parser.add_argument("--output", type=Path, metavar="DIRECTORY")
     arguments = parser.parse_args()
     if arguments.posts < 60:
         parser.error("--posts must be at least 60")
@@ -278,9 +278,10 @@ def main() -> None:
     experiment(min(TABLE_4, arguments.posts))
     table_4 = bands_table(of_slots=True)
     experiment(arguments.posts)
-    plots(arguments.output / "plots")
-    (arguments.output / "experiments.md").write_text(written(arguments.posts, table_4), encoding="utf-8")
-    print(f"# written: {arguments.output / 'experiments.md'} and plots", file=sys.stderr)
+    plots((arguments.output or ROOT / "docs") / "plots")
+    file = (arguments.output or ROOT / "bench") / "EXPERIMENTS.md"
+    file.write_text(written(arguments.posts, table_4), encoding="utf-8")
+    print(f"# written: {file} and plots", file=sys.stderr)
 
 
 if __name__ == "__main__":

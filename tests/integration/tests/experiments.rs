@@ -1,5 +1,5 @@
 //! The experiments of `bench/experiments`, in a small size: they run on every version, and what
-//! docs/experiments.md says about them holds. `make experiments` runs them in full.
+//! bench/EXPERIMENTS.md says about them holds. `make experiments` runs them in full.
 
 use minlsh_integration::{Client, Run, database, texts};
 

@@ -10,6 +10,9 @@ use minlsh_integration::{Run, database, texts, variable};
 /// Pages that tests of their own execute: drivers, three servers, and figures that a benchmark writes.
 const EXECUTED_ELSEWHERE: [&str; 2] = ["citus.md", "clients.md"];
 
+/// The page whose blocks of `sh` load files into the database.
+const TEXTBOOK: &str = "examples/TEXTBOOK.md";
+
 /// The pages of a folder of the manual that have SQL, and of the folders in it.
 fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("docs") {
@@ -29,13 +32,13 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Runs those pages whose number leaves `rest` when divided by [`PARTS`]: tests run side by side, pages do not.
 fn check(rest: usize) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut all = vec![root.join("README.md")];
+    let mut all = vec![root.join("README.md"), root.join(TEXTBOOK)];
     pages(&root.join("docs"), &mut all);
     all.sort();
     assert!(all.len() > 10, "the pages of the manual are there");
     for page in all.iter().skip(rest).step_by(PARTS) {
         let page = page.strip_prefix(&root).expect("below").to_str().expect("UTF-8");
-        let shell = if page == "docs/theory.md" { Shell::Run } else { Shell::Skip };
+        let shell = if page == TEXTBOOK { Shell::Run } else { Shell::Skip };
         let database = database();
         database.connect().run("DROP EXTENSION minlsh");
         run_examples(page, &database, shell);
