@@ -56,14 +56,15 @@ SELECT format('setting %s %s = %s', name, vartype, boot_val)
 FROM pg_settings WHERE name LIKE 'minlsh.%'
 ";
 
-/// The entries of all pages, and the named lists of arguments.
-fn written(folder: &Path) -> (Vec<String>, Vec<(String, String)>) {
+/// The entries of all pages of the reference and of CONTRIBUTING.md, and the named lists of arguments.
+fn written(root: &Path) -> (Vec<String>, Vec<(String, String)>) {
     let mut entries: Vec<String> = Vec::new();
-    let mut pages: Vec<_> =
-        std::fs::read_dir(folder).expect("docs/reference").map(|page| page.expect("page")).collect();
-    pages.sort_by_key(std::fs::DirEntry::path);
+    let folder = std::fs::read_dir(root.join("docs/reference")).expect("docs/reference");
+    let mut pages: Vec<_> = folder.map(|page| page.expect("page").path()).collect();
+    pages.push(root.join("CONTRIBUTING.md"));
+    pages.sort();
     for page in pages {
-        let text = std::fs::read_to_string(page.path()).expect("UTF-8");
+        let text = std::fs::read_to_string(page).expect("UTF-8");
         let mut inside = false;
         for line in text.lines() {
             match (line.starts_with("```"), inside) {
@@ -130,14 +131,13 @@ fn the_reference_lists_what_the_catalog_has() {
     let has: BTreeSet<String> = rows.iter().map(|row| row.get(0)).collect();
     assert!(has.len() > 100, "{has:?}");
 
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
-    let (entries, lists) = written(&folder);
+    let (entries, lists) = written(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
     let all = entries.iter().flat_map(|entry| expanded(entry, &lists));
     let written: BTreeSet<String> = all.map(|entry| entry.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let missing: Vec<&String> = has.difference(&written).collect();
     let unknown: Vec<&String> = written.difference(&has).collect();
     assert!(
         missing.is_empty() && unknown.is_empty(),
-        "not in docs/reference:\n{missing:#?}\nnot in the catalog:\n{unknown:#?}"
+        "not in docs/reference or CONTRIBUTING.md:\n{missing:#?}\nnot in the catalog:\n{unknown:#?}"
     );
 }
