@@ -17,9 +17,11 @@ for page in README CONTRIBUTING CHANGELOG bench/{README,EXPERIMENTS} examples/TE
 	sed -E 's#\]\((\.\./)?docs/#](\1#g' "$page.md" >"$source/$page.md"
 done
 cp LICENSE "$source"
-sed -i -E 's#\]\((\.\./)?\.\./((bench/|examples/|tests/)?[A-Z]+\.md)#](\1\2#g' "$source"/*.md "$source"/{reference,how-to}/*.md
+sed -i -E 's#\]\((\.\./)?\.\./((bench/|examples/|tests/)?[A-Z]+\.md)#](\1\2#g' \
+	"$source"/{,reference/,how-to/}*.md
 # Two pages that the navigation leaves out, so that their links lead somewhere.
-printf '\n---\n\n[The textbook in SQL](examples/TEXTBOOK.md)\n[Experiments](bench/EXPERIMENTS.md)\n' >>"$source/SUMMARY.md"
+printf '\n%s\n' --- '[The textbook in SQL](examples/TEXTBOOK.md)' '[Experiments](bench/EXPERIMENTS.md)' \
+	>>"$source/SUMMARY.md"
 scripts/links.py "$source"
 mdbook build
 site=build/book/html

@@ -26,7 +26,8 @@ run "BEGIN; SET max_parallel_workers_per_gather = 0; SET client_min_messages = e
 	CREATE TABLE crawl (id bigint PRIMARY KEY, site integer, body text);
 	-- Half of the pages print an article that another site has, too. Every tenth is a roundup of parts of ten others.
 	INSERT INTO crawl SELECT i, site, words('menu ' || site, 10) || ' ' || CASE WHEN i % 10 = 0
-			THEN (SELECT string_agg(words('article ' || (i + o * 7919) % ($pages / 2), 6), ' ') FROM generate_series(1, 10) AS o)
+			THEN (SELECT string_agg(words('article ' || (i + o * 7919) % ($pages / 2), 6), ' ')
+				FROM generate_series(1, 10) AS o)
 			ELSE words('article ' || i % ($pages / 2), 60) END || ' ' || words('footer ' || site, 6)
 	FROM (SELECT i, (i * 7 + i / ($pages / 2) * 3) % 200 AS site FROM generate_series(1, $pages) AS i) AS s;
 	ANALYZE crawl;
@@ -45,6 +46,6 @@ step "3. \`passages_between\` and 1,000 questions" "CREATE TABLE questions AS
 	FROM passages_between('SELECT id, question FROM questions', 'SELECT id, body FROM texts', coverage => 0.8)"
 run "CREATE TABLE chunks AS SELECT row_number() OVER () AS id, substr(body, 198 * part + 1, 197) AS body
 	FROM texts, generate_series(0, length(body) / 198) AS part; SELECT 1"
-step "4. the plan of the chunks" "SELECT (SELECT count(*) FROM chunks) || ' chunks, ' || count(*) || ' need no embedding'
+step "4. the plan of the chunks" "SELECT (SELECT count(*) FROM chunks) || ' chunks, ' || count(*) || ' need no vector'
 	FROM near_duplicate_plan('SELECT id, body FROM chunks', 0.9)"
 run "ROLLBACK; SELECT 1"
