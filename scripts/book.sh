@@ -13,7 +13,7 @@ source=build/book/src
 rm -rf build/book
 mkdir -p "$source/bench" "$source/examples" "$source/tests"
 cp -r docs/. "$source"
-for page in README CONTRIBUTING CHANGELOG bench/{README,EXPERIMENTS} examples/TEXTBOOK tests/README; do
+for page in README CONTRIBUTING CHANGELOG SECURITY bench/{README,EXPERIMENTS} examples/TEXTBOOK tests/README; do
 	sed -E 's#\]\((\.\./)?docs/#](\1#g' "$page.md" >"$source/$page.md"
 done
 cp LICENSE "$source"
