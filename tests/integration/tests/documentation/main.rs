@@ -32,7 +32,7 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Runs those pages whose number leaves `rest` when divided by [`PARTS`]: tests run side by side, pages do not.
 fn check(rest: usize) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut all = vec![root.join("README.md"), root.join(TEXTBOOK)];
+    let mut all = vec![root.join("README.md"), root.join("llms.txt"), root.join(TEXTBOOK)];
     pages(&root.join("docs"), &mut all);
     all.sort();
     assert!(all.len() > 10, "the pages of the manual are there");
