@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # pg_trgm and minlsh at 0.9 over the first lines of every sixth package description that this machine's apt knows:
-# `names.sh DATABASE` needs a database with both extensions, and prints the times and what each finds. The figures are in
-# docs/how-to/migrate.md.
+# `names.sh DATABASE` needs a database with both extensions, and prints the times and what each finds. The figures are
+# in docs/how-to/migrate.md.
 set -euo pipefail
 
 apt-cache dumpavail | sed -n 's/^Description: //p' | sed 's/\\/\\\\/g' | psql -Xq -v ON_ERROR_STOP=1 -d "$1" -c '
