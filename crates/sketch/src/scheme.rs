@@ -22,9 +22,9 @@ pub enum Scheme {
     /// with a and b from its seed. Slots are the bit patterns of `u32` values. Signatures of different `num_perm` are
     /// incomparable, because all a are drawn before all b.
     DatasketchAffine32(ElementHash),
-    /// The scheme of datasketch 1.x, its `legacy` since 2.0, bit for bit: the low half of `(a*h + b mod 2^64) mod (2^61
-    /// - 1)`. Slots are the bit patterns of `u32` values. A signature is a prefix of one with a larger `num_perm`. Only
-    /// for exchange: two sets of a million elements appear more similar than they are.
+    /// The scheme of datasketch 1.x, its `legacy` since 2.0, bit for bit. A value is the low half of
+    /// `(a*h + b mod 2^64) mod (2^61 - 1)`. Slots are the bit patterns of `u32` values. A signature is a prefix of one
+    /// with a larger `num_perm`. Only for exchange: two sets of a million elements appear more similar than they are.
     DatasketchLegacy(ElementHash),
 }
 
