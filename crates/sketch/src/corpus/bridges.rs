@@ -1,24 +1,23 @@
-//! The links that alone hold a cluster together.
+//! Bridges: links that alone hold a cluster together.
 
 use super::groups::Components;
 use super::pairs::Pair;
 use crate::{Result, memory};
 
-/// A link without which its cluster would fall in two.
+/// A link without which its cluster would fall into two parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bridge {
     /// The link.
     pub link: Pair,
-    /// The sizes of the two parts: that of `link.a`, and that of `link.b`.
+    /// The size of the part with `link.a`, and the size of the part with `link.b`.
     pub sizes: [u64; 2],
 }
 
-/// Verified pairs of a collection, no more of them than tell its bridges: less than two for each
-/// document, however many there are.
+/// Verified pairs of a collection, reduced to those that determine its bridges: fewer than two for each document.
 ///
-/// A link that joins two parts of the first forest goes there. One that does not, but joins two
-/// parts of the second, goes there. What is left would close a ring in both, and so is not a bridge,
-/// nor makes another link one (Nagamochi, Ibaraki 1992).
+/// A link that joins two parts of the first forest is kept there. Otherwise, if it joins two parts of the second
+/// forest, it is kept there. Any other link would close a cycle in both, so it is not a bridge, and does not affect
+/// whether another link is one (Nagamochi, Ibaraki 1992).
 pub struct ClusterLinks {
     first: Components,
     second: Components,
@@ -26,13 +25,13 @@ pub struct ClusterLinks {
 }
 
 impl ClusterLinks {
-    /// No links yet of so many documents.
+    /// No links yet between `documents` documents.
     pub fn new(documents: u32) -> Result<Self> {
         let (first, second) = (Components::new(documents)?, Components::new(documents)?);
         Ok(Self { first, second, links: Vec::new() })
     }
 
-    /// Takes note of a link. Each comes once.
+    /// Adds a link, each only once.
     pub fn push(&mut self, link: Pair) -> Result<()> {
         for forest in [&mut self.first, &mut self.second] {
             if forest.find(link.a) != forest.find(link.b) {
@@ -43,13 +42,13 @@ impl ClusterLinks {
         Ok(())
     }
 
-    /// The bridges, in ascending order, and the clusters. A bridge is a link without which the documents would fall
-    /// into more clusters (Tarjan 1974): a chain of pages, of which the first and the last have little in common, is
-    /// nothing but bridges. `size` says how many documents a document stands for.
+    /// The bridges, ascending, and the clusters. A bridge is a link without which the documents would form more
+    /// clusters (Tarjan 1974). In a chain of pages whose ends have little in common, every link is a bridge. `size`
+    /// returns the number of documents that a document represents.
     ///
     /// # Complexity
     ///
-    /// That of sorting the links.
+    /// A sort of the links.
     pub fn bridges(mut self, size: &dyn Fn(u32) -> u64) -> Result<(Vec<Bridge>, Components)> {
         self.links.sort_unstable_by_key(|link| (link.a, link.b));
         let mut bridges = Graph::of(&self.links)?.search(&self.links, size)?;
@@ -60,7 +59,7 @@ impl ClusterLinks {
 
 /// The links of each document.
 struct Graph {
-    /// The start of the links of each document among `ends`; one more than documents.
+    /// For each document, the start of its links in `ends`; one more entry than documents.
     starts: Vec<u32>,
     /// The other end of a link, and the link's number.
     ends: Vec<(u32, u32)>,
@@ -86,16 +85,16 @@ impl Graph {
         Ok(Self { starts, ends })
     }
 
-    /// The bridges, by a search that goes depth first, without recursion: a chain may be long.
+    /// Finds the bridges by a depth-first search, without recursion: a chain may be long.
     fn search(&self, links: &[Pair], size: &dyn Fn(u32) -> u64) -> Result<Vec<Bridge>> {
         let documents = self.starts.len() as u32 - 1;
-        // When each document was reached, from 1; and the earliest that its descendants reach.
+        // When each document was reached, from 1, and the earliest that its descendants reach.
         let mut reached = memory::filled(0_u32, documents as usize)?;
         let mut earliest = memory::filled(0_u32, documents as usize)?;
-        // How much each document and its descendants stand for.
+        // The sizes of each document and its descendants.
         let mut below = memory::collect((0..documents).map(size))?;
         let mut next = memory::copied(&self.starts)?;
-        // Documents on the way here, each with the link that led to it.
+        // Documents on the current path, each with the link that led to it.
         let mut way: Vec<(u32, Option<u32>)> = Vec::new();
         let mut bridges: Vec<Bridge> = Vec::new();
         let mut clock = 0;
@@ -135,7 +134,7 @@ impl Graph {
                     memory::push(&mut bridges, Bridge { link, sizes })?;
                 }
             }
-            // The other part of each bridge is what is not below it.
+            // The other part of each bridge has the rest of the cluster.
             for bridge in &mut bridges[first..] {
                 let [a, b] = bridge.sizes;
                 let other = below[root as usize] - a - b;

@@ -1,4 +1,4 @@
-//! Documents with equal hashes, found by sorting.
+//! Finds documents with equal hashes by sorting.
 
 use super::collection::Hashes;
 use crate::hash::{Keyed, sort_by_key};
@@ -20,13 +20,13 @@ impl Keyed for HashEntry {
     }
 }
 
-/// Part `part` of `parts` of a column of hashes, by their high bits: each in a part of about the same size.
+/// True if a hash is in part `part` of `parts`, by its high bits: the parts have about the same size.
 pub(super) fn is_in_part(hash: u64, part: u64, parts: u64) -> bool {
     parts == 1 || ((hash >> 32) * parts) >> 32 == part
 }
 
-/// Calls `visit` with each set of two or more documents that have the same hash in `column`, of those that `wanted`
-/// lets pass; each ascending, in the order of the hashes.
+/// Calls `visit` with each set of two or more documents that have the same hash in `column`, among the documents that
+/// `wanted` accepts. Sets are in the order of hashes, and their documents ascend.
 pub(super) fn each_bucket<C: Hashes>(
     corpus: &mut C,
     column: usize,

@@ -7,9 +7,9 @@ use super::identical::Identical;
 use super::pairs::Pair;
 use crate::{Result, memory};
 
-/// Connected components, and the links that connect them.
+/// Connected components, with the links that connect them.
 pub struct Connected {
-    /// The components. Copies are in that of their leader only if they are asked for by it.
+    /// The components of leaders. Look up a copy by its leader.
     pub components: Components,
     /// Verified pairs that hold the components together: each joined two of them.
     pub links: Vec<Pair>,
@@ -17,18 +17,18 @@ pub struct Connected {
     pub left_out: LeftOut,
 }
 
-/// Joins the leaders that share a band and are similar.
+/// Joins leaders that share a band and are similar.
 ///
-/// Asks only where the answer matters: never about two documents of one component, nor about the same pair twice.
+/// Compares only where the result matters: never two documents of a component, or the same pair twice.
 ///
 /// # Complexity
 ///
-/// A sort of the hashes for each band. A bucket of `n` documents of one template costs `n` questions, not `n²`.
+/// A sort of the hashes for each band. A bucket of `n` documents from one template takes `n` comparisons, not `n²`.
 pub fn connect<C: Corpus>(corpus: &mut C, identical: &Identical, limit: usize) -> Result<Connected, C::Error> {
     let components = Components::new(corpus.documents())?;
     let mut connected = Connected { components, links: Vec::new(), left_out: LeftOut::default() };
     let wanted = |document| identical.is_leader(document);
-    // Each link makes one of two components.
+    // Each link makes one component of two.
     let most = identical.leaders().count().saturating_sub(1);
     for band in 0..corpus.probes() {
         if connected.links.len() == most {
@@ -45,7 +45,7 @@ pub fn connect<C: Corpus>(corpus: &mut C, identical: &Identical, limit: usize) -
     Ok(connected)
 }
 
-/// A bucket by component, in order of first occurrence.
+/// Groups a bucket by components, in the order of first occurrence.
 fn parts(bucket: &[u32], components: &mut Components) -> Result<Vec<Vec<u32>>> {
     let mut by_root = memory::collect(bucket.iter().map(|&document| (components.find(document), document)))?;
     by_root.sort_unstable();
@@ -63,11 +63,11 @@ struct Bucket<'a, C> {
     connected: &'a mut Connected,
 }
 
-/// The failed comparisons of a document in a bucket, and what comes behind their limit.
+/// The failed comparisons of a document in a bucket, and the rest beyond the limit.
 #[derive(Clone, Copy, Default)]
 struct Tried {
     in_vain: usize,
-    /// The number of others that it was not compared with, and a random one of them.
+    /// Number of other documents that it was not compared with, and a random one of them.
     others: usize,
     one: u32,
 }
@@ -88,7 +88,7 @@ impl<C: Corpus> Bucket<'_, C> {
                 }
                 memory::extend(&mut merged, &others)?;
             }
-            // The others stay in order: which questions are asked depends on nothing but those that may be similar.
+            // The others stay in order, so that comparisons depend only on documents that may be similar.
             if !merged.is_empty() {
                 joined.retain(|part| !part.is_empty());
             }
@@ -118,8 +118,8 @@ impl<C: Corpus> Bucket<'_, C> {
         Ok(())
     }
 
-    /// The first similar pair of `part` and `others`. `tried` has for each document of the part what was tried in this
-    /// bucket.
+    /// Finds the first similar pair of `part` and `others`. `tried` has the earlier comparisons in this bucket for each
+    /// document of the part.
     fn first_similar(&mut self, part: &[u32], tried: &mut [Tried], others: &[u32]) -> Result<Option<Pair>, C::Error> {
         for (&document, tried) in part.iter().zip(tried) {
             self.corpus.check_interrupts()?;
@@ -127,7 +127,7 @@ impl<C: Corpus> Bucket<'_, C> {
                 if tried.in_vain == self.limit {
                     let others = &others[position..];
                     tried.others += others.len();
-                    // With equal probability any of all.
+                    // Each of all others has the same probability.
                     if let Some(one) = others.get(picked(tried.others)) {
                         tried.one = *one;
                     }

@@ -1,19 +1,19 @@
-//! Documents that may have to do with each other.
+//! Groups documents that may be similar.
 
 use super::buckets::{HashEntry, each_bucket, is_in_part};
 use super::collection::Hashes;
 use crate::pipeline::Crew;
 use crate::{Result, memory};
 
-/// Entries that are looked at together: their table stays in the second-level cache.
+/// Number of entries processed together: their table fits the second-level cache.
 const TOGETHER: usize = 8192;
 
-/// The most bits of a hash by which entries are brought together: as many places are written to in turn.
+/// Maximum number of bits that partition entries: as many positions are written alternately.
 const MOST_BITS: u32 = 10;
 
-/// Joins all documents that share a bucket, unseen: no verified pair, and no cluster, reaches
-/// across two of these groups. So whatever is asked of a corpus can be asked of each group alone,
-/// with all that must be known of its documents at hand. The crew finds out who shares a bucket.
+/// Joins all documents that share a bucket, without comparing them. No verified pair and no cluster spans two of these
+/// groups. So each group can be processed alone, with all data about its documents in memory. The crew finds the
+/// documents that share a bucket.
 pub fn groups<C: Hashes>(corpus: &mut C, crew: &mut Crew) -> Result<Components, C::Error> {
     let mut components = Components::new(corpus.documents())?;
     let mut runs = Runs::of(corpus);
@@ -31,30 +31,30 @@ pub fn groups<C: Hashes>(corpus: &mut C, crew: &mut Crew) -> Result<Components, 
     Ok(components)
 }
 
-/// Entries that have some bits of their hashes in common, of one band after the other, each in as many passes as
-/// memory needs. The order in which documents are joined does not matter, so hashes are not sorted.
+/// Entries with some bits of their hashes in common, band by band, each in as many passes as memory requires. The order
+/// in which documents are joined does not matter, so hashes are not sorted.
 struct Runs {
-    /// A band is read in so many passes, by the high bits of hashes.
+    /// Number of passes over a band, each for a range of the high bits of hashes.
     passes: u64,
-    /// Low bits of the hashes that are brought together.
+    /// Number of low bits of hashes that a run shares.
     bits: u32,
-    /// Entries of a run at most, about.
+    /// Approximate maximum number of entries in a run.
     size: usize,
     band: usize,
     pass: u64,
-    /// Those that were read, and not given out.
+    /// Runs that were read but not passed on.
     ready: Vec<Vec<HashEntry>>,
 }
 
 impl Runs {
     fn of<C: Hashes>(corpus: &C) -> Self {
         let documents = corpus.documents() as usize;
-        // Runs have room to spare, for what is found as well.
+        // Leaves memory for the results of runs.
         let room = (corpus.sort_memory() / (size_of::<HashEntry>() * 5 / 4)).max(1);
         let passes = documents.div_ceil(room).max(1);
         let count = documents.div_ceil(passes);
         let bits = (count / TOGETHER).max(1).ilog2().min(MOST_BITS);
-        // Parts by a hash are nearly alike.
+        // Partitions by a hash have nearly the same size.
         let size = (count >> bits) + (count >> bits) / 16 + 64;
         Self { passes: passes as u64, bits, size, band: 0, pass: 0, ready: Vec::new() }
     }
@@ -87,14 +87,14 @@ impl Runs {
     }
 }
 
-/// For each entry that is not the first one with its hash, the first one's document and its own.
+/// For each entry that is not the first with its hash: the first one's document, and its own.
 fn shared(entries: &[HashEntry]) -> Result<Vec<(u32, u32)>> {
     let mut shared = Vec::new();
     let size = (2 * entries.len()).next_power_of_two();
     // The numbers of first entries, from 1.
     let mut firsts: Vec<u32> = memory::filled(0, size)?;
     for (number, entry) in (1..).zip(entries) {
-        // Of the bits that neither passes nor runs are told by.
+        // By bits that neither passes nor runs have used.
         let mut at = (entry.hash >> MOST_BITS) as usize & (size - 1);
         while firsts[at] != 0 && entries[firsts[at] as usize - 1].hash != entry.hash {
             at = (at + 1) & (size - 1);
@@ -110,10 +110,10 @@ fn shared(entries: &[HashEntry]) -> Result<Vec<(u32, u32)>> {
     Ok(shared)
 }
 
-/// A partition of documents 0..n into components; at first each is alone.
+/// A partition of documents 0..n into components; at first each document is alone.
 ///
-/// Union by the least number with path halving: the root of a component is its least document,
-/// whatever the order of the unions (Tarjan, van Leeuwen 1984).
+/// Union by the least number with path halving: the root of a component is its least document, for any order of unions
+/// (Tarjan, van Leeuwen 1984).
 ///
 /// ```
 /// use sketch::corpus::Components;
@@ -151,11 +151,10 @@ impl Components {
     }
 }
 
-/// Joins the documents of a group that share a bucket and may be similar, as `may_be_similar` says; it is never wrong
-/// when it says no. As with [`groups`](super::groups()), no verified pair reaches across two of the parts, so each can
-/// be asked about alone.
+/// Splits a group: joins documents that share a bucket and may be similar. `may_be_similar` never returns false for a
+/// similar pair. As with [`groups`](super::groups()), no verified pair spans two parts, so each can be processed alone.
 ///
-/// The answers are those of the whole group under a limit of failed comparisons, too: a document that meets more than
+/// The results equal the whole group's, also under a limit of failed comparisons: a document that meets more than
 /// `limit` others, over all bands, stays with all of them.
 pub fn split<C: Hashes>(
     corpus: &mut C,
@@ -171,7 +170,7 @@ pub fn split<C: Hashes>(
             Ok(())
         })?;
     }
-    // Behind the bands is the hash of the whole signature.
+    // The hash of the whole signature follows the bands.
     for column in 0..=corpus.probes() {
         let is_whole = column == corpus.probes();
         each_bucket(corpus, column, &|_| true, &mut |corpus, bucket| {

@@ -1,19 +1,19 @@
-//! Exact copies, collapsed before anything is compared.
+//! Collapses exact copies before any comparison.
 
 use super::buckets::each_bucket;
 use super::collection::Corpus;
 use crate::memory;
 
-/// Documents grouped by identity: the least of each group stands for it, its leader.
+/// Documents grouped by equality. The least document of a group represents it, as its leader.
 pub struct Identical {
-    /// The leader of each document; itself for a leader.
+    /// The leader of each document; a leader is its own.
     leaders: Vec<u32>,
-    /// The members of a leader other than itself, leader after leader.
+    /// The other members of each leader, leader after leader.
     copies: Vec<(u32, u32)>,
 }
 
 impl Identical {
-    /// Groups the documents of which [`Corpus::similarity`] says that they are the same.
+    /// Groups the documents that are equal, as [`Corpus::similarity`] shows.
     pub fn group<C: Corpus>(corpus: &mut C) -> Result<Self, C::Error> {
         let mut leaders = memory::collect(0..corpus.documents())?;
         let (mut copies, mut same, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
@@ -38,17 +38,17 @@ impl Identical {
         Ok(Self { leaders, copies })
     }
 
-    /// The number of documents.
+    /// Number of documents.
     pub fn documents(&self) -> u32 {
         self.leaders.len() as u32
     }
 
-    /// The document that stands for `document`.
+    /// The document that represents `document`.
     pub fn leader(&self, document: u32) -> u32 {
         self.leaders[document as usize]
     }
 
-    /// True if `document` stands for itself.
+    /// True if `document` represents itself.
     pub fn is_leader(&self, document: u32) -> bool {
         self.leader(document) == document
     }
@@ -71,16 +71,16 @@ impl Identical {
     }
 }
 
-/// Replaces `same` by the documents of a bucket, each behind a hash of its set, in order.
+/// Replaces `same` by the documents of a bucket, each after a hash of its set, in order.
 fn by_set<C: Corpus>(corpus: &mut C, bucket: &[u32], same: &mut Vec<(u64, u32)>) -> Result<(), C::Error> {
     same.clear();
     memory::reserve(same, bucket.len())?;
     same.extend(bucket.iter().map(|document| (u64::from(corpus.same_as(*document)), *document)));
     same.sort_unstable();
-    // Documents that differ a little have one signature as well: there may be several sets, and each in several texts.
+    // Slightly different documents may have the same signature, so there may be several sets, each in several texts.
     match same.chunk_by(|a, b| a.0 == b.0).count() {
         1 => {}
-        // One comparison takes half the time of two hashes, and its result may be asked for again.
+        // One comparison takes half the time of two hashes, and its result may be used again.
         2 => {
             let (one, other) = (same[0].1, same[same.len() - 1].1);
             if corpus.similarity(one, other)? == Some(1.0) {
@@ -99,7 +99,7 @@ fn by_set<C: Corpus>(corpus: &mut C, bucket: &[u32], same: &mut Vec<(u64, u32)>)
     Ok(())
 }
 
-/// The first of `leaders` that is the same as a document. There is one of them, unless two sets have one hash.
+/// The first of `leaders` that equals a document. There is one, unless two sets have the same hash.
 fn find_same<C: Corpus>(corpus: &mut C, leaders: &[u32], document: u32) -> Result<Option<u32>, C::Error> {
     for &leader in leaders {
         corpus.check_interrupts()?;

@@ -1,4 +1,4 @@
-//! Leader clustering: every member is similar to the document that stands for it.
+//! Leader clustering: every member is similar to its leader, the document that represents it.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use ahash::RandomState;
 use super::collection::{Corpus, LeftOut, picked};
 use crate::{Result, memory};
 
-/// Takes `documents` in their order: one that is similar to an earlier leader belongs to the first such leader, any
-/// other becomes a leader itself (Hartigan, *Clustering Algorithms*, 1975, chapter 3). Calls `assign` with (leader,
-/// member, similarity) for each member that is not its own leader.
+/// Processes `documents` in order. A document that is similar to earlier leaders joins the first of them; any other
+/// becomes a leader (Hartigan, *Clustering Algorithms*, 1975, chapter 3). Calls `assign` with (leader, member,
+/// similarity) for each member that is not its own leader.
 ///
-/// So no two leaders that share a band are similar, and no chain of links leads from a leader to
-/// what has nothing in common with it. Memory grows with the number of leaders.
+/// So no two leaders that share a band are similar, and no chain of links leads from a leader to an unrelated document.
+/// Memory grows with the number of leaders.
 pub fn leaders<C: Corpus>(
     corpus: &mut C,
     documents: &[u32],
@@ -49,13 +49,13 @@ pub fn leaders<C: Corpus>(
     Ok(left_out)
 }
 
-/// The leaders so far, numbered in their order, by band hash.
+/// The leaders found so far, numbered in order, by band hash.
 #[derive(Default)]
 struct Leaders {
     documents: Vec<u32>,
-    /// The entry added last for a band and its hash.
+    /// The last entry for a band and a hash.
     last: HashMap<(usize, u64), u32, RandomState>,
-    /// A leader's number, and the entry before it for the same hash (its own index: none).
+    /// A leader's number, and the previous entry for the same hash (its own index if there is none).
     entries: Vec<(u32, u32)>,
 }
 

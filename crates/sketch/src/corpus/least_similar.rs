@@ -1,4 +1,4 @@
-//! The two documents of a cluster that have the least in common.
+//! The two least similar documents of a cluster.
 //!
 //! All links of a cluster are above the threshold, and yet its ends may have nothing in common. The least similar pair
 //! shows that; the weakest link does not.
@@ -8,22 +8,22 @@ use super::pairs::Pair;
 use crate::hash::mix::mix64;
 use crate::memory;
 
-/// The least similar pair of a cluster, as far as pairs were looked at.
+/// The least similar pair of a cluster, among the pairs that were compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeastSimilar {
-    /// The pair, and its similarity.
+    /// The pair with its similarity.
     pub pair: Pair,
-    /// Pairs that were compared.
+    /// Number of compared pairs.
     pub compared: u64,
-    /// True if these were all: else there may be a pair that is less similar.
+    /// True if all pairs were compared; otherwise another pair may be less similar.
     pub is_exact: bool,
 }
 
-/// Looks for the least similar pair of `documents`; `None` of fewer than two. All pairs are
-/// compared if they are at most `most`; else the documents that are farthest from one that was
-/// far from another, and then pairs at random, the same each time.
+/// Finds the least similar pair of `documents`; `None` for fewer than two. Compares all pairs if there are at most
+/// `most`. Otherwise it repeatedly searches for the document farthest from a far one, and then compares random pairs,
+/// the same each time.
 ///
-/// `similarity` must not stop at a threshold: what is sought is below it.
+/// `similarity` must not stop at a threshold: the wanted pair is below it.
 pub fn least_similar<E>(
     documents: &[u32],
     most: u64,
@@ -53,7 +53,7 @@ pub fn least_similar<E>(
         }
         return Ok(Some(least));
     }
-    // As the diameter of a graph is found: from anywhere to the farthest, and again from there.
+    // As for the diameter of a graph: from any document to the farthest one, and again from there.
     let mut from = 0;
     while least.compared + count - 1 <= most {
         let before = least.pair.similarity;
@@ -74,27 +74,27 @@ pub fn least_similar<E>(
             break;
         }
         let a = (mix64(2 * i) % count) as usize;
-        // Any but a.
+        // Any document but `a`.
         let b = (a + 1 + (mix64(2 * i + 1) % (count - 1)) as usize) % documents.len();
         compare(&mut least, a, b)?;
     }
     Ok(Some(least))
 }
 
-/// The highest threshold at which `documents`, which are connected, would still be: the least similarity on their
-/// maximum spanning tree (single linkage; Gower, Ross 1969). 1 for one document.
+/// The highest threshold at which the connected `documents` would stay connected: the least similarity on their maximum
+/// spanning tree (single linkage; Gower, Ross 1969). 1 for a single document.
 ///
-/// Compares every two of them (Prim's algorithm): for clusters of moderate size.
+/// Compares every two of them (Prim's algorithm), so it suits clusters of moderate size.
 pub fn weakest_link<C: Corpus>(corpus: &mut C, documents: &[u32]) -> Result<f64, C::Error> {
     let mut weakest: f64 = 1.0;
     let Some((&first, rest)) = documents.split_first() else { return Ok(weakest) };
-    // Each document that is not in the tree yet, with its strongest link to it.
+    // Each document outside of the tree, with its strongest link to it.
     let mut outside: Vec<(u32, f64)> = memory::collect(rest.iter().map(|&document| (document, 0.0)))?;
     let mut newest = first;
     while !outside.is_empty() {
         corpus.check_interrupts()?;
         for (document, strongest) in &mut outside {
-            // Nothing is gained beyond what a document already has.
+            // A similarity of 1 cannot be exceeded.
             if *strongest < 1.0 && corpus.share_band(corpus.probes(), newest, *document)? {
                 let similarity = corpus.similarity(newest, *document)?;
                 *strongest = strongest.max(similarity.unwrap_or(0.0));

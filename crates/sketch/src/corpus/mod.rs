@@ -1,23 +1,23 @@
-//! Whole-corpus jobs: all candidate pairs of a collection, its clusters, and what to keep.
+//! Whole-corpus jobs: all candidate pairs of a collection, its clusters, and the documents to keep.
 //!
-//! Documents are numbered from 0. A [`Corpus`] knows where their records are and how a pair is verified. The jobs ask
-//! it as little as possible:
+//! Documents are numbered from 0. A [`Corpus`] knows where their records are, and how to verify a pair. The jobs call
+//! it as rarely as possible:
 //!
-//! 1. [`Identical`] collapses exact copies, so 50,000 copies of one text cost no more than one.
-//! 2. Bands are taken one after the other. Sorting brings the documents of a bucket together, in
-//!    as many passes as the memory allowed for it needs.
-//! 3. [`pairs()`] verifies each pair that shares a bucket, in the first band in which the two
-//!    meet. [`connect()`] asks only what connectivity needs. [`leaders()`] compares a document
-//!    with those that stand for others.
+//! 1. [`Identical`] collapses exact copies, so 50,000 copies of a text cost no more than one.
+//! 2. Bands are processed one after another. Sorting brings the documents of a bucket together, in as many passes as
+//!    the available memory requires.
+//! 3. [`pairs()`] verifies each pair that shares a bucket, in the first band where the two meet. [`connect()`] makes
+//!    only the comparisons that connectivity needs. [`leaders()`] compares a document with those that represent others.
 //!
-//! A group that memory does not hold is [`split()`] first, by a look at each pair that costs less than to verify it.
+//! A group that does not fit into memory is first [`split()`], by a check of each pair that costs less than verifying
+//! it.
 //!
-//! Clusters are made of *verified* pairs, because band hits alone would join documents that have nothing in common.
-//! Where many documents share a bucket without being similar, each makes a limited number of comparisons without
-//! success. What that leaves out is counted.
+//! Clusters are made of *verified* pairs, because band hits alone would join unrelated documents. If many documents
+//! share a bucket without being similar, each makes a limited number of comparisons without success. The comparisons
+//! left out are counted.
 //!
-//! What a cluster is worth shows in its [`weakest_link()`], its [`least_similar()`] pair and its
-//! [`Bridge`]s. [`NumberedSets`] compares the texts of a bucket.
+//! The quality of a cluster shows in its [`weakest_link()`], its [`least_similar()`] pair and its [`Bridge`]s.
+//! [`NumberedSets`] compares the texts of a bucket.
 //!
 //! Source: Leskovec, Rajaraman, Ullman, *Mining of Massive Datasets*, section 3.4.
 

@@ -1,4 +1,4 @@
-//! Every pair of similar documents, once.
+//! Finds every pair of similar documents, once.
 
 use super::buckets::each_bucket;
 use super::collection::{Corpus, Hashes, LeftOut, picked};
@@ -16,27 +16,27 @@ pub struct Pair {
     pub similarity: f64,
 }
 
-/// The side of a document when two collections are compared: pairs are made across.
+/// The side of a document when two collections are compared: pairs have a document of each side.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PairSide {
     /// The first collection.
     Left,
     /// The second collection.
     Right,
-    /// Both: it makes pairs with everything.
+    /// Both: it makes pairs with all documents.
     Both,
 }
 
 /// A function that is called with the corpus and each pair found.
 pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<(), <C as Hashes>::Error> + 'a;
 
-/// Calls `visit` with each pair of similar leaders that share a band, once. `side` says which
-/// pairs are wanted; within one collection, [`PairSide::Both`] for every document.
+/// Calls `visit` with each pair of similar leaders that share a band, once. `side` restricts the pairs; within one
+/// collection it returns [`PairSide::Both`] for every document.
 ///
 /// # Complexity
 ///
-/// A sort of the hashes for each band, and one comparison for each pair that shares a band. A document makes no more
-/// than `limit` comparisons without success in a bucket, and then one more.
+/// A sort of the hashes for each band, and one comparison for each pair that shares a band. A document makes at most
+/// `limit` comparisons without success in a bucket, and then one more.
 pub fn pairs<C: Corpus>(
     corpus: &mut C,
     identical: &Identical,
@@ -61,8 +61,8 @@ pub fn pairs<C: Corpus>(
     Ok(left_out)
 }
 
-/// The pairs of `a` with `partners`. Returns the number of partners behind the limit, and whether a random one of them
-/// was similar.
+/// Finds the pairs of `a` with `partners`. Returns the number of partners beyond the limit, and whether a random one of
+/// them was similar.
 fn of_document<C: Corpus>(
     corpus: &mut C,
     band: usize,
@@ -97,7 +97,7 @@ fn of_document<C: Corpus>(
     Ok((0, false))
 }
 
-/// The documents of a bucket that pairs can be made with, by side.
+/// The documents of a bucket that may form pairs, by side.
 #[derive(Default)]
 struct Sides {
     left: Vec<u32>,
@@ -121,7 +121,7 @@ impl Sides {
         Ok(())
     }
 
-    /// The partners of `a` that come after it: each pair is made by its first document.
+    /// The partners of `a` that come after it: the first document of a pair makes the pair.
     fn partners<'a>(&'a self, a: u32, side: PairSide, bucket: &'a [u32]) -> &'a [u32] {
         let all = match side {
             PairSide::Left => &self.right,

@@ -1,15 +1,15 @@
-//! Sets of elements that two documents must share, beside what their texts have in common: product codes, for example.
+//! Sets of elements that two documents must share in addition to similar texts, such as product codes.
 
 use crate::hash::hash128;
 use crate::{Result, memory};
 
-/// True if two sets, each in ascending order, share an element, or if one of them is empty.
+/// True if two ascending sets share an element, or if one of them is empty.
 pub fn agree(a: &[u128], b: &[u128]) -> bool {
     if a.is_empty() || b.is_empty() {
         return true;
     }
     let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    // A set of many elements is searched, and what comes before the last place is not looked at again.
+    // Searches the larger set; elements before the last position are not compared again.
     let mut rest = many;
     few.iter().any(|element| {
         rest = &rest[rest.partition_point(|other| other < element)..];
@@ -17,7 +17,7 @@ pub fn agree(a: &[u128], b: &[u128]) -> bool {
     })
 }
 
-/// A hash of a set, which is in ascending order; 0 of an empty one.
+/// A hash of an ascending set; 0 for an empty one.
 pub fn agreement_hash(set: &[u128]) -> Result<u64> {
     if set.is_empty() {
         return Ok(0);

@@ -1,4 +1,4 @@
-//! Two texts side by side: how many shingles they share, and which parts of them are the same.
+//! Compares two texts: the number of shingles that they share, and their common and different parts.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use crate::passage::{CharacterOffsets, Characters, Run, shared_runs};
 use crate::text::words;
 use crate::{Check, Config, Result, memory};
 
-/// A passage of fewer characters says little, unless texts are short.
+/// Minimum length of a passage. Shorter ones mean little, unless texts are short.
 const LEAST: usize = 16;
 
-/// Characters that are shown of a passage.
+/// Maximum number of characters shown of a passage.
 const SHOWN: usize = 1000;
 
 /// The comparison of two texts.
@@ -24,18 +24,18 @@ const SHOWN: usize = 1000;
 pub struct Comparison {
     /// The distinct shingles of the two texts.
     pub overlap: Overlap,
-    /// The longest passages that both have, as they stand in the first text, in its order.
+    /// The longest passages that both texts have, as in the first text, in its order.
     pub shared: Vec<String>,
-    /// The longest parts that only the first has, in its order. A part is made of words between the shared passages. It
-    /// is left out if the second text has all its words.
+    /// The longest parts that only the first text has, in its order. A part consists of words between the shared
+    /// passages. It is left out if the second text has all its words.
     pub only_a: Vec<String>,
-    /// The same of the second, in its order.
+    /// The longest parts that only the second text has, in its order.
     pub only_b: Vec<String>,
 }
 
 impl Comparison {
-    /// Compares two texts, with at most `examples` parts of each kind. Passages are of 16 characters or more; in
-    /// short texts of a quarter of the shorter one.
+    /// Compares two texts, with at most `examples` parts of each kind. Passages have at least 16 characters; in short
+    /// texts a quarter of the shorter one suffices.
     pub fn new(config: &Config, a: &str, b: &str, examples: usize, check: Check) -> Result<Self> {
         let set_a = ShingleSet::from_text(config, a, check)?;
         let overlap = set_a.overlap(&ShingleSet::from_text(config, b, check)?, check);
@@ -56,10 +56,10 @@ impl Comparison {
     }
 }
 
-/// The words of a normalised text, punctuation included.
+/// The words of a normalised text, including punctuation.
 struct WordGaps<'a> {
     text: &'a str,
-    /// The ranges of characters that no passage has.
+    /// The ranges of characters outside of passages.
     gaps: Vec<Range<usize>>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> WordGaps<'a> {
         Ok(Self { text: characters.text(), gaps })
     }
 
-    /// Calls `f` with the characters and the hash of each word, and true if a gap has a part of it. A very long word is
+    /// Calls `f` with the characters and the hash of each word, and true if part of it is in a gap. A very long word is
     /// cut.
     fn each(&self, check: Check, f: &mut dyn FnMut(Range<usize>, u64, bool) -> Result<()>) -> Result<()> {
         let mut at = 0;
@@ -89,8 +89,8 @@ impl<'a> WordGaps<'a> {
         Ok(())
     }
 
-    /// The runs of words in the gaps that the gaps of the other text do not have. A run of which the other text has all
-    /// words anywhere is left out.
+    /// The runs of words in the gaps that the other text's gaps do not have. A run is left out if the other text has
+    /// all its words anywhere.
     fn apart(&self, other: &WordGaps, check: Check) -> Result<Vec<Range<usize>>> {
         if self.gaps.is_empty() {
             return Ok(Vec::new());
@@ -120,7 +120,7 @@ impl<'a> WordGaps<'a> {
     }
 }
 
-/// Pieces of words, none of which is long.
+/// Splits words into pieces, so that none is long.
 fn short_pieces(text: &str) -> impl Iterator<Item = &str> {
     const LONG: usize = 64 * 1024;
     words::pieces(text).flat_map(|mut rest| {
@@ -145,7 +145,7 @@ fn gaps(runs: &[Run], length: usize) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The longest `count` of some ranges of characters as they stand in the text that these were read from, in its order.
+/// The longest `count` of some ranges of characters, as in the text, in its order.
 fn shown(
     text: &str,
     characters: &Characters,

@@ -1,5 +1,5 @@
-//! From hashes to exact similarities: what signatures estimate, of a pair, of one set and many
-//! texts, of a group of documents, and of a sample to measure an index by.
+//! Exact similarities from hashes: of a pair, of a set and many texts, of the documents of a group, and of a sample
+//! that measures an index.
 
 mod agreement;
 mod comparison;

@@ -1,11 +1,11 @@
-//! Exact similarities of sets, each small: sets of numbers instead of hashes.
+//! Exact similarities of sets in little memory: sets of numbers instead of hashes.
 //!
-//! A shingle gets a number when it first comes. A set is a bit set of these numbers, of which only the words that are
-//! not empty are kept. Shingles that came together have numbers in a row, and documents that are alike share most of
-//! their words. So two sets of 8,000 shingles are compared in some hundred steps, instead of the 16,000 of a merge of
-//! hashes, and take a fraction of the memory.
+//! A shingle gets the next number when it first occurs. A set is a bit set of these numbers, stored as its non-empty
+//! words. Shingles that occur together have consecutive numbers, and similar documents share most of their words. So
+//! two sets of 8,000 shingles are compared in some hundred steps, instead of the 16,000 steps of merging hashes, and
+//! take a fraction of the memory.
 //!
-//! When memory is full, all sets are forgotten, and numbers start again.
+//! When memory is full, all sets are removed, and numbers start again.
 
 use hashbrown::HashTable;
 
@@ -15,16 +15,16 @@ use crate::{Result, memory};
 
 const BITS: usize = u64::BITS as usize;
 
-/// Places in the table of numbers, at least.
+/// Minimum number of slots in the table of numbers.
 const LEAST: usize = 1 << 12;
 
-/// Words, and numbers, for which room is kept when all sets are forgotten.
+/// Number of words, and of numbers, for which memory is kept when all sets are removed.
 const KEPT: usize = 1 << 16;
 
-/// Words that are compared between two looks at what can still be shared.
+/// Words that are compared between two checks of the bound.
 const STRIDE: usize = 64;
 
-/// Sets by document, as far as memory goes.
+/// Sets by document, as many as memory holds.
 ///
 /// ```
 /// use sketch::corpus::NumberedSets;
@@ -43,16 +43,16 @@ pub struct NumberedSets {
     /// By number.
     hashes: Vec<u64>,
     most: usize,
-    /// By document, those that are there.
+    /// By document; `None` for documents without a set here.
     sets: Vec<Option<Set>>,
-    /// Words that are not empty, set after set, each with its place.
+    /// The non-empty words of set after set, each with its position.
     words: Vec<(u32, u64)>,
     most_words: usize,
-    /// The words of the set that is being made, by place.
+    /// The words of the set in progress, by position.
     scratch: Vec<u64>,
 }
 
-/// The place of a set's words, and the number of its elements.
+/// The range of a set's words, and the number of its elements.
 #[derive(Clone, Copy)]
 struct Set {
     start: usize,
@@ -61,9 +61,9 @@ struct Set {
 }
 
 impl NumberedSets {
-    /// None yet; they may take about `memory` bytes.
+    /// No sets yet, with about `memory` bytes for them.
     pub fn new(memory: usize) -> Self {
-        // A table has places for a power of two, of five bytes each, and uses seven of eight; a hash takes eight bytes.
+        // A table has a power of two of slots with five bytes each, and uses seven of eight; a hash takes eight bytes.
         const PLACE: usize = 13;
         let places = 1 << (memory / 4 * 3 / PLACE).clamp(LEAST, 1 << 31).ilog2();
         Self {
@@ -78,22 +78,22 @@ impl NumberedSets {
         }
     }
 
-    /// True if a set of so many hashes can be one of them.
+    /// True if a set of `hashes` hashes fits at all.
     pub fn can_hold(&self, hashes: usize) -> bool {
         hashes <= self.most / 2 && hashes <= self.most_words / 2
     }
 
-    /// True if a set of so many hashes can be added without forgetting the others.
+    /// True if a set of `hashes` hashes fits in addition to the others.
     pub fn has_room(&self, hashes: usize) -> bool {
         self.hashes.len() + hashes <= self.most && self.words.len() + hashes <= self.most_words
     }
 
-    /// True if the set of a document is there.
+    /// True if it has the set of a document.
     pub fn has(&self, document: u32) -> bool {
         self.set(document).is_some()
     }
 
-    /// [`ShingleSet::hash`](crate::ShingleSet::hash) of the set of a document; `None` if it is not there.
+    /// [`ShingleSet::hash`](crate::ShingleSet::hash) of a document's set; `None` if it has no set for it.
     pub fn hash(&self, document: u32) -> Option<u64> {
         let own = self.set(document)?;
         let mut sum = 0;
@@ -111,8 +111,8 @@ impl NumberedSets {
         *self.sets.get(document as usize)?
     }
 
-    /// Adds the set of a document, by its hashes in any order and with any repeats; they must be as many as
-    /// [`Self::can_hold`] allows. If there is no room, all others are forgotten first.
+    /// Adds the set of a document, by its hashes in any order and with any repeats. [`Self::can_hold`] must accept
+    /// their number. If they do not fit, all other sets are removed first.
     pub fn add(&mut self, document: u32, hashes: &[u64]) -> Result<()> {
         if !self.has_room(hashes.len()) {
             self.forget();
@@ -121,7 +121,7 @@ impl NumberedSets {
         let start = self.words.len();
         let (mut next, mut word, mut bits) = (usize::MAX, 0, 0);
         for &hash in hashes {
-            // Documents that are alike have most shingles in the same order: of the next number, and of the same word.
+            // Similar documents have most shingles in the same order: with the next number, in the same word.
             let number = match self.hashes.get(next) {
                 Some(known) if *known == hash => next,
                 _ => self.number(hash),
@@ -145,7 +145,7 @@ impl NumberedSets {
         Ok(())
     }
 
-    /// Makes room for the set of a document of so many hashes.
+    /// Makes room for a document's set of `hashes` hashes.
     fn reserve(&mut self, document: u32, hashes: usize) -> Result<()> {
         let Self { numbers, hashes: known, .. } = self;
         let needed = known.len() + hashes;
@@ -162,7 +162,7 @@ impl NumberedSets {
         memory::resize(&mut self.sets, documents, None)
     }
 
-    /// The number of a hash; one without a number gets the next. There must be room.
+    /// The number of a hash; a new hash gets the next one. There must be room.
     #[inline(always)]
     fn number(&mut self, hash: u64) -> usize {
         let Self { numbers, hashes, .. } = self;
@@ -177,7 +177,7 @@ impl NumberedSets {
         }
     }
 
-    /// Adds bits to a word of the set that is being made.
+    /// Adds bits to a word of the set in progress.
     #[inline(always)]
     fn mark(&mut self, place: usize, bits: u64) {
         let word = &mut self.scratch[place];
@@ -187,13 +187,13 @@ impl NumberedSets {
         *word |= bits;
     }
 
-    /// The Jaccard similarity of two documents that are there, if it is at least `threshold`: bit for bit that of
-    /// [`ShingleSet::jaccard`](crate::ShingleSet::jaccard). `None` if one is not there.
+    /// The Jaccard similarity of two documents, if it is at least `threshold`, equal to
+    /// [`ShingleSet::jaccard`](crate::ShingleSet::jaccard) bit for bit. `None` if one has no set here.
     ///
     /// # Complexity
     ///
-    /// Linear in the words of both sets, up to where it is seen that the threshold is out of reach. A word has up to
-    /// 64 elements.
+    /// Linear in the words of both sets, up to the point where the threshold is out of reach. A word has up to 64
+    /// elements.
     pub fn similarity(&self, a: u32, b: u32, threshold: f64) -> Option<f64> {
         let (a, b) = (self.set(a)?, self.set(b)?);
         self.level.compiled(
@@ -209,7 +209,7 @@ impl NumberedSets {
         let reaches = |common: u32| total > common && jaccard(common) >= threshold;
         let (own, other) = (&self.words[a.start..a.end], &self.words[b.start..b.end]);
         let (mut i, mut j, mut common) = (0, 0, 0);
-        // Elements behind the places that were reached.
+        // Number of elements after the current positions.
         let (mut left, mut right) = (a.elements, b.elements);
         loop {
             if !reaches(common + left.min(right)) {
@@ -219,7 +219,7 @@ impl NumberedSets {
                 let (Some(&(x, own)), Some(&(y, other))) = (own.get(i), other.get(j)) else {
                     return reaches(common).then(|| jaccard(common));
                 };
-                // No branch on which is the lesser: it is as good as random.
+                // Without a branch on the lesser position, which would be unpredictable.
                 common += if x == y { (own & other).count_ones() } else { 0 };
                 left -= if x <= y { own.count_ones() } else { 0 };
                 right -= if y <= x { other.count_ones() } else { 0 };
@@ -229,7 +229,7 @@ impl NumberedSets {
         }
     }
 
-    /// Forgets all sets. Room for small ones stays, and more than that does not.
+    /// Removes all sets. Keeps a limited amount of memory.
     pub fn forget(&mut self) {
         if self.numbers.capacity() > KEPT || self.words.capacity() > KEPT {
             (self.numbers, self.hashes) = (HashTable::new(), Vec::new());
@@ -242,7 +242,7 @@ impl NumberedSets {
     }
 }
 
-/// Makes room for more values, but not for more than `most`.
+/// Makes room for more values, but for at most `most`.
 fn grow<T>(vec: &mut Vec<T>, additional: usize, most: usize) -> Result<()> {
     let needed = vec.len() + additional;
     if needed > vec.capacity() {

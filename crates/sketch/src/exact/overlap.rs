@@ -1,10 +1,10 @@
-//! Two sets of any elements side by side: how many there are, and how many are shared.
+//! Compares two sets of any elements: their sizes, and the number of shared elements.
 
 use std::cmp::Ordering;
 
 use crate::limits::Check;
 
-/// Comparisons between two calls of `check`: one may take a microsecond.
+/// Number of comparisons between two calls of `check`: one may take a microsecond.
 const RUN: usize = 4096;
 
 /// The sizes of two sets and of their intersection.
@@ -19,8 +19,8 @@ pub struct Overlap {
 }
 
 impl Overlap {
-    /// Counts elements that are given in any order and with any repeats; `compare` must be a
-    /// total order of them. `check` is called for every few thousand comparisons.
+    /// Counts elements that are given in any order and with any repeats. `compare` must be a total order of them.
+    /// `check` is called for every few thousand comparisons.
     pub fn count<T>(mut a: Vec<T>, mut b: Vec<T>, compare: impl Fn(&T, &T) -> Ordering, check: Check) -> Self {
         let mut compared = 0;
         let mut compare = |a: &T, b: &T| {
@@ -50,7 +50,7 @@ impl Overlap {
         (united > 0).then(|| self.shared as f64 / united as f64)
     }
 
-    /// The same, with the second set first.
+    /// The overlap with the two sets exchanged.
     #[must_use]
     pub fn flipped(self) -> Self {
         Self { a: self.b, b: self.a, shared: self.shared }

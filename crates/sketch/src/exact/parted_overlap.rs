@@ -1,4 +1,4 @@
-//! The overlap of two texts that have more shingles than memory holds.
+//! The overlap of two texts with more shingles than fit into memory.
 
 use std::ops::ControlFlow;
 
@@ -11,23 +11,23 @@ use crate::shingle::{CHUNK, normalize_text, repeated, text_hashes};
 use crate::simd::Level;
 use crate::{Check, Config, Error, Result, memory};
 
-/// Hashes that are put aside at a time.
+/// Number of hashes in a block.
 const BLOCK: usize = 512;
 
-/// Bytes of a hash while it is counted, at most; a table has room for twice as many as it has.
+/// Maximum bytes of a hash while it is counted; a table may have twice as many slots as entries.
 const COUNTED: usize = 64;
 
-/// A place for blocks of hashes that memory does not hold.
+/// External storage for blocks of hashes.
 pub trait Blocks<E> {
-    /// Appends a block; all are of the same size.
+    /// Appends a block; all have the same size.
     fn append(&mut self, block: &[u64]) -> Result<(), E>;
 
-    /// Reads a block, by its number.
+    /// Reads a block by its number.
     fn read(&mut self, number: u32, block: &mut [u64]) -> Result<(), E>;
 }
 
-/// Counts the shingles of two texts, and those they share; for bags their elements. Hashes take about `limit` bytes of
-/// memory. If there are more, they are put aside by their upper bits, and each part is counted by itself.
+/// Counts the shingles of two texts and the shared ones; for bags, their elements. Hashes take about `limit` bytes of
+/// memory. If there are more, they are stored by their upper bits, and each part is counted separately.
 pub fn overlap_of_texts<E: From<Error>>(
     config: &Config,
     texts: [&str; 2],
@@ -35,7 +35,7 @@ pub fn overlap_of_texts<E: From<Error>>(
     blocks: &mut dyn Blocks<E>,
     check: Check,
 ) -> Result<Overlap, E> {
-    // No text has more shingles than bytes.
+    // A text has at most as many shingles as bytes.
     let most = texts.iter().map(|text| text.len()).sum::<usize>();
     if most * size_of::<u64>() <= limit {
         let [a, b] = texts;
@@ -65,8 +65,8 @@ pub fn overlap_of_texts<E: From<Error>>(
     Ok(all)
 }
 
-/// The shingles of a text, for a bag its elements, as [`ShingleSet::from_text`] has them. Beside the distinct ones, it
-/// takes about `limit` bytes of memory, however long the text is.
+/// The shingles of a text, or the elements of its bag, as in [`ShingleSet::from_text`]. In addition to the distinct
+/// ones, it takes about `limit` bytes of memory, however long the text is.
 pub fn set_of_long_text<E: From<Error>>(
     config: &Config,
     text: &str,
@@ -94,13 +94,13 @@ pub fn set_of_long_text<E: From<Error>>(
     Ok(ShingleSet::from_hashes(elements, check))
 }
 
-/// The number of upper bits of hashes by which `most` of them are cut into parts that are counted in `limit` bytes.
+/// Number of upper bits that partition `most` hashes so that each part is counted in `limit` bytes.
 fn part_bits(most: usize, limit: usize) -> u32 {
     let wanted = (most * COUNTED).div_ceil(limit).next_power_of_two();
     wanted.ilog2().clamp(1, 12)
 }
 
-/// The number of times that each hash is in each of the two texts.
+/// The number of occurrences of each hash in the two texts.
 #[derive(Default)]
 struct Counts(AHashMap<u64, [u32; 2]>);
 
@@ -122,18 +122,18 @@ impl Counts {
     }
 }
 
-/// The hashes of a text by their upper bits: a power of two of parts, more than one.
+/// The hashes of a text, partitioned by their upper bits into a power of two of parts, at least two.
 struct HashParts(Vec<HashPart>);
 
 struct HashPart {
-    /// The hashes that are not put aside yet.
+    /// Hashes that are not stored yet.
     open: Vec<u64>,
-    /// The numbers of the blocks of the others.
+    /// Numbers of the blocks with the other hashes.
     aside: Vec<u32>,
 }
 
 impl HashParts {
-    /// Those of the shingles of a text.
+    /// The hashes of the shingles of a text.
     fn of_text<E: From<Error>>(
         config: &Config,
         text: &str,
@@ -163,7 +163,7 @@ impl HashParts {
         Ok(Self(parts))
     }
 
-    /// Takes hashes, and puts a block of them aside where a part has as many. `count` is the number of blocks.
+    /// Adds hashes, and stores a block when a part has enough of them. `count` is the number of blocks.
     fn take<E: From<Error>>(
         &mut self,
         hashes: &[u64],
@@ -179,7 +179,7 @@ impl HashParts {
                 continue;
             }
             if !is_bag {
-                // What is repeated all over a text must not fill the part that it is in.
+                // Hashes that are repeated all over a text must not fill their part.
                 open.sort_unstable();
                 open.dedup();
             }

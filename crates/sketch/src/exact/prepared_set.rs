@@ -1,11 +1,12 @@
-//! One set compared with many texts: the exact check of a query's candidates.
+//! Compares one set with many texts: the exact check of a query's candidates.
 //!
-//! The query's shingles stand in a hash table, and a candidate's hashes are looked up as they come from its text. A
-//! candidate of 1 kB takes two to three microseconds, less if it is soon clear that it cannot reach the threshold.
+//! The query's shingles are in a hash table, and a candidate's hashes are looked up as they are computed from its text.
+//! A candidate of 1 kB takes two to three microseconds, or less if it soon turns out that it cannot reach the
+//! threshold.
 //!
-//! With `n` shingles of the query, a candidate that has `m` others has a similarity of at most `n / (n + m)`: beyond `n
-//! (1 - t) / t` misses it cannot reach the threshold `t`. So the distinct misses, which must be told from repeats, take
-//! no more memory than that many.
+//! A candidate with `m` shingles that are not among the query's `n` has a similarity of at most `n / (n + m)`. Beyond
+//! `n (1 - t) / t` such misses it cannot reach the threshold `t`. So the table of distinct misses, which excludes
+//! repeats, needs no more entries than that.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +17,7 @@ use crate::shingle::{CHUNK, append_elements, normalize_text, text_hashes};
 use crate::simd::Level;
 use crate::{Check, Config, Result, memory};
 
-/// A set of shingles, ready to be compared with texts.
+/// A set of shingles, prepared for comparison with texts.
 ///
 /// ```
 /// use sketch::{Config, PreparedSet};
@@ -31,7 +32,7 @@ pub struct PreparedSet {
     len: usize,
     members: Table,
     misses: Table,
-    /// Stands for the candidate that is looked at.
+    /// Identifies the current candidate.
     stamp: u64,
     buffer: Vec<u64>,
 }
@@ -52,22 +53,22 @@ impl PreparedSet {
         Self::new(&ShingleSet::from_text(config, text, check)?)
     }
 
-    /// True if there is no shingle: then nothing is similar.
+    /// True if it has no shingles. Then nothing is similar.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The exact Jaccard similarity with the shingles of a text, if it is at least `threshold`; `config` must be that
-    /// of the set. It equals [`ShingleSet::jaccard`] bit for bit.
+    /// The exact Jaccard similarity with the shingles of a text, if it is at least `threshold`. `config` must be the
+    /// set's. The result equals [`ShingleSet::jaccard`] bit for bit.
     ///
     /// # Complexity
     ///
-    /// Linear in the length of the text, up to where it is seen that the threshold is out of reach.
+    /// Linear in the length of the text, up to the point where the threshold is out of reach.
     pub fn similarity(&mut self, config: &Config, text: &str, threshold: f64, check: Check) -> Result<Option<f64>> {
         let text = normalize_text(config, text, check)?;
         let config = &config.with_scheme(Scheme::Fss);
         let level = Level::best();
-        // No text has more shingles than bytes.
+        // A text has at most as many shingles as bytes.
         let Some(mut count) = self.start(text.len(), threshold)? else { return Ok(None) };
         let mut buffer = std::mem::take(&mut self.buffer);
         if config.bag() {
@@ -83,26 +84,28 @@ impl PreparedSet {
         Ok(count.jaccard(self.len, threshold))
     }
 
-    /// The same with a set that is given by the hashes of its elements, in any order and with any repeats.
+    /// Like [`Self::similarity`], with a set that is given by the hashes of its elements, in any order and with any
+    /// repeats.
     pub fn similarity_of(&mut self, hashes: &[u64], threshold: f64, check: Check) -> Result<Option<f64>> {
         let Some(mut count) = self.start(hashes.len(), threshold)? else { return Ok(None) };
         self.pass_all(hashes, &mut count, check);
         Ok(count.jaccard(self.len, threshold))
     }
 
-    /// The most elements that a set of at least that similarity can have beside these, or a little more.
+    /// An upper bound of the number of other elements in a set with a similarity of at least `threshold`.
     pub fn tolerated(&self, threshold: f64) -> f64 {
         (self.len as f64 * (1.0 - threshold) / threshold * (1.0 + ROUNDING)).max(0.0)
     }
 
-    /// Starts a candidate of at most `most` elements; `None` if it has too few.
+    /// Starts a candidate with at most `most` elements; `None` if it has too few.
     fn start(&mut self, most: usize, threshold: f64) -> Result<Option<Count>> {
         let len = self.len as f64;
         if self.len == 0 || (most as f64) < threshold * len * (1.0 - ROUNDING) {
             return Ok(None);
         }
         let tolerated = self.tolerated(threshold);
-        // A candidate has no more misses than elements; one more shows that there are too many.
+        // A candidate has at most as many misses as elements. One more miss than tolerated shows that there are too
+        // many.
         let tolerated = if tolerated < most as f64 { tolerated as usize + 1 } else { most };
         if self.misses.room() < tolerated + 1 {
             self.misses = Table::with_room(tolerated + 1)?;
@@ -111,7 +114,7 @@ impl PreparedSet {
         Ok(Some(Count { shared: 0, misses: 0, tolerated }))
     }
 
-    /// Counts all elements of the candidate, or as many as it takes to see that there are too many misses.
+    /// Counts all elements of the candidate, or stops when there are too many misses.
     fn pass_all(&mut self, hashes: &[u64], count: &mut Count, check: Check) {
         for part in hashes.chunks(CHUNK) {
             check();
@@ -123,7 +126,7 @@ impl PreparedSet {
 
     /// Counts some elements of the candidate; breaks off when there are too many misses.
     fn pass(&mut self, hashes: &[u64], count: &mut Count) -> ControlFlow<()> {
-        /// Elements between two looks at the misses: few enough that the table has room for them.
+        /// Elements between two checks of the misses: few enough that they fit into the table.
         const STRIDE: usize = 16;
         for part in hashes.chunks(STRIDE) {
             for &hash in part {
@@ -144,13 +147,13 @@ impl PreparedSet {
     }
 }
 
-/// The smallest stamp: 0 is that of an empty place.
+/// The smallest stamp; 0 marks an empty slot.
 const FIRST_STAMP: u64 = 1;
 
-/// More than what the rounding of a product can be, relatively.
+/// More than the relative rounding error of a product.
 const ROUNDING: f64 = 1e-12;
 
-/// The hashes of a candidate that were seen.
+/// The counts of a candidate's hashes.
 struct Count {
     shared: usize,
     misses: usize,
@@ -164,8 +167,8 @@ impl Count {
     }
 }
 
-/// Hashes with stamps, in the first free place from that of the hash on; three of four places are always free. An entry
-/// of another stamp than the one asked for counts as free in the table of misses, so that it needs not be cleared.
+/// Hashes with stamps, each in the first free slot from its own on; three of four slots are always free. In the table
+/// of misses an entry with another stamp counts as free, so the table is not cleared.
 struct Table {
     places: Vec<(u64, u64)>,
     shift: u32,
@@ -182,13 +185,13 @@ impl Table {
         self.places.len() / 4
     }
 
-    /// Hashes that are given need not be random: the multiplication spreads them.
+    /// Given hashes need not be random: the multiplication spreads them.
     #[inline(always)]
     fn place(&self, hash: u64) -> usize {
         (hash.wrapping_mul(GOLDEN) >> self.shift) as usize
     }
 
-    /// The stamp of a hash, of a table whose entries are all in use.
+    /// The stamp of a hash, in a table whose entries are all in use.
     #[inline(always)]
     fn find(&mut self, hash: u64) -> Option<&mut u64> {
         let mask = self.places.len() - 1;
@@ -205,7 +208,7 @@ impl Table {
         }
     }
 
-    /// Adds a hash; whether it is new under this stamp. There must be room.
+    /// Adds a hash; true if it is new for this stamp. There must be room.
     #[inline(always)]
     fn insert(&mut self, hash: u64, stamp: u64) -> bool {
         let mask = self.places.len() - 1;

@@ -1,13 +1,13 @@
-//! The confidence interval of a figure of a sample of documents, which are compared exactly with all documents.
+//! The confidence interval of a statistic from a sample of documents that are compared exactly with all documents.
 
-/// The 95 % confidence interval of a ratio of sums over all documents, such as the recall: the share of all pairs that
-/// was found. `sample` has, for each document of a simple random sample, the number of its pairs that count, and of all
-/// its pairs. `population` is the number of documents. `None` if the sample has no pair.
+/// The 95 % confidence interval of a ratio of sums over all documents, such as the recall, the share of all pairs that
+/// were found. For each document of a simple random sample, `sample` has the number of its counted pairs and of all its
+/// pairs. `population` is the number of documents. `None` if the sample has no pairs.
 ///
-/// Documents are sampled, not pairs, and the pairs of a document tend to be found or missed together. So the variance
-/// is that of a ratio (Cochran, *Sampling Techniques*, 1977, section 6.4). It gives the number of independent pairs
-/// that the sample is worth, for which the interval is Wilson's, with Student's quantile (Korn, Graubard 1998). If all
-/// pairs of the sample count, or none, there is no variance, and the pairs of a document are taken for one event.
+/// Documents are sampled, not pairs, and the pairs of a document tend to be found or missed together. So this uses the
+/// variance of a ratio (Cochran, *Sampling Techniques*, 1977, section 6.4). It gives the effective number of
+/// independent pairs in the sample, for which the interval is Wilson's with Student's quantile (Korn, Graubard 1998).
+/// If all or none of the pairs count, there is no variance, and the pairs of a document count as one event.
 pub fn ratio_interval(sample: &[(u64, u64)], population: u64) -> Option<(f64, f64)> {
     let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
         sample.iter().map(|&(counted, pairs)| of(counted as f64, pairs as f64)).sum()
@@ -47,8 +47,8 @@ fn student(degrees: f64) -> f64 {
         + (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / (384.0 * n.powi(3))
 }
 
-/// The interval of a proportion `p` of `n` trials, at `z` standard errors (Wilson 1927): unlike the textbook's it stays
-/// within `[0, 1]`, and says something when all, or none, succeeded.
+/// The interval of a proportion `p` of `n` trials, at `z` standard errors (Wilson 1927). Unlike the textbook's interval
+/// it stays within `[0, 1]`, and is meaningful when all or none succeeded.
 fn wilson(p: f64, n: f64, z: f64) -> (f64, f64) {
     let shrink = 1.0 + z * z / n;
     let centre = (p + z * z / (2.0 * n)) / shrink;

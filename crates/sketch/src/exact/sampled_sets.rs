@@ -1,18 +1,18 @@
-//! The sets of a sample, with which many other sets are compared.
+//! The sets of a sample, for comparison with many other sets.
 
 use crate::hash::mix::fmix64;
 use crate::hash::sort_by_key;
 use crate::{Check, Result, memory};
 
-/// The samplings of a set: at each level half of the hashes that the level below keeps. Level 0 keeps all.
+/// Number of levels of sampling. Each level keeps half of the hashes of the level below; level 0 keeps all.
 const LEVELS: usize = 32;
 
-/// The sets of a sample of documents. One pass over the hashes of another set finds its Jaccard similarity to each of
-/// them, however low it is.
+/// The sets of a sample of documents. A pass over the hashes of another set finds its Jaccard similarity to each of
+/// them, however low.
 ///
-/// A set of up to [`MOST`](Self::MOST) hashes is kept whole. Of a larger one a part is kept, chosen by the hashes
-/// alone, so two sets are compared by those hashes that the coarser of their two parts would keep. The similarity is
-/// exact if both sets are small, and an unbiased estimate otherwise.
+/// A set of up to [`MOST`](Self::MOST) hashes is kept completely. Of a larger set a part is kept, selected by the
+/// hashes, so two sets are compared by the hashes that the coarser level of the two keeps. The similarity is exact if
+/// both sets are small, and an unbiased estimate otherwise.
 ///
 /// ```
 /// use sketch::{SampledSets, SimilarMember};
@@ -27,23 +27,25 @@ const LEVELS: usize = 32;
 /// ```
 #[derive(Debug, Default)]
 pub struct SampledSets {
-    /// The kept hashes and their sets, ascending.
+    /// The kept hashes with their sets, ascending.
     postings: Vec<(u64, u32)>,
-    /// The first posting whose hash has these leading bits, or higher ones; the last entry is the number of postings.
+    /// For each value of the leading bits, the first posting with these bits or higher ones. The last entry is the
+    /// number of postings.
     directory: Vec<u32>,
-    /// The number of bits of a hash behind the leading ones.
+    /// Number of bits after the leading ones.
     shift: u32,
     sets: Vec<Outline>,
-    /// Scratch: the kept hashes of the set that is compared, how many each set of the sample shares, and the answer.
+    /// Scratch buffers: the kept hashes of the compared set, the number shared with each set of the sample, and the
+    /// result.
     kept: Vec<u64>,
     common: Vec<u32>,
     found: Vec<SimilarMember>,
 }
 
-/// A set of the sample that another set is similar to.
+/// A set of the sample that is similar to another set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SimilarMember {
-    /// The number of the set, in the order in which they were added.
+    /// Number of the set, in the order of addition.
     pub member: usize,
     /// Their Jaccard similarity.
     pub similarity: f64,
@@ -51,7 +53,7 @@ pub struct SimilarMember {
     pub is_exact: bool,
 }
 
-/// The level of a set, and how many of its hashes are kept at each level; below its own, zero.
+/// The level of a set, with the number of its kept hashes at each level; zero below its own.
 #[derive(Clone, Debug, Default)]
 struct Outline {
     level: usize,
@@ -59,9 +61,9 @@ struct Outline {
 }
 
 impl SampledSets {
-    /// The number of hashes up to which a set is kept whole. Of a larger set at most about twice as many are kept.
+    /// Number of hashes up to which a set is kept completely. At most about twice as many are kept of a larger set.
     pub const MOST: usize = 128;
-    /// About the bytes that a set takes for each hash that is kept.
+    /// Approximate bytes of a set for each kept hash.
     pub const BYTES: usize = 24;
 
     /// Adds a set by its hashes, in any order and with any repeats.
@@ -73,7 +75,7 @@ impl SampledSets {
         memory::push(&mut self.sets, outline)
     }
 
-    /// Prepares the comparisons, once all sets are added.
+    /// Prepares the comparisons, after all sets were added.
     pub fn finish(&mut self) -> Result<()> {
         self.postings.sort_unstable();
         let bits = (self.postings.len() / 2).max(2).ilog2();
@@ -91,8 +93,8 @@ impl SampledSets {
         Ok(())
     }
 
-    /// Lists the sets of the sample that a set of `hashes` is as similar to as `least`, and shares a kept hash with, in
-    /// the order of their numbers.
+    /// Lists the sets of the sample that share a kept hash with a set of `hashes` and have a similarity of at least
+    /// `least`, in the order of their numbers.
     pub fn compare(&mut self, hashes: &[u64], least: f64, check: Check) -> Result<&[SimilarMember]> {
         let Self { postings, directory, shift, sets, kept, common, found } = self;
         let outline = Outline::of(hashes, kept, check)?;
@@ -105,7 +107,7 @@ impl SampledSets {
                 common[*member as usize] += 1;
             }
         }
-        // A / B >= least, without a division for each of many sets that are not similar.
+        // A / B >= least, without a division for each of many dissimilar sets.
         let least = least as f32 * (1.0 - f32::EPSILON);
         for (member, (common, set)) in common.iter().zip(sets.iter()).enumerate() {
             let level = outline.level.max(set.level);
@@ -121,7 +123,7 @@ impl SampledSets {
 }
 
 impl Outline {
-    /// Writes the hashes of a set that are kept into `kept`, mixed and ascending.
+    /// Writes the kept hashes of a set to `kept`, mixed and ascending.
     fn of(hashes: &[u64], kept: &mut Vec<u64>, check: Check) -> Result<Self> {
         let mut level = 0;
         while hashes.len() >> level > SampledSets::MOST && level < LEVELS - 1 {
@@ -137,7 +139,7 @@ impl Outline {
             }
             sort_by_key(kept, check);
             kept.dedup();
-            // A text of many repeats has fewer hashes than shingles.
+            // A text with many repeats has fewer hashes than shingles.
             if level == 0 || kept.len() >= SampledSets::MOST / 2 {
                 break;
             }

@@ -1,12 +1,12 @@
-//! Outlines of sets: a few words that show that two of them cannot be similar.
+//! Outlines of sets: a few words that show that two sets cannot be similar.
 //!
-//! Where the sets of a group do not fit into memory, comparing two means fetching both, and most pairs turn out not to
-//! be similar enough. So an outline keeps the number of elements of a set, and a bit for some of its hashes. Each bit
-//! that A has and B lacks stands for at least one element that B does not have. That bounds what two sets share, and
-//! never too tightly.
+//! If the sets of a group do not fit into memory, comparing two means fetching both, and most pairs turn out to be
+//! dissimilar. So an outline keeps the number of elements of a set, and a bit for some of its hashes. Each bit that A
+//! has and B lacks represents at least one element that B does not have. This gives an upper bound on the number of
+//! shared elements.
 //!
-//! A large set has a wide outline. Widths are powers of two, and the low bits of a hash choose its bit. So a wide
-//! outline is compared with a narrow one by laying its parts upon each other.
+//! A large set has a wide outline. Widths are powers of two, and the low bits of a hash select its bit. So a wide
+//! outline is compared with a narrow one by folding it.
 
 use crate::hash::count_distinct;
 use crate::simd::Level;
@@ -14,10 +14,10 @@ use crate::{Check, Result, memory};
 
 const BITS: usize = u64::BITS as usize;
 
-/// The most bits for an element that are worth their memory.
+/// Maximum number of bits for an element that are worth their memory.
 const MOST_BITS: usize = 4;
 
-/// Words that are looked at between two looks at the bound.
+/// Words between two checks of the bound.
 const STRIDE: usize = 64;
 
 /// The outline of a set.
@@ -38,16 +38,16 @@ const STRIDE: usize = 64;
 #[derive(Debug)]
 pub struct SetOutline {
     words: Vec<u64>,
-    /// The number of elements of the set lies between these.
+    /// The number of elements is between these.
     least: u32,
     most: u32,
 }
 
 impl SetOutline {
-    /// The numbers of words for outlines of sets of about so many elements each, in about `memory` bytes for all.
+    /// Numbers of words for outlines of sets with about this many elements each, in about `memory` bytes for all.
     pub fn widths(elements: &[usize], memory: usize) -> Result<Vec<usize>> {
         let words = |bits: usize| {
-            // Of `bits` for 64 elements.
+            // With `bits` bits for 64 elements.
             elements.iter().map(move |elements| {
                 let words = elements.saturating_mul(bits) / BITS / BITS;
                 if words < 2 { 1 } else { words.next_power_of_two() / 2 }
@@ -61,28 +61,28 @@ impl SetOutline {
         memory::collect(words(bits))
     }
 
-    /// Draws the outline of a set of less than 2^32 elements, by their hashes in any order and with any repeats; they
-    /// may be in another order afterwards. `words` is a power of two.
+    /// Makes the outline of a set with fewer than 2^32 elements, by their hashes in any order and with any repeats;
+    /// their order may change. `words` is a power of two.
     pub fn of(hashes: &mut [u64], words: usize, check: Check) -> Result<Self> {
         let elements = count_distinct(hashes, check)? as u32;
         Ok(Self { least: elements, most: elements, ..Self::about(hashes, words)? })
     }
 
-    /// The same in a fifth of the time: the number of elements is not counted, so that outlines of sets with many
-    /// repeats rule out less.
+    /// Makes an outline in a fifth of the time, without counting the elements. Outlines of sets with many repeats
+    /// exclude fewer pairs then.
     pub fn about(hashes: &[u64], words: usize) -> Result<Self> {
         let mut outline = Self { words: memory::filled(0, words)?, least: 0, most: hashes.len() as u32 };
         for &hash in hashes {
-            // Hashes are uniform: so are their places among the bits.
+            // Hashes are uniform, and so are their bits.
             let bit = hash as usize & (BITS * words - 1);
             outline.words[bit / BITS] |= 1 << (bit % BITS);
         }
-        // Each bit stands for an element at least.
+        // Each bit represents at least one element.
         outline.least = outline.words.iter().map(|word| word.count_ones()).sum();
         Ok(outline)
     }
 
-    /// True if the Jaccard similarity of two sets may be `threshold` or more, as far as their outlines say.
+    /// True if the Jaccard similarity of two sets may be `threshold` or more, according to their outlines.
     pub fn may_reach(&self, other: &Self, threshold: f64) -> bool {
         let (wide, narrow) = if self.words.len() < other.words.len() { (other, self) } else { (self, other) };
         Level::best().compiled(
@@ -93,7 +93,7 @@ impl SetOutline {
 
     #[inline(always)]
     fn may_reach_narrow(&self, narrow: &Self, threshold: f64) -> bool {
-        // The bits that one has and the other lacks.
+        // Bits that only one of the two has.
         let (mut own, mut others) = (0, 0);
         for start in (0..narrow.words.len()).step_by(STRIDE) {
             if !self.allows(narrow, [own, others], threshold) {
@@ -115,13 +115,14 @@ impl SetOutline {
         self.allows(narrow, [own, others], threshold)
     }
 
-    /// True if the similarity may be the threshold or more, where so many elements at least are in one set only.
+    /// True if the similarity may reach the threshold, if at least `own` and `others` elements are in only one of the
+    /// sets.
     #[inline(always)]
     fn allows(&self, other: &Self, [own, others]: [u64; 2], threshold: f64) -> bool {
         let common = u64::from(self.most).saturating_sub(own).min(u64::from(other.most).saturating_sub(others));
         let total = u64::from(self.least) + u64::from(other.least);
         let united = total.saturating_sub(common).max(common + own + others);
-        // As the similarity itself is rounded.
+        // Rounded like the similarity itself.
         common as f64 / united as f64 >= threshold
     }
 }

@@ -1,4 +1,4 @@
-//! The words that only one of two texts has, that only the other has, and that both have, in order.
+//! The word-by-word difference of two texts: words that only one of them has, and words of both, in order.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,17 +15,17 @@ use crate::limits::checked;
 use crate::text::Normalization;
 use crate::{Check, Error, MAX_DIFF_WORDS, Result, memory};
 
-/// Words between two calls of `check`.
+/// Number of words between two calls of `check`.
 const STRETCH: usize = 4096;
 
-/// The texts in which a part of a [`word_diff`] was found.
+/// The texts that have a part of a [`word_diff`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FoundIn {
-    /// The first text alone.
+    /// Only the first text.
     A,
-    /// The second text alone.
+    /// Only the second text.
     B,
-    /// Both, as the first text has it.
+    /// Both; the part is as in the first text.
     Both,
 }
 
@@ -40,17 +40,17 @@ impl FoundIn {
     }
 }
 
-/// The parts of two texts in the order of both: calls `visit` with each part and the place it was found in.
-/// Together, the parts of `A` and `Both` are the words of `a` and what stands between them; those of `B` and the
+/// Calls `visit` with the parts of two texts in order, each with the texts that have it. Together, the parts of `A` and
+/// `Both` are the words of `a` with the text between them. The parts of `B` and the counterparts of `Both` are `b`.
 /// counterparts of `Both` are `b`.
 ///
-/// Two words are equal if they are after `normalization`. A word is what Unicode Standard Annex 29 cuts, punctuation
-/// included, with the white space behind it. The comparison is git's histogram diff, which prefers what people
-/// recognise as unchanged over the least number of changes. Long texts are first cut where both have words that are
-/// nowhere else in them.
+/// Two words are equal if they are equal after `normalization`. A word is a segment of Unicode Standard Annex 29,
+/// including punctuation, with the white space after it. The comparison is git's histogram diff, which prefers the
+/// changes that people recognise over the least number of changes. Long texts are first cut at words that are unique in
+/// both.
 ///
 /// # Errors
-/// [`Error::MarkupOfWords`] for a step that looks at more than words; [`Error::DiffWords`] for a text of more than
+/// [`Error::MarkupOfWords`] for a step that depends on more than words; [`Error::DiffWords`] for a text of more than
 /// [`MAX_DIFF_WORDS`] words.
 pub fn word_diff<E: From<Error>>(
     normalization: &Normalization,
@@ -86,14 +86,14 @@ pub fn word_diff<E: From<Error>>(
 
 struct WordTokens {
     tokens: Vec<u32>,
-    /// The start of each: behind the white space of the one before. The end of the text comes last.
+    /// The start of each word, after the previous one's white space. The end of the text comes last.
     starts: Vec<usize>,
 }
 
 /// Numbers for words, equal for equal words.
 struct Vocabulary<'a> {
     normalization: &'a Normalization,
-    /// Of words as they are written, so that each is normalised once.
+    /// By the original spelling, so that each is normalised once.
     of_written: HashMap<&'a str, u32, RandomState>,
     of_normalized: HashMap<Cow<'a, str>, u32, RandomState>,
 }
@@ -139,25 +139,25 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-/// Tokens of both sequences that the histogram diff gets.
+/// Maximum number of tokens of both sequences for a histogram diff.
 const PIECE: usize = 2048;
 
-/// The lengths of windows that are tried as anchors.
+/// Lengths of windows that are tried as anchors.
 const WIDTHS: [usize; 4] = [1, 4, 16, 64];
 
-/// The number of times that what stands between anchors is cut at anchors again.
+/// Maximum depth of cutting at anchors again between anchors.
 const DEPTH: usize = 4;
 
 /// A range of each of two sequences.
 type Ranges = (Range<usize>, Range<usize>);
 
-/// Finds the ranges of two sequences of tokens, all below `distinct`, that differ, in order, by a bounded amount of
-/// work. Between them, both have the same tokens.
+/// Finds the ranges where two sequences of tokens below `distinct` differ, in order, by a bounded amount of work.
+/// Between them both have the same tokens.
 ///
-/// Sequences that are not long are compared by git's histogram diff, which takes quadratic time at worst, recurses as
-/// deep as they are long, and cannot be interrupted. Longer ones are first cut at anchors: windows of tokens that both
-/// have, each once, as many of them as are in the same order. Without any, they are cut at even distances. So the
-/// answer depends on the sequences alone.
+/// Short sequences are compared by git's histogram diff, which takes quadratic time at worst, recurses as deep as they
+/// are long, and cannot be interrupted. Longer ones are first cut at anchors: windows of tokens that occur once in
+/// both, as many of them as are in the same order. Without anchors they are cut at regular distances. So the result
+/// depends only on the sequences.
 fn changes(a: &[u32], b: &[u32], distinct: usize, check: Check) -> Result<Vec<Ranges>> {
     let mut comparison = TokenComparison {
         a,
@@ -171,14 +171,14 @@ fn changes(a: &[u32], b: &[u32], distinct: usize, check: Check) -> Result<Vec<Ra
     Ok(comparison.changes)
 }
 
-/// No number yet.
+/// Stands for no number.
 const NONE: u32 = u32::MAX;
 
 struct TokenComparison<'a> {
     a: &'a [u32],
     b: &'a [u32],
     changes: Vec<Ranges>,
-    /// The tokens of a piece by number, while it is compared.
+    /// The tokens of the current piece, by number.
     numbers: Vec<u32>,
     diff: Diff,
     check: Check<'a>,
@@ -215,14 +215,14 @@ impl TokenComparison<'_> {
         self.compare(from_a..a.end, from_b..b.end, depth - 1)
     }
 
-    /// Compares ranges that have no anchors, cut at even distances.
+    /// Compares ranges without anchors, cut at regular distances.
     fn even_pieces(&mut self, a: &Range<usize>, b: &Range<usize>) -> Result<()> {
         let count = (a.len() + b.len()).div_ceil(PIECE);
         let part = |of: &Range<usize>, n| of.start + of.len() * n / count..of.start + of.len() * (n + 1) / count;
         (0..count).try_for_each(|n| self.piece(part(a, n), part(b, n)))
     }
 
-    /// Compares two ranges, of which both are short, or one is empty.
+    /// Compares two ranges that are both short, or one of them empty.
     fn piece(&mut self, a: Range<usize>, b: Range<usize>) -> Result<()> {
         if a.is_empty() || b.is_empty() {
             return self.change(a, b);
@@ -252,7 +252,7 @@ impl TokenComparison<'_> {
         Ok(())
     }
 
-    /// Takes note that two ranges differ, which lie behind all before, or next to the last.
+    /// Records that two ranges differ. They lie after all earlier ones, or are adjacent to the last.
     fn change(&mut self, a: Range<usize>, b: Range<usize>) -> Result<()> {
         match self.changes.last_mut() {
             Some((last_a, last_b)) if last_a.end == a.start && last_b.end == b.start => {
@@ -264,7 +264,7 @@ impl TokenComparison<'_> {
         }
     }
 
-    /// The anchors of two ranges and their length: of the lengths that are tried, that with the most of them.
+    /// The anchors of two ranges, with the length that gives most of them.
     fn anchors(&mut self, a: &Range<usize>, b: &Range<usize>) -> Result<(usize, Vec<(usize, usize)>)> {
         let mut best = (0, Vec::new());
         for width in WIDTHS {
@@ -277,12 +277,12 @@ impl TokenComparison<'_> {
         Ok(best)
     }
 
-    /// The windows that both ranges have, each once, by place in the first.
+    /// The windows that occur once in both ranges, by position in the first.
     fn windows_of_both(&mut self, a: &Range<usize>, b: &Range<usize>, width: usize) -> Result<Vec<(usize, usize)>> {
-        /// The place of a window in each range.
+        /// The position of a window in each range.
         #[derive(Default)]
         struct WindowPlaces([Option<u32>; 2]);
-        /// A window that is there several times.
+        /// Marks a window that occurs several times.
         const SEVERAL: u32 = u32::MAX;
 
         let mut windows: HashMap<u64, WindowPlaces, RandomState> = HashMap::default();
@@ -301,7 +301,7 @@ impl TokenComparison<'_> {
         for places in checked(windows.into_values(), self.check) {
             let WindowPlaces([Some(at_a), Some(at_b)]) = places else { continue };
             let (at_a, at_b) = (at_a as usize, at_b as usize);
-            // Neither is SEVERAL, nor do only the hashes agree.
+            // Neither is SEVERAL, and not only the hashes are equal.
             let window_a = self.a.get(at_a..at_a + width);
             if window_a.is_some() && window_a == self.b.get(at_b..at_b + width) {
                 memory::push(&mut found, (at_a, at_b))?;
@@ -312,9 +312,10 @@ impl TokenComparison<'_> {
     }
 }
 
-/// As many pairs as possible whose second numbers ascend, of pairs whose first ones do: patience sorting.
+/// Selects as many pairs as possible with ascending second numbers, from pairs with ascending first numbers: patience
+/// sorting.
 fn in_order(pairs: &[(usize, usize)], check: Check) -> Result<Vec<(usize, usize)>> {
-    // The last pair of the best run of each length, and the pair before each.
+    // The last pair of the best run of each length, and the predecessor of each pair.
     let mut ends: Vec<usize> = Vec::new();
     let mut before = memory::with_capacity(pairs.len())?;
     for (n, (_, at)) in checked(pairs.iter(), check).enumerate() {

@@ -1,13 +1,13 @@
-//! A second rule beside similarity, such as "both have a code in common": how many pairs that are the same it keeps.
+//! A second rule in addition to similarity, such as "both share a code": the share of same pairs that it keeps.
 
 use std::f64::consts::FRAC_PI_2;
 
 use super::fit::Estimate;
 
-/// By as much F1 must grow for a second rule to be advised.
+/// Minimum increase of F1 for which a second rule is advised.
 pub const LEAST_GAIN: f64 = 0.03;
 
-/// Steps of the integral over an angle.
+/// Number of steps of the integral over an angle.
 const STEPS: usize = 4096;
 
 /// Answers "same", by whether the pair passes a second rule.
@@ -15,20 +15,19 @@ const STEPS: usize = 4096;
 pub struct Answers {
     /// Pairs that pass.
     pub passing: u64,
-    /// Pairs that do not pass: the rule would lose them.
+    /// Pairs that do not pass, which the rule would lose.
     pub failing: u64,
 }
 
 impl Answers {
-    /// The share of pairs that are the same and pass: the mean and the interval of Beta(`passing` + 0.5, `failing` +
-    /// 0.5).
+    /// The share of same pairs that pass: mean and interval of Beta(`passing` + 0.5, `failing` + 0.5).
     pub fn share(self) -> Estimate {
         let [passing, failing] = [self.passing, self.failing].map(|count| count as f64);
         let mean = (passing + 0.5) / (passing + failing + 1.0);
         Estimate { mean, low: self.quantile(0.05), high: self.quantile(0.95) }
     }
 
-    /// The share that is assumed where the rule is judged: its 10 % quantile.
+    /// The assumed share for judging the rule: its 10 % quantile.
     pub fn cautious_share(self) -> f64 {
         self.quantile(0.1)
     }

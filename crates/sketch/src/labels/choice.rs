@@ -1,4 +1,4 @@
-//! The pairs that a person is asked about.
+//! Selects the pairs that a person is asked about.
 
 use std::f64::consts::TAU;
 
@@ -6,12 +6,12 @@ use super::fit::Fit;
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::{Result, memory};
 
-/// The standard deviation of the questions around a threshold that may be the best.
+/// Standard deviation of the questions around a threshold that may be the best.
 const AROUND: f64 = 0.02;
 
-/// Chooses `count` of some pairs, one of each interval of equal width from `lowest` to 1, of which there are `count`;
-/// then a second one of each, until there are enough. Returns their places. `similarities` are ascending, and in an
-/// order that does not change from one call to the next: then so is the choice, for one `seed`.
+/// Selects `count` pairs: one from each of `count` intervals of equal width from `lowest` to 1, then a second one from
+/// each, until there are enough. Returns their positions. `similarities` ascend. With the same similarities, order and
+/// `seed` the selection is the same.
 pub fn spread(similarities: &[f64], lowest: f64, count: usize, seed: u64) -> Result<Vec<usize>> {
     let mut draws = Draws(seed);
     let mut intervals: Vec<Vec<usize>> = memory::collect((0..count).map(|_| Vec::new()))?;
@@ -37,8 +37,8 @@ pub fn spread(similarities: &[f64], lowest: f64, count: usize, seed: u64) -> Res
 }
 
 impl Fit {
-    /// Chooses `count` of some pairs where an answer says most about the threshold. Each is the one next to the best
-    /// threshold of a curve that is drawn from the posterior, plus some noise. Returns their places; `similarities` and
+    /// Selects `count` pairs whose answers are most informative about the threshold. Each is the one nearest to the
+    /// best threshold of a curve drawn from the posterior, plus noise. Returns their positions; `similarities` and
     /// `seed` are as in [`spread`].
     pub fn next(&self, similarities: &[f64], count: usize, seed: u64) -> Result<Vec<usize>> {
         let mut draws = Draws(seed);
@@ -62,18 +62,18 @@ impl Fit {
     }
 }
 
-/// Random numbers, which depend on a seed alone: SplitMix64.
+/// Pseudo-random numbers from a seed: SplitMix64.
 struct Draws(u64);
 
 impl Draws {
-    /// A number from 0 to 1, less than 1.
+    /// A uniform number in `[0, 1)`.
     fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(GOLDEN);
-        // As many bits as a fraction has.
+        // The number of bits in a fraction.
         (mix64(self.0) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A number of the normal distribution, by the transform of Box and Muller.
+    /// A normally distributed number, by the Box-Muller transform.
     fn normal(&mut self) -> f64 {
         let (radius, angle) = (1.0 - self.next(), self.next());
         (-2.0 * radius.ln()).sqrt() * (TAU * angle).cos()

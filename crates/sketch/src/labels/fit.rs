@@ -1,4 +1,4 @@
-//! The curve of "same" over similarity, with all that the answers leave open about it.
+//! The curve of "same" by similarity, with its uncertainty.
 
 use super::pair_counts::{BINS, Label, PairCounts, bin_of, middle, start};
 use crate::{Result, memory};
@@ -8,30 +8,30 @@ const CENTERS: usize = 57;
 /// The widths of the curves, in units of similarity.
 const WIDTHS: [f64; 9] = [0.005, 0.01, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.22];
 const CURVES: usize = CENTERS * WIDTHS.len();
-/// The share of answers that are slips, either way.
+/// Assumed share of answers that are slips, in either direction.
 const SLIPS: f64 = 0.02;
-/// The power of the likelihood for intervals: answers about one source are not as independent as the model has them.
+/// Power of the likelihood for intervals: answers about one source are less independent than in the model.
 const CAUTION: f64 = 0.6;
-/// Parts of the posterior below and above an interval.
+/// Share of the posterior below and above an interval.
 const TAIL: f64 = 0.05;
-/// The probability with which a wanted precision must be reached.
+/// Probability with which a requested precision must be reached.
 const SURE: f64 = 0.9;
-/// Points of the grid with less of the posterior do not count.
+/// Posterior below which a point of the grid is ignored.
 const NEGLIGIBLE: f64 = 1e-10;
-/// The most further answers that are worth being asked for.
+/// Maximum number of further answers that are worth requesting.
 const MOST_ANSWERS: u64 = 5000;
 
-/// The share of "same" that the curve approaches towards similarity 1, with the prior of each value.
+/// The share of "same" that the curve approaches towards similarity 1, with a prior for each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plateaus {
-    /// Very similar pairs are most likely all the same: for the best F1.
+    /// Very similar pairs are most likely all the same. For the best F1.
     Usual,
-    /// Nothing is assumed about very similar pairs: for claims about precision.
+    /// No assumption about very similar pairs. For claims about precision.
     Flat,
 }
 
 impl Plateaus {
-    /// Each value and its prior, which need not add up to 1.
+    /// The values with their priors, which need not add up to 1.
     fn values(self) -> &'static [(f64, f64)] {
         match self {
             Self::Usual => {
@@ -57,7 +57,7 @@ impl Plateaus {
     }
 }
 
-/// The mean of the posterior, and the ends of its interval: 5 % lie below `low`, and 5 % above `high`.
+/// The posterior mean, with an interval: 5 % are below `low`, and 5 % above `high`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The posterior mean.
@@ -68,38 +68,38 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// A threshold, and what may be expected of it.
+/// A threshold, with its expected results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Advice {
-    /// Pairs that are at least as similar are found. A multiple of 0.005.
+    /// Minimum similarity of found pairs, a multiple of 0.005.
     pub threshold: f64,
-    /// The number of pairs that it finds.
+    /// Number of pairs found.
     pub found: f64,
-    /// The posterior mean of F1, the harmonic mean of precision and recall.
+    /// Posterior mean of F1, the harmonic mean of precision and recall.
     pub f1: f64,
-    /// The share of the pairs found that are the same.
+    /// Share of found pairs that are the same.
     pub precision: Estimate,
-    /// The share found of all pairs that are the same and were counted.
+    /// Share of counted same pairs that are found.
     pub recall: Estimate,
 }
 
-/// The curves that answers about some pairs allow, and what these say about all pairs.
+/// The curves that are consistent with answers about some pairs, and their predictions for all pairs.
 #[derive(Clone, Debug)]
 pub struct Fit {
     plateaus: Plateaus,
-    /// The numbers of answers "same" and "different" of each bin that has one.
+    /// The numbers of answers "same" and "different" in each bin with answers.
     answers: Vec<(usize, [f64; 2])>,
-    /// The number of pairs from each bin up.
+    /// For each bin, the number of pairs in it and above.
     pairs: [f64; BINS],
-    /// By curve with a plateau of 1: the number of pairs that are the same, from each bin up.
+    /// For each curve with a plateau of 1 and each bin, the number of same pairs in it and above.
     same: Vec<[f64; BINS]>,
-    /// By curve and plateau: the posterior, and the posterior with [`CAUTION`].
+    /// For each curve and plateau the posterior, and the posterior with [`CAUTION`].
     posterior: Vec<f64>,
     cautious: Vec<f64>,
 }
 
 impl Fit {
-    /// Fits the curves to `labels`, for a source with so many `pairs`.
+    /// Fits the curves to `labels`, for a source with these `pairs`.
     pub fn new(labels: impl IntoIterator<Item = Label>, pairs: &PairCounts, plateaus: Plateaus) -> Result<Self> {
         let mut counts = [[0.0; 2]; BINS];
         for Label { similarity, is_same } in labels {
@@ -122,8 +122,8 @@ impl Fit {
         })
     }
 
-    /// The threshold with the greatest posterior mean of F1; the middle one if a gap has several. `share` is the share
-    /// of pairs that are the same that were counted at all; 1 unless some are left out by another rule.
+    /// The threshold with the greatest posterior mean of F1; if a gap has several, the middle one. `share` is the share
+    /// of same pairs that are counted; it is 1 unless another rule leaves some out.
     pub fn best(&self, share: f64) -> Advice {
         let mean = self.mean_f1(share);
         let most = mean.iter().copied().fold(0.0, f64::max);
@@ -133,15 +133,15 @@ impl Fit {
         self.advice(first + width / 2, share)
     }
 
-    /// The lowest threshold whose precision is `precision` or more with a probability of 0.9. `None` if the answers do
-    /// not show it of any threshold that finds pairs. A claim is careful with [`Plateaus::Flat`].
+    /// The lowest threshold with a precision of at least `precision` with probability 0.9. `None` if the answers do not
+    /// show it for any threshold that finds pairs. Use [`Plateaus::Flat`] for a cautious claim.
     pub fn reaching(&self, precision: f64) -> Option<Advice> {
         let bin = self.shown(&self.posterior, precision)?;
         Some(self.advice(bin, 1.0))
     }
 
-    /// The least number of further answers, all "same" and about the most similar pairs, after which
-    /// [`reaching`](Self::reaching) gives a threshold. `None` if 5,000 do not suffice.
+    /// Minimum number of further answers, all "same" and about the most similar pairs, after which
+    /// [`reaching`](Self::reaching) returns a threshold. `None` if 5,000 do not suffice.
     pub fn answers_until(&self, precision: f64) -> Result<Option<u64>> {
         let Some(top) = (0..BINS).rev().find(|bin| self.pairs[*bin] > 0.0) else {
             return Ok(None);
@@ -166,7 +166,7 @@ impl Fit {
         Ok(Some(high))
     }
 
-    /// The first bin whose precision is `precision` or more with a probability of [`SURE`].
+    /// The first bin with a precision of at least `precision` with probability [`SURE`].
     fn shown(&self, posterior: &[f64], precision: f64) -> Option<usize> {
         let probability = |bin: usize| -> f64 {
             let reached = self
@@ -177,7 +177,7 @@ impl Fit {
         (0..BINS).take_while(|bin| self.pairs[*bin] > 0.0).find(|bin| probability(*bin) >= SURE)
     }
 
-    /// The advice of the threshold at the start of a bin.
+    /// The advice for the threshold at the start of a bin.
     fn advice(&self, bin: usize, share: f64) -> Advice {
         let pairs = self.pairs[bin];
         let precision = self.estimate(|plateau, same| if pairs > 0.0 { plateau * same[bin] / pairs } else { 0.0 });
@@ -199,12 +199,12 @@ impl Fit {
             });
             found.or(values.last()).map_or(0.0, |(value, _)| *value)
         };
-        // The mean is of the sharper posterior: it may lie outside of an interval that is cautious.
+        // The mean comes from the sharper posterior, so it may lie outside of the cautious interval.
         let (mean, low, high) = (mean.sum::<f64>(), quantile(TAIL), quantile(1.0 - TAIL));
         Estimate { mean, low: low.min(mean), high: high.max(mean) }
     }
 
-    /// The posterior mean of F1 by threshold.
+    /// Posterior mean of F1 by threshold.
     fn mean_f1(&self, share: f64) -> [f64; BINS] {
         let mut mean = [0.0; BINS];
         for (weight, plateau, same) in self.points(&self.posterior) {
@@ -215,8 +215,8 @@ impl Fit {
         mean
     }
 
-    /// The threshold with the best F1 of the point of the grid at which the posterior, added up in the order of the
-    /// grid, exceeds `part`, a number from 0 to 1.
+    /// The threshold with the best F1 at the point of the grid where the cumulative posterior exceeds `part`, a number
+    /// from 0 to 1.
     pub(super) fn drawn(&self, part: f64) -> f64 {
         let mut below = 0.0;
         let mut points = self.points(&self.posterior);
@@ -231,8 +231,8 @@ impl Fit {
         start(best)
     }
 
-    /// The points of the grid that count: the posterior, the plateau, and the numbers of pairs that are the same but
-    /// for the plateau.
+    /// The points of the grid that matter: the posterior, the plateau, and the numbers of same pairs before they are
+    /// multiplied by the plateau.
     fn points<'a>(&'a self, posterior: &'a [f64]) -> impl Iterator<Item = (f64, f64, &'a [f64; BINS])> + 'a {
         let plateaus = self.plateaus.values();
         let weights = posterior.iter().enumerate().filter(|(_, weight)| **weight > NEGLIGIBLE);
@@ -240,13 +240,13 @@ impl Fit {
     }
 }
 
-/// F1 at a bin from which on there are `pairs` pairs.
+/// F1 at a bin with `pairs` pairs in it and above.
 fn f1(plateau: f64, same: &[f64; BINS], pairs: f64, bin: usize, share: f64) -> f64 {
     let (found, all) = (plateau * same[bin], plateau * same[0] / share);
     if found > 0.0 { 2.0 * found / (pairs + all) } else { 0.0 }
 }
 
-/// The posterior of each curve and plateau, which add up to 1, with the likelihood of `answers` to a `power`.
+/// The posterior of each curve and plateau, which adds up to 1, with the likelihood of `answers` to a `power`.
 fn posterior(answers: &[(usize, [f64; 2])], plateaus: Plateaus, power: f64) -> Result<Vec<f64>> {
     let plateaus = plateaus.values();
     let mut logs = memory::with_capacity(CURVES * plateaus.len())?;
@@ -280,7 +280,7 @@ fn logistic(similarity: f64, center: f64, width: f64) -> f64 {
     1.0 / (1.0 + (-(similarity - center) / width).exp())
 }
 
-/// Sums over the bins from each one up.
+/// For each bin, the sum over it and the bins above.
 fn summed(of: impl Fn(usize) -> f64) -> [f64; BINS] {
     let (mut sums, mut sum) = ([0.0; BINS], 0.0);
     for bin in (0..BINS).rev() {

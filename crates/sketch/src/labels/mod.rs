@@ -1,16 +1,17 @@
-//! A threshold from the answers of people: what similarity means on their data.
+//! A threshold from people's answers, which show what similarity means on their data.
 //!
-//! Some pairs of documents are shown to a person, who answers "same" or "different". A [`Fit`] of the answers gives the
-//! threshold with the best F1, how much of what it finds is right (precision) and how much it finds (recall), each with
-//! an interval.
+//! A person is shown some pairs of documents, and answers "same" or "different". A [`Fit`] of the answers gives the
+//! threshold with the best F1. It also gives the share of found pairs that are right (precision) and the share of right
+//! pairs that are found (recall), each with an interval.
 //!
 //! 1. [`Reservoirs`] keep candidates of every similarity from all pairs that share a band, and [`PairCounts`] counts
-//!    how many pairs of the source they stand for.
-//! 2. [`spread`] chooses the first pairs to ask about; after some answers, [`Fit::next`] chooses the pairs that matter.
-//! 3. [`Fit::best`] is the advice, and [`Fit::reaching`] the lowest threshold with a wanted precision.
+//!    the pairs of the source that they represent.
+//! 2. [`spread`] selects the first pairs to ask about. After some answers, [`Fit::next`] selects the most informative
+//!    pairs.
+//! 3. [`Fit::best`] is the advice, and [`Fit::reaching`] the lowest threshold with a requested precision.
 //!
 //! The model is a logistic curve with a plateau, `P(same | s) = hi / (1 + exp(-(s - c) / w))`, whose posterior is
-//! computed on a grid. Answers need no weights, however their pairs were chosen, because the choice depends on the
+//! computed on a grid. Answers need no weights, however their pairs were selected, because the selection depends on the
 //! similarity alone. The grid, the priors and the power of the intervals were chosen on 14 public labelled sets and
 //! measured on 10 others: 40 answers reach 96 % and 92 % of the best possible F1.
 //!

@@ -1,9 +1,9 @@
-//! Answers, and the numbers of pairs by their similarity.
+//! Answers, and the numbers of pairs by similarity.
 
-/// The bins of all similarities from 0 to 1, of equal width.
+/// Number of bins for similarities from 0 to 1, of equal width.
 pub(super) const BINS: usize = 200;
 
-/// The answer of a person about one pair.
+/// A person's answer about a pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Label {
     /// The similarity of the two documents, from 0 to 1.
@@ -12,8 +12,8 @@ pub struct Label {
     pub is_same: bool,
 }
 
-/// The number of pairs of a source by their similarity, in 200 bins. Pairs of a sample count with the number of pairs
-/// that they stand for.
+/// The numbers of pairs of a source by similarity, in 200 bins. A pair of a sample counts as all pairs that it
+/// represents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairCounts([f64; BINS]);
 
@@ -24,25 +24,25 @@ impl Default for PairCounts {
 }
 
 impl PairCounts {
-    /// Counts `pairs` pairs of that similarity.
+    /// Adds `pairs` pairs with this similarity.
     pub fn add(&mut self, similarity: f64, pairs: f64) {
         self.0[bin_of(similarity)] += pairs;
     }
 
-    /// The number of all pairs.
+    /// Total number of pairs.
     pub fn total(&self) -> f64 {
         self.0.iter().sum()
     }
 
-    /// The number of pairs of each bin, from the least similar up.
+    /// The number of pairs in each bin, from the least similar.
     pub(super) fn bins(&self) -> &[f64; BINS] {
         &self.0
     }
 }
 
-/// The bin of a similarity, which lies from 0 to 1.
+/// The bin of a similarity from 0 to 1.
 pub(super) fn bin_of(similarity: f64) -> usize {
-    // A similarity is a ratio of integers: one at the edge of a bin must not fall below it by rounding.
+    // Keeps a similarity on the edge of a bin, a ratio of integers, from falling below it by rounding.
     ((similarity * BINS as f64 + 1e-9).floor() as usize).min(BINS - 1)
 }
 
@@ -51,7 +51,7 @@ pub(super) fn start(bin: usize) -> f64 {
     bin as f64 / BINS as f64
 }
 
-/// The similarity in the middle of a bin, which stands for all of its pairs.
+/// The similarity in the middle of a bin, which represents all of its pairs.
 pub(super) fn middle(bin: usize) -> f64 {
     (bin as f64 + 0.5) / BINS as f64
 }

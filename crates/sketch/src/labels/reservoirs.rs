@@ -1,4 +1,4 @@
-//! A fixed number of pairs of every similarity, out of all pairs of a source.
+//! Samples a fixed number of pairs of every similarity from all pairs of a source.
 
 use std::collections::BinaryHeap;
 
@@ -6,11 +6,11 @@ use crate::hash::mix::{GOLDEN, mix64};
 use crate::memory::refused;
 use crate::{Result, memory};
 
-/// The strata of all similarities from 0 to 1: one for each 0.02.
+/// Number of strata for similarities from 0 to 1: one for each 0.02.
 const STRATA: usize = 50;
 
-/// For each 0.02 of an estimated similarity the pairs with the least hashes, and how many pairs there were. So they
-/// are the same in whatever order pairs come.
+/// For each 0.02 of estimated similarity, the pairs with the least hashes, and the number of all pairs. The sample does
+/// not depend on the order of pairs.
 ///
 /// ```
 /// use sketch::labels::Reservoirs;
@@ -38,13 +38,13 @@ struct Stratum<T> {
 }
 
 impl<T: Ord> Reservoirs<T> {
-    /// Keeps up to `most` pairs of each stratum.
+    /// Keeps up to `most` pairs in each stratum.
     pub fn new(most: usize) -> Self {
         let empty = |_| Stratum { seen: 0, kept: BinaryHeap::new() };
         Self { most, strata: (0..STRATA).map(empty).collect() }
     }
 
-    /// Counts a pair. Returns true if [`put`](Self::put) would keep it: by the hash of a pair, which no other pair has.
+    /// Counts a pair. True if [`put`](Self::put) would keep it, by its hash, which must be unique.
     pub fn wants(&mut self, estimate: f64, hash: u64) -> bool {
         let most = self.most;
         let Stratum { seen, kept } = self.stratum(estimate);
@@ -52,7 +52,7 @@ impl<T: Ord> Reservoirs<T> {
         kept.len() < most || kept.peek().is_some_and(|(greatest, _)| hash < *greatest)
     }
 
-    /// Keeps a pair that was wanted, in place of the one with the greatest hash if there are too many.
+    /// Keeps a pair that was wanted. If there are too many, it replaces the pair with the greatest hash.
     pub fn put(&mut self, estimate: f64, hash: u64, pair: T) -> Result<()> {
         let most = self.most;
         let Stratum { kept, .. } = self.stratum(estimate);
@@ -64,8 +64,7 @@ impl<T: Ord> Reservoirs<T> {
         Ok(())
     }
 
-    /// All pairs that were kept, from the stratum of the least similar ones up and by their hashes, and for how many
-    /// pairs each of them stands.
+    /// The kept pairs with the number of pairs that each represents, from the least similar stratum, by their hashes.
     pub fn finish(self) -> Result<Vec<(T, f64)>> {
         let mut pairs = Vec::new();
         for Stratum { seen, kept } in self.strata {
@@ -83,7 +82,7 @@ impl<T: Ord> Reservoirs<T> {
     }
 }
 
-/// The hash of a pair by those of its two documents, which [`Reservoirs`] choose by. Their order matters.
+/// The hash of a pair, by which [`Reservoirs`] selects, from the hashes of its two documents. Their order matters.
 pub fn pair_hash(a: u64, b: u64) -> u64 {
     mix64(mix64(a.wrapping_add(GOLDEN)) ^ b)
 }
