@@ -1,4 +1,4 @@
-//! Documents of some groups: in memory, or until their turn comes, in their table or in files.
+//! Documents of some groups: in memory, or until they are processed, in their table or in files.
 
 use std::ops::Range;
 
@@ -17,73 +17,74 @@ pub struct Batch {
     files: Option<Files>,
 }
 
-/// The place where the bytes that are compared of documents are until their turn comes.
+/// The storage of a batch until it is processed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// Memory.
+    /// In memory.
     Held,
-    /// Their table, from which they are fetched again.
+    /// In their table, from which they are fetched again.
     InTable,
-    /// A file.
+    /// In a temporary file.
     InFile,
 }
 
-/// Documents in memory, which threads may look at.
+/// Documents in memory, which threads may read.
 #[derive(Default)]
 pub struct Held {
     /// The names of its documents, in order.
     pub names: Vec<u32>,
-    /// The scope of each, if there are any.
+    /// The scope of each document, if there are any.
     pub scopes: Vec<Scope>,
-    /// The least similarity that each asks for itself, if they do.
+    /// Each document's own threshold, if documents have them.
     pub leasts: Vec<f64>,
-    /// The sets that must agree, one after the other, unless they stay in a file; and the end of each, if they must.
+    /// The sets that must agree, one after another, unless they stay in a file; and the end of each, if they must
+    /// agree.
     sets: Vec<u128>,
     set_ends: Vec<u64>,
-    /// The number of the origin of each that is fetched again, if boilerplate does not count.
+    /// The number of each fetched document's origin, if boilerplate does not count.
     pub origins: Vec<u32>,
-    /// The group to which each belongs.
+    /// The group of each document.
     pub roots: Vec<u32>,
-    /// The hashes of each, once the batch is loaded, unless they stay in a file.
+    /// The hashes of each document, once the batch is loaded, unless they stay in a file.
     pub hashes: Vec<u64>,
-    /// Hashes of a document.
+    /// Number of hashes for each document.
     pub width: usize,
-    /// The bytes that are compared of each as they are stored, one after the other.
+    /// The compared bytes of each document as they are stored, one after another.
     bytes: Vec<u8>,
     ends: Vec<u64>,
     packings: Vec<Packing>,
 }
 
-/// The bytes that are compared of documents, and their hashes.
+/// The compared bytes of documents, with their hashes.
 pub struct Bytes<'a> {
     pub held: &'a Held,
-    /// The files in which they are, if they are not in memory.
+    /// The files that have them, if they are not in memory.
     files: Option<&'a mut Files>,
-    /// Room for those of a document: as they are in the file, and unpacked.
+    /// Scratch buffers: one document as stored, and decompressed.
     read: Vec<u8>,
     room: Vec<u8>,
-    /// Room for two sets.
+    /// Scratch buffers: two sets.
     sets: [Vec<u128>; 2],
 }
 
-/// A batch whose turn has not come: nothing of its documents is in memory but their scopes.
+/// A batch that is not processed yet: only the scopes of its documents are in memory.
 struct Files {
-    /// Of each document its name, its group, and where it is: the number of its bytes in their file, and how they are
-    /// stored; or the place of its row.
+    /// For each document its name and its group, followed by its size in the file and its packing, or by the place of
+    /// its row.
     places: TempFile,
-    /// By document.
+    /// Hashes, in document order.
     hashes: TempFile,
-    /// The bytes that are compared, unless they are fetched again.
+    /// The compared bytes, unless they are fetched again.
     bytes: Option<TempFile>,
     /// The elements of the sets that must agree, until they are in memory.
     sets: Option<TempFile>,
 }
 
-/// The number of values that [`Files::places`] has of a document.
+/// Number of values for each document in [`Files::places`].
 const PLACE: usize = 4;
 
 impl Batch {
-    /// An empty one.
+    /// An empty batch.
     pub fn new(width: usize, until: Until) -> Self {
         let files = || Files {
             places: TempFile::create(),
@@ -95,25 +96,25 @@ impl Batch {
         Self { held, files: (until != Until::Held).then(files) }
     }
 
-    /// True if what is compared of its documents is fetched again.
+    /// True if its documents are fetched again.
     pub fn is_in_table(&self) -> bool {
         self.files.as_ref().is_some_and(|files| files.bytes.is_none())
     }
 
-    /// Adds a document, by its name and its group, its hashes, and what is compared of it as it is stored.
+    /// Appends a document with its name and group, its hashes, and its compared bytes as they are stored.
     pub fn push(&mut self, [name, root]: [u32; 2], hashes: &[u64], stored: StoredBytes) -> Result<()> {
         let Some(files) = &mut self.files else {
             memory::extend(&mut self.held.hashes, hashes)?;
             return self.held.push(name, root, stored);
         };
         let StoredBytes { bytes, packing } = stored;
-        // A value has less than 1 GB.
+        // A value is smaller than 1 GB.
         files.push([name, root, bytes.len() as u32, packing.0], hashes);
         files.bytes.iter_mut().for_each(|file| file.append(bytes));
         Ok(())
     }
 
-    /// Adds the set of the document that is added next.
+    /// Appends the set of the next document.
     pub fn push_set(&mut self, set: &[u128]) -> Result<()> {
         let Held { sets, set_ends, .. } = &mut self.held;
         let before = set_ends.last().copied().unwrap_or(0);
@@ -128,14 +129,14 @@ impl Batch {
         Ok(())
     }
 
-    /// Adds a document that is fetched again from this place.
+    /// Appends a document that is fetched again from `place`.
     pub fn push_place(&mut self, [name, root]: [u32; 2], hashes: &[u64], place: u64) {
         let values = [name, root, (place >> 32) as u32, place as u32];
         self.files.iter_mut().for_each(|files| files.push(values, hashes));
     }
 
-    /// Reads what lies in files, as far as `memory` bytes hold it, into the room of the batch before. `fetch` is called
-    /// with the places of documents that are fetched again, and with what takes one after the other.
+    /// Reads from files what fits into `memory` bytes, and reuses the memory of the previous batch. `fetch` is called
+    /// with the places of documents to fetch, and with a function that takes them in order.
     pub fn load(
         &mut self,
         memory: usize,
@@ -181,7 +182,7 @@ impl Batch {
         Ok(())
     }
 
-    /// The bytes of its documents, wherever they are.
+    /// The bytes of its documents, in memory or in files.
     pub fn bytes(&mut self) -> Bytes<'_> {
         Bytes { files: self.files.as_mut(), ..Bytes::held(&self.held) }
     }
@@ -193,7 +194,7 @@ impl Batch {
 }
 
 impl Files {
-    /// Adds a document that is there.
+    /// Appends a document.
     fn push(&mut self, values: [u32; PLACE], hashes: &[u64]) {
         self.places.append(&values);
         self.hashes.append(hashes);
@@ -211,13 +212,13 @@ impl Held {
         !self.hashes.is_empty()
     }
 
-    /// Adds what is compared of a document.
+    /// Appends the compared bytes of a document.
     fn push(&mut self, name: u32, root: u32, stored: StoredBytes) -> Result<()> {
         self.place(name, root, stored.bytes.len(), stored.packing)?;
         memory::extend(&mut self.bytes, stored.bytes).map_err(Into::into)
     }
 
-    /// Notes a document, whose bytes come behind those of the one before.
+    /// Appends a document whose bytes follow the previous one's.
     fn place(&mut self, name: u32, root: u32, size: usize, packing: Packing) -> Result<()> {
         memory::push(&mut self.names, name)?;
         memory::push(&mut self.roots, root)?;
@@ -226,53 +227,53 @@ impl Held {
         memory::push(&mut self.packings, packing).map_err(Into::into)
     }
 
-    /// The number of bytes of a document that are compared, once they are unpacked.
+    /// Size of a document's compared bytes after decompression.
     pub fn size(&self, place: u32) -> usize {
         self.packings[place as usize].size(self.stored_size(place))
     }
 
-    /// The number of bytes that are stored of a document.
+    /// Size of a document's stored bytes.
     fn stored_size(&self, place: u32) -> usize {
         let (start, end) = self.range(place);
         (end - start) as usize
     }
 
-    /// The place of the set of a document among the elements of all.
+    /// The range of a document's set in the elements of all.
     fn set_range(&self, place: u32) -> Range<usize> {
         let place = place as usize;
         let start = if place == 0 { 0 } else { self.set_ends[place - 1] };
         start as usize..self.set_ends[place] as usize
     }
 
-    /// The place of what is stored of a document.
+    /// The range of a document's stored bytes.
     fn range(&self, place: u32) -> (u64, u64) {
         let place = place as usize;
         (if place == 0 { 0 } else { self.ends[place - 1] }, self.ends[place])
     }
 
-    /// The bytes that are compared of some documents, each with its root and its place.
+    /// Total size of the compared bytes of documents, each given by its root and its place.
     pub fn sizes(&self, group: &[(u32, u32)]) -> usize {
         group.iter().map(|(_, place)| self.size(*place)).sum()
     }
 
-    /// Has the processor fetch the bytes of some documents from memory.
+    /// Prefetches the bytes of documents in memory.
     pub fn fetch(&self, group: &[(u32, u32)]) {
         group.iter().for_each(|(_, place)| Level::best().fetch(self.of(*place).bytes));
     }
 
-    /// The bytes of a document as they are stored, which are in memory.
+    /// The stored bytes of a document in memory.
     fn of(&self, place: u32) -> StoredBytes<'_> {
         let (start, end) = self.range(place);
         self.stored(place, &self.bytes[start as usize..end as usize])
     }
 
-    /// A document of which such bytes are stored.
+    /// A document with these stored bytes.
     fn stored<'a>(&self, place: u32, bytes: &'a [u8]) -> StoredBytes<'a> {
         StoredBytes { bytes, packing: self.packings[place as usize] }
     }
 }
 
-/// Makes a vector so long, in place if it has room: memory that was used before needs no page faults.
+/// Resizes a vector, in place if its capacity suffices: memory that was used before causes no page faults.
 fn sized<T: Copy + Default>(mut vec: Vec<T>, count: usize) -> Result<Vec<T>, Error> {
     if vec.capacity() < count {
         drop(vec);
@@ -282,22 +283,22 @@ fn sized<T: Copy + Default>(mut vec: Vec<T>, count: usize) -> Result<Vec<T>, Err
     Ok(vec)
 }
 
-/// Bytes of the documents that are looked at together.
+/// Bytes of the documents in a portion.
 const PORTION: usize = 64 << 10;
 
-/// Bytes that are made of a byte of a document, at most: a hash.
+/// Maximum bytes that are made of a byte of a document: a hash.
 const MADE: usize = size_of::<u64>();
 
-/// Makes something of a document, by its number among the places and its bytes.
+/// Makes a value of a document, by its number among the places and its bytes.
 pub type Make<'a, R> = dyn Fn(usize, &[u8], Check) -> Result<R, Error> + Sync + 'a;
 
 impl<'a> Bytes<'a> {
-    /// Those of documents that are in memory.
+    /// The bytes of documents in memory.
     pub fn held(held: &'a Held) -> Self {
         Self { held, files: None, read: Vec::new(), room: Vec::new(), sets: Default::default() }
     }
 
-    /// Has a crew make something of each document at `places`, and calls `take` with it, in order.
+    /// Makes a value of each document at `places` with a crew, and passes the values to `take`, in order.
     pub fn each<R: Send>(
         &mut self,
         places: &[u32],
@@ -307,7 +308,7 @@ impl<'a> Bytes<'a> {
     ) -> Result<(), Error> {
         let (held, is_held) = (self.held, self.is_held());
         let mut start = 0;
-        // Documents that are looked at together, and copies of those that lie in a file.
+        // The documents of a portion, and copies of those in a file.
         let mut next = || {
             let (mut end, mut size) = (start, 0);
             while end < places.len() && size < PORTION {
@@ -339,7 +340,7 @@ impl<'a> Bytes<'a> {
         crew.each(&mut next, &compute, &mut |made| made.into_iter().try_for_each(&mut *take))
     }
 
-    /// Copies of what is stored of some documents, one after the other.
+    /// Copies the stored bytes of some documents, one after another.
     fn copies(&mut self, places: &[u32]) -> Result<Vec<u8>, Error> {
         let held = self.held;
         let size = places.iter().map(|place| held.stored_size(*place)).sum();
@@ -358,12 +359,12 @@ impl<'a> Bytes<'a> {
     /// Reads the hashes of a document, which are in a file.
     pub fn read_hashes(&mut self, place: u32, row: &mut [u64]) {
         if let Some(files) = &mut self.files {
-            // Only the backend has files.
+            // Only the backend accesses files.
             files.row(place, row).unwrap_or_else(|report| raise(report));
         }
     }
 
-    /// True if the sets of two documents agree, or need not.
+    /// True if the sets of two documents agree, or if sets are not compared.
     pub fn agree(&mut self, a: u32, b: u32) -> Result<bool, Error> {
         if self.held.set_ends.is_empty() {
             return Ok(true);
@@ -378,7 +379,7 @@ impl<'a> Bytes<'a> {
         agrees
     }
 
-    /// A hash of the set of a document that must agree.
+    /// A hash of a document's set that must agree.
     pub fn agreement_hash(&mut self, place: u32) -> Result<u64, Error> {
         if self.held.set_ends.is_empty() {
             return Ok(0);
@@ -404,19 +405,19 @@ impl<'a> Bytes<'a> {
         set.clear();
         memory::resize(set, range.len(), 0)?;
         if let Some(file) = self.files.as_mut().and_then(|files| files.sets.as_mut()) {
-            // Only the backend has files.
+            // Only the backend accesses files.
             let start = (range.start * size_of::<u128>()) as u64;
             file.read(start, set).unwrap_or_else(|report| raise(report));
         }
         Ok(())
     }
 
-    /// The number of bytes that are stored of a document, and how they are stored.
+    /// Size of a document's stored bytes, and their packing.
     pub fn stored_size(&self, place: u32) -> (usize, Packing) {
         (self.held.stored_size(place), self.held.packings[place as usize])
     }
 
-    /// Calls `look` with what is compared of a document.
+    /// Calls `look` with the compared bytes of a document.
     pub fn with<T>(&mut self, place: u32, look: impl FnOnce(&[u8]) -> Result<T, Error>) -> Result<T, Error> {
         let mut room = std::mem::take(&mut self.room);
         let looked = self.with_stored(place, |stored| look(stored.unpacked(&mut room)?));
@@ -424,7 +425,7 @@ impl<'a> Bytes<'a> {
         looked
     }
 
-    /// Calls `look` with what is stored of a document.
+    /// Calls `look` with the stored bytes of a document.
     pub fn with_stored<T>(
         &mut self,
         place: u32,
@@ -433,7 +434,7 @@ impl<'a> Bytes<'a> {
         let held = self.held;
         let file = self.files.as_mut().and_then(|files| files.bytes.as_mut());
         let Some(file) = file else { return look(held.of(place)) };
-        // Only the backend has files.
+        // Only the backend accesses files.
         let (start, size) = (held.range(place).0, held.stored_size(place));
         self.read.clear();
         memory::resize(&mut self.read, size, 0)?;

@@ -1,5 +1,5 @@
-//! A group of documents that share buckets: the corpus that the engine works on. Documents are compared by their
-//! signatures, or exactly by their sets.
+//! A group of documents that share buckets, which is the engine's corpus. Documents are compared by their signatures,
+//! or exactly by their sets.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,45 +12,45 @@ use crate::corpus::groups::batch::{Bytes, Held};
 use crate::corpus::source::reader::{Criteria, Reader};
 use crate::prelude::*;
 
-/// Documents of one group, numbered from 0 in their order.
+/// The documents of a group, numbered from 0 in order.
 pub struct Group<'a, 'c> {
     held: &'a Held,
     bytes: Bytes<'a>,
-    /// The place of each document in the batch.
+    /// The place of each document in its batch.
     places: &'a [u32],
     measure: Measure<'a>,
     comparing: &'a Comparing,
-    /// Bytes for what is made of the documents.
+    /// Bytes for values made of the documents.
     memory: usize,
-    /// Hashes of documents that are in a file.
+    /// Hashes of documents in a file.
     hashes: DocumentRows<u64>,
     signatures: DocumentRows<i32>,
     crew: &'a mut Crew<'c>,
 }
 
-/// The terms on which the documents of a job are compared; threads may look at them.
+/// The criteria of a job's comparisons, which threads may read.
 pub struct Comparing {
     pub criteria: Criteria,
     /// `minlsh.bucket_limit`
     pub limit: usize,
-    /// Bytes for the documents of a batch, and as many again for what is made of them.
+    /// Bytes for the documents of a batch, and as many again for values made of them.
     pub memory: usize,
-    /// Bytes for what is made of a group whose documents stay in a file.
+    /// Bytes for values made of a group whose documents stay in a file.
     pub group: usize,
     pub apart: ApartPairs,
 }
 
-/// Pairs of documents that count as not similar.
+/// Pairs of documents that do not count as similar.
 #[derive(Default)]
 pub struct ApartPairs {
-    /// By name and either way round, in order.
+    /// By name and in both directions, in order.
     pub pairs: Vec<(u32, u32)>,
-    /// Documents that are listed beside a key that is not at hand, by name, in order.
+    /// Documents that are listed with a key that is not in the job, by name, in order.
     pub others: Vec<u32>,
 }
 
 impl ApartPairs {
-    /// True if a document is listed, by its name.
+    /// True if the document with this name is listed.
     fn has(&self, name: u32) -> bool {
         let from = self.pairs.partition_point(|pair| pair.0 < name);
         self.pairs.get(from).is_some_and(|pair| pair.0 == name) || self.others.binary_search(&name).is_ok()
@@ -58,23 +58,22 @@ impl ApartPairs {
 }
 
 impl Comparing {
-    /// A hash by which copies of the document of that name are found. One that is listed in `apart` has a hash of its
-    /// own, so that it is compared by itself.
+    /// Hash that is equal for copies. A document in `apart` gets a unique one.
     fn copy_hash(&self, name: u32, hash: u64) -> u64 {
         if self.apart.has(name) { hash ^ (u64::from(name) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) } else { hash }
     }
 }
 
-/// Values of as many documents as memory holds: each document has one place for its own.
+/// Values of as many documents as memory holds; each document has one possible slot.
 #[derive(Default)]
 struct DocumentRows<T> {
     values: Vec<T>,
-    /// The document whose values are at each place.
+    /// The document whose values are in each slot.
     of: Vec<Option<u32>>,
 }
 
 impl<T: Copy + Default> DocumentRows<T> {
-    /// The `width` values of a document, which `read` reads unless they are at one of `count` places.
+    /// The `width` values of a document, which `read` reads unless they are in one of `count` slots.
     fn row(
         &mut self,
         document: u32,
@@ -94,26 +93,26 @@ impl<T: Copy + Default> DocumentRows<T> {
     }
 }
 
-/// The measures by which two documents are compared.
+/// The ways to compare two documents.
 pub enum Measure<'a> {
-    /// Not at all: all are the same.
+    /// No comparison: all are equal.
     Same,
-    /// By signatures of so many slots.
+    /// By signatures with this number of slots.
     Estimated(usize),
-    /// By shingles, with the sets of all documents at hand.
+    /// By shingles, with the sets of all documents in memory.
     Exact(&'a Distinct, &'a NumberedSets),
-    /// By shingles, as many sets at a time as memory holds.
+    /// By shingles, with as many sets in memory as fit.
     OneByOne(&'a Distinct, &'a mut Cache),
 }
 
-/// Documents of the lists that are looked at together.
+/// Number of documents in the lists of a portion.
 const PORTION: usize = 64;
 
-/// Makes something of a list of documents of a group.
+/// Makes a value of a list of documents in a group.
 pub type MakeOfGroup<'a, R> = dyn Fn(&mut Group, &[u32]) -> Result<R, Error> + Sync + 'a;
 
 impl Measure<'_> {
-    /// The same for one of `count` who compare, which uses a fork of the cache, if there is one.
+    /// The same measure for one of `count` workers. It uses a fork of the cache, if there is one.
     fn beside<'b>(&'b self, cache: &'b mut Option<Cache>, count: usize) -> Measure<'b> {
         match self {
             Self::Same => Measure::Same,
@@ -125,8 +124,8 @@ impl Measure<'_> {
 }
 
 impl<'a, 'c> Group<'a, 'c> {
-    /// The documents at `places` of a batch; what is made of them takes `memory` bytes. The crew looks for interrupts,
-    /// and may help.
+    /// The documents at `places` of a batch, with `memory` bytes for values made of them. The crew checks for
+    /// interrupts, and may help.
     pub fn new(
         bytes: Bytes<'a>,
         places: &'a [u32],
@@ -148,12 +147,12 @@ impl<'a, 'c> Group<'a, 'c> {
         self.comparing.limit
     }
 
-    /// The number of documents.
+    /// Number of documents.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Calls `look` with the bytes of a document, and with what it must call often.
+    /// Calls `look` with the bytes of a document, and with a check that it must call often.
     pub fn with_bytes<T>(
         &mut self,
         document: u32,
@@ -164,7 +163,7 @@ impl<'a, 'c> Group<'a, 'c> {
     }
 
     /// Calls `make` with a group like this one for each list of documents, and `take` with the results, in order.
-    /// Threads help where they can see the documents, and there are several lists.
+    /// Threads help if the documents are in memory, and there are several lists.
     pub fn each<R: Send>(
         &mut self,
         lists: &[Vec<u32>],
@@ -181,7 +180,7 @@ impl<'a, 'c> Group<'a, 'c> {
             **cache = cache.fork(1);
         }
         let measure = &*measure;
-        // Caches that nobody uses at the moment.
+        // Caches that are not in use.
         let spare = Mutex::new(memory::with_capacity::<Cache>(size)?);
         let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
         let compute = |range: &mut Range<usize>, check: Check| {
@@ -206,7 +205,7 @@ impl<'a, 'c> Group<'a, 'c> {
                 end += 1;
             }
             let range = std::mem::replace(&mut start, end)..end;
-            // What is made of a document is its similarity with another one, mostly.
+            // A value made of a document is usually its similarity to another one.
             let bytes = documents * size_of::<(u32, f64)>();
             Ok((!range.is_empty()).then_some((range, bytes)))
         };
@@ -244,19 +243,19 @@ impl<'a, 'c> Group<'a, 'c> {
         })
     }
 
-    /// The number of documents of which so many bytes are kept: a quarter of memory holds them.
+    /// Number of documents whose `bytes` bytes each are cached: they fit in a quarter of memory.
     fn kept(&self, bytes: usize) -> usize {
         (self.memory / (4 * bytes)).clamp(1, self.places.len().max(1))
     }
 
-    /// The similarity of two documents of a cluster, however low it is.
+    /// The similarity of two documents in a cluster, however low.
     pub fn measure(&mut self, a: u32, b: u32) -> Result<f64, Error> {
         Ok(self.at_least(a, b, 0.0)?.unwrap_or(0.0))
     }
 
     fn at_least(&mut self, a: u32, b: u32, threshold: f64) -> Result<Option<f64>, Error> {
         match &mut self.measure {
-            // They have shingles, as all documents have here.
+            // All documents here have shingles.
             Measure::Same => Ok(Some(1.0)),
             Measure::Estimated(slots) => {
                 let slots = *slots;
@@ -300,7 +299,7 @@ impl Hashes for Group<'_, '_> {
         for document in 0..self.documents() {
             let mut hash = self.row(document)?[column];
             if is_whole {
-                // Copies that may be similar to different documents are not one.
+                // Copies that may be similar to different documents do not count as one.
                 hash ^= self.bytes.agreement_hash(self.places[document as usize])?;
                 hash = comparing.copy_hash(self.name(document), hash);
             }
@@ -363,7 +362,7 @@ impl Corpus for Group<'_, '_> {
         }
         let mut threshold = self.comparing.criteria.threshold.get();
         if !self.held.leasts.is_empty() {
-            // Of two documents with thresholds of their own the greater one counts.
+            // The greater of two documents' own thresholds counts.
             let least = |document| self.held.leasts[self.place(document)];
             threshold = threshold.max(least(a)).max(least(b));
         }
@@ -371,18 +370,18 @@ impl Corpus for Group<'_, '_> {
     }
 }
 
-/// Hashes of a document for which room is kept.
+/// Number of hashes of a document for which memory is kept.
 const LONG: usize = 1 << 16;
 
-/// A text has so many times fewer distinct shingles than shingles, at most, as far as can be foreseen.
+/// Assumed maximum ratio of shingles to distinct shingles in a text.
 const REPEATED: usize = 4;
 
-/// True if the sets of documents of so many bytes take more than `memory` bytes, as far as can be foreseen.
+/// True if the sets of documents with `bytes` bytes are expected to exceed `memory` bytes.
 pub fn exceed(reader: Reader, bytes: usize, memory: usize) -> bool {
     reader.elements(bytes).saturating_mul(size_of::<u64>()) / REPEATED > memory
 }
 
-/// The documents of a group that are not stored to the byte as an earlier one.
+/// The documents of a group without byte-wise copies of earlier ones.
 pub struct Distinct {
     /// Their places in the batch.
     pub places: Vec<u32>,
@@ -391,7 +390,7 @@ pub struct Distinct {
 }
 
 impl Distinct {
-    /// Those at `places`.
+    /// The distinct documents among those at `places`.
     pub fn of(bytes: &mut Bytes, places: &[u32]) -> Result<Self, Error> {
         let mut of = same(bytes, places)?;
         let mut distinct = Vec::new();
@@ -407,17 +406,18 @@ impl Distinct {
         Ok(Self { places: distinct, of })
     }
 
-    /// The place of a document among the distinct ones.
+    /// The position of a document's distinct one.
     pub fn of_document(&self, document: u32) -> usize {
         self.of[document as usize] as usize
     }
 
-    /// Their bytes.
+    /// Total size of the distinct documents.
     pub fn bytes(&self, bytes: &Bytes) -> usize {
         self.places.iter().map(|place| bytes.held.size(*place)).sum()
     }
 
-    /// Replaces `sets` by theirs, whose hashes a crew makes. Returns false, and leaves none, if they do not all fit.
+    /// Replaces `sets` by the distinct documents' sets, whose hashes a crew makes. Returns false, with no sets, unless
+    /// all fit.
     pub fn fill(
         &self,
         bytes: &mut Bytes,
@@ -437,7 +437,7 @@ impl Distinct {
         let made = bytes.each(&self.places, crew, &make, &mut |hashes| {
             fit = sets.has_room(hashes.len());
             if !fit {
-                // Only to stop.
+                // Only stops the crew.
                 return Err(Error::OutOfMemory { bytes: 0 });
             }
             document += 1;
@@ -450,7 +450,7 @@ impl Distinct {
         made.map(|()| true)
     }
 
-    /// Their outlines in about `memory` bytes, which a crew draws.
+    /// Makes the distinct documents' outlines with a crew, in about `memory` bytes.
     pub fn outlines(
         &self,
         bytes: &mut Bytes,
@@ -481,7 +481,7 @@ fn same(bytes: &mut Bytes, places: &[u32]) -> Result<Vec<u32>, Error> {
     let sizes = (0..).zip(places).map(|(document, place)| (bytes.stored_size(*place), 0, document));
     let mut order = memory::collect(sizes)?;
     order.sort_unstable();
-    // Only documents of the same size are read: most altered copies have another one.
+    // Only documents of the same size are read: most altered copies have a different size.
     for alike in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
         for (_, hash, document) in &mut *alike {
             let place = places[*document as usize];
@@ -497,37 +497,37 @@ fn same(bytes: &mut Bytes, places: &[u32]) -> Result<Vec<u32>, Error> {
     Ok(same)
 }
 
-/// Sets made as they are needed, as many as memory holds, and outlines of all.
+/// A cache of sets, as many as fit into memory, with outlines of all documents.
 pub struct Cache {
     reader: Reader,
     /// With a scheme that hashes to 64 bits.
     config: Config,
-    /// Shared by forks.
+    /// Shared with forks.
     outlines: Arc<Vec<SetOutline>>,
     sets: NumberedSets,
     hashes: Vec<u64>,
     memory: usize,
-    /// The last two documents whose sets were too large, and their similarity. It takes long, and is asked for several
-    /// times where these are all of a cluster.
+    /// The last two documents with too large sets, and their similarity. It takes long to compute, and is needed
+    /// several times if a cluster has only these.
     large: Option<([u32; 2], f64)>,
 }
 
 impl Cache {
-    /// An empty cache of `memory` bytes for sets of documents that have these outlines.
+    /// An empty cache of `memory` bytes for the sets of documents with these outlines.
     pub fn new(reader: Reader, config: &Config, outlines: Arc<Vec<SetOutline>>, memory: usize) -> Self {
         let (config, sets) = (config.with_scheme(Scheme::Fss), NumberedSets::new(memory));
         Self { reader, config, outlines, sets, hashes: Vec::new(), memory, large: None }
     }
 
-    /// One of `count` caches with the same outlines and without sets, which share the memory that this one has for its
-    /// own: it must be empty, or be replaced.
+    /// One of `count` empty caches with the same outlines, which share this one's memory: it must be empty, or be
+    /// replaced.
     pub fn fork(&self, count: usize) -> Self {
         let (outlines, memory) = (Arc::clone(&self.outlines), self.memory / count);
         Self { large: self.large, ..Self::new(self.reader, &self.config, outlines, memory) }
     }
 
     /// The similarity of two documents, given with their places, if it is at least `threshold`. If their sets are too
-    /// large to be kept, a crew makes both at a time.
+    /// large to be cached, a crew makes both each time.
     pub fn at_least(
         &mut self,
         bytes: &mut Bytes,
@@ -561,7 +561,7 @@ impl Cache {
         Ok(self.sets.similarity(a, b, threshold))
     }
 
-    /// A hash of the set of a document at its place of a batch: equal sets have the same one.
+    /// A hash of the set of a document, given with its place in the batch. It is equal for equal sets.
     pub fn set_hash(
         &mut self,
         bytes: &mut Bytes,
@@ -586,7 +586,7 @@ impl Cache {
         if fits {
             sets.add(document, hashes)?;
         }
-        // One long text is no reason to keep so much room.
+        // Does not keep so much memory after one long text.
         hashes.shrink_to(LONG);
         Ok(fits)
     }

@@ -1,8 +1,8 @@
-//! Groups of documents that share buckets, as many at a time as memory holds.
+//! Groups of documents that share buckets, as many at a time as fit into memory.
 //!
-//! The rows are read once more, in order. Documents of the first batch stay in memory. Those of a later batch are
-//! fetched again when its turn comes, if rows can be had as often as they are needed; else they go into that batch's
-//! file. A group that is too large for memory is a batch of its own, and its documents stay in their file.
+//! The rows are read again, in order. Documents of the first batch stay in memory. Documents of a later batch are
+//! fetched again when it is processed, if rows can be fetched repeatedly; otherwise they go to that batch's file. A
+//! group that is too large for memory is a batch of its own, and its documents stay in their file.
 
 mod batch;
 pub mod group;
@@ -28,36 +28,35 @@ use crate::options::{Verify, bucket_limit};
 use crate::pg::job::{Counter, JobPhase, Progress, crew};
 use crate::prelude::*;
 
-/// A group of so many bytes is worth threads, and a look at what of it can be similar at all.
+/// Size in bytes from which a group is worth threads, and a check which of its documents can be similar at all.
 const LARGE: usize = 1 << 20;
 
-/// Bytes of sets beyond which to have all of them at hand costs more than it spares: of 35,000 manual pages
-/// and HTML files, pairs at 0.8 took 13 s with sets of 340 MB at once, and 8 s with those of 85 MB.
+/// Size in bytes above which keeping all sets in memory costs more than it saves: for 35,000 manual pages and HTML
+/// files, pairs at 0.8 took 13 s with sets of 340 MB at once, and 8 s with sets of 85 MB.
 const NUMBERED: usize = 96 << 20;
 
-/// The number of documents from which on threads help to find out which share a bucket.
+/// Number of documents from which threads help to find those that share a bucket.
 const JOINED: u32 = 1 << 12;
 
-/// A group with more documents is compared by itself, and its findings are taken at once: they may be many.
+/// Number of documents above which a group is compared alone, and its results, which may be many, are taken at once.
 const FEW: usize = 128;
 
-/// Bytes of the documents of small groups that are compared at a time.
+/// Bytes of documents of small groups in a portion.
 const PORTION: usize = 128 << 10;
 
-/// The function that compares a group, in the backend or in a thread. It calls its argument with all that
-/// it finds.
+/// Compares a group, in the backend or in a thread, and calls its argument with each result.
 pub type Judge<'a, T> = dyn Fn(&mut Group, &mut Emit<T>) -> Result<LeftOut, Error> + Sync + 'a;
 
-/// The function that takes what was found in a group.
+/// Takes the results for a group.
 pub type Emit<'a, T> = dyn FnMut(T) -> Result<(), Error> + 'a;
 
-/// Takes what was found in groups.
+/// Takes the results for groups.
 pub trait Taker<T> {
-    /// Takes what was found next.
+    /// Takes the next result.
     fn take(&mut self, found: T) -> Result<()>;
 
-    /// Does something that has waited until threads have groups to compare: of `left` documents, `part` were compared
-    /// by now. With any number of threads it is called between the same findings.
+    /// Called after each portion: emits deferred rows while the threads work. `part` of `left` documents were compared.
+    /// It is called between the same results with any number of threads.
     fn meanwhile(&mut self, _part: usize, _left: usize) -> Result<()> {
         Ok(())
     }
@@ -73,9 +72,9 @@ impl<T, F: FnMut(T) -> Result<()>> Taker<T> for F {
 pub struct Batches {
     pub comparing: Comparing,
     batches: Vec<Batch>,
-    /// The number of documents of all batches.
+    /// Number of documents in all batches.
     documents: usize,
-    /// The rows of batches that are in their table until their turn comes.
+    /// The rows of batches that stay in their table until they are processed.
     again: Option<Again>,
     /// The boilerplate of these documents, if it does not count.
     boilerplates: Option<Boilerplates>,
@@ -83,9 +82,9 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// Finds the groups, and brings the documents of each together. Of two sources `second` is the first document of
-    /// the second one, and groups of one source alone do not count. Where boilerplate does not count, the sets of what
-    /// does are compared.
+    /// Finds the groups, and brings the documents of each together. `second` is the first document of the second
+    /// source, if there are two; then groups within one source do not count. If boilerplate does not count, the sets of
+    /// counted shingles are compared.
     pub fn gather(
         mut documents: Documents,
         rows: &mut NamedRows,
@@ -108,7 +107,7 @@ impl Batches {
             _ => Batch::new(width, *until),
         };
         let batches = memory::collect(until.iter().map(batch))?;
-        // Nobody needs them once batches are chosen.
+        // They are not needed after batches are chosen.
         let all = 0..documents.len();
         documents.sizes = Vec::new();
         let roots = memory::collect(all.map(|document| components.find(document)));
@@ -159,8 +158,8 @@ impl Batches {
         })
     }
 
-    /// Has each group judged, and gives `taker` what is found, always in the same order. Many small
-    /// groups are judged by threads as well. What a limit has left out is reported.
+    /// Processes each group by `judge`, and passes the results to `taker`, always in the same order. Threads help with
+    /// small groups. Reports what a limit has left out.
     pub fn each<T: Send>(&mut self, judge: &Judge<T>, taker: &mut dyn Taker<T>) -> Result<()> {
         let mut left_out = LeftOut::default();
         self.progress.enter(JobPhase::Comparing);
@@ -174,14 +173,14 @@ impl Batches {
             left_out += self.of_batch(&mut batch, &order, false, before, judge, taker)?;
             before += order.len();
             self.progress.set(Counter::Compared, before as u64);
-            // What is left of it is room for the next one.
+            // The next batch reuses its memory.
             last = batch.held;
         }
         self.comparing.report(left_out);
         Ok(())
     }
 
-    /// Brings a batch whose turn has come into memory, to where the one before was.
+    /// Loads a batch into memory, and reuses the memory of the previous one.
     fn load(&mut self, batch: &mut Batch, before: Held) -> Result<()> {
         let Self { comparing, again, boilerplates, .. } = self;
         let mut copying = Copying::new(comparing, boilerplates);
@@ -192,9 +191,9 @@ impl Batches {
         })
     }
 
-    /// Has the groups of a batch judged: first each of the large ones, then the others, many at a time. In a file all
-    /// are large. `order` has root and place of each document, and `before` were judged. Groups that memory does not
-    /// hold are split first, unless they are parts of one already.
+    /// Processes the groups of a batch: first each of the large ones, then the others, many at a time. In a file all
+    /// count as large. `order` has root and place of each document; `before` documents were processed earlier. Groups
+    /// that do not fit into memory are split first, unless they already are parts of one.
     fn of_batch<T: Send>(
         &self,
         batch: &mut Batch,
@@ -233,7 +232,7 @@ impl Batches {
             }
             Ok::<_, SqlError>((!portion.is_empty()).then_some((portion, bytes)))
         };
-        // Rooms that nobody uses at the moment.
+        // Sets that are not in use.
         let spare = Mutex::new(memory::with_capacity::<NumberedSets>(threads + 1)?);
         let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
         let compute = |portion: &mut Vec<&[(u32, u32)]>, check: Check| {
@@ -241,7 +240,7 @@ impl Batches {
             let mut room = room.unwrap_or_else(|| NumberedSets::new(comparing.memory));
             let (mut found, mut left_out) = (Vec::new(), LeftOut::default());
             for (number, group) in (1..).zip(&*portion) {
-                // They lie here and there in the batch.
+                // They are scattered over the batch.
                 portion.get(number).into_iter().for_each(|next| held.fetch(next));
                 let (bytes, crew) = (Bytes::held(held), &mut Crew::Alone(check));
                 left_out += comparing.group(bytes, group, crew, &mut room, &mut |group| {
@@ -265,7 +264,7 @@ impl Batches {
     }
 }
 
-/// Copies what is compared of documents, one after the other.
+/// Copies the compared bytes of documents, one after another.
 struct Copying<'a> {
     criteria: &'a Criteria,
     sketcher: Sketcher,
@@ -289,16 +288,16 @@ impl<'a> Copying<'a> {
         }
     }
 
-    /// The number of the origin of a document, if boilerplate does not count.
+    /// The number of a document's origin, if boilerplate does not count.
     fn origin(&self, document: u32) -> Option<u32> {
         self.boilerplates.as_ref().map(|boilerplates| boilerplates.origin(document))
     }
 
-    /// Calls `take` with the bytes that are compared of a document, without the boilerplate of its origin.
+    /// Calls `take` with the compared bytes of a document, without the boilerplate of its origin.
     fn copy(&mut self, value: Datum, origin: Option<u32>, take: &mut TakeStored) -> Result<()> {
         let Self { criteria, sketcher, boilerplates, room, hashes, context } = self;
         if let (Some(boilerplates), Some(origin)) = (boilerplates, origin) {
-            // SAFETY: a row's document, which this reader has taken in before.
+            // SAFETY: a row's document, which `reader` has read before.
             let document = unsafe { boilerplates.reader.document(value) };
             context.run_and_reset(|| boilerplates.counted(document, origin, hashes))?;
             if criteria.verify == Verify::Exact {
@@ -310,7 +309,7 @@ impl<'a> Copying<'a> {
             room.extend(slots.iter().flat_map(|slot| slot.to_ne_bytes()));
             return take(StoredBytes::plain(room));
         }
-        // SAFETY: a row's document, which this reader has taken in before.
+        // SAFETY: a row's document, which `reader` has read before.
         let document = unsafe { criteria.reader.document(value) };
         context.run_and_reset(|| {
             if criteria.verify == Verify::Exact {
@@ -318,7 +317,7 @@ impl<'a> Copying<'a> {
             }
             room.clear();
             document.sketch(sketcher, |signature, _| {
-                // Of a few kB at most.
+                // A few kB at most.
                 room.extend(signature.iter().flat_map(|slot| slot.to_ne_bytes()));
                 Ok(())
             })?;
@@ -328,8 +327,8 @@ impl<'a> Copying<'a> {
 }
 
 impl Comparing {
-    /// Judges a group in the backend, and gives `taker` what is found at once. Threads help to make the sets of a large
-    /// group.
+    /// Processes a group in the backend, and passes the results to `taker` at once. Threads help to make the sets of a
+    /// large group.
     fn at_once<T>(
         &self,
         bytes: Bytes,
@@ -345,7 +344,7 @@ impl Comparing {
         let judged = self.group(bytes, group, &mut crew, &mut room, &mut |group| {
             judge(group, &mut |found| {
                 outcome = taker.take(found);
-                // Only to stop: the outcome is what is reported.
+                // Only stops the job: `outcome` is the error that is reported.
                 outcome.as_ref().map_err(|_| Error::OutOfMemory { bytes: 0 }).copied()
             })
         });
@@ -353,8 +352,8 @@ impl Comparing {
         judged.map_err(Into::into)
     }
 
-    /// Reports the comparisons that a limit has left out: by a WARNING if random pairs show that similar ones are
-    /// missing, else by a NOTICE.
+    /// Reports the comparisons that a limit has left out, as a WARNING if random pairs show that similar ones are
+    /// missing, otherwise as a NOTICE.
     fn report(&self, LeftOut { comparisons, documents, similar, missing }: LeftOut) {
         if comparisons == 0 {
             return;
@@ -383,18 +382,18 @@ impl Comparing {
             .report(level);
     }
 
-    /// Those who work on documents of so many bytes.
+    /// A crew for documents of `bytes` bytes.
     fn crew<'a>(&self, bytes: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {
-        // It lies beside what is made already.
+        // Its memory is in addition to what is made already.
         crew(self.memory / 4, if bytes >= LARGE { threads } else { 0 }, check)
     }
 
-    /// Splits a group whose sets memory does not hold by the outlines of its documents: root and place of each, in
-    /// order, without those that can be similar to no other. `None` if memory holds the group.
+    /// Splits a group whose sets do not fit into memory, by the outlines of its documents. Returns root and place of
+    /// each, in order, without documents that cannot be similar to any other. `None` if the group fits into memory.
     fn split(&self, mut bytes: Bytes, group: &[(u32, u32)], threads: usize) -> Result<Option<Vec<(u32, u32)>>> {
         let Criteria { reader, verify, threshold, ref config, .. } = self.criteria;
         let (size, memory) = (bytes.held.sizes(group), self.memory.min(NUMBERED));
-        // Whether there are copies need not be known of a group that memory holds with them.
+        // Skips the search for copies if the group fits even with them.
         if verify != Verify::Exact || size < LARGE || !exceed(reader, size, memory) {
             return Ok(None);
         }
@@ -405,7 +404,7 @@ impl Comparing {
         }
         let (mut check, threshold) = (check_interrupts, threshold.get());
         let mut crew = self.crew(size, threads, &mut check);
-        // One half of memory is for outlines, the other for sorting.
+        // Half of memory is for outlines, the other half for sorting.
         let half = self.memory / 2;
         let outlines = distinct.outlines(&mut bytes, reader, config, half, &mut crew)?;
         let mut group = Group::new(bytes, &places, Measure::Same, (self, half), &mut crew);
@@ -423,8 +422,8 @@ impl Comparing {
         Ok(Some(of_several))
     }
 
-    /// Calls `visit` with the group of some documents, and what a crew has made of them. `room` serves for one group
-    /// after the other.
+    /// Calls `visit` with the group of some documents, whose sets or outlines a crew has made. `room` is reused for
+    /// later groups.
     fn group(
         &self,
         mut bytes: Bytes,
@@ -451,7 +450,7 @@ impl Comparing {
         if fits {
             return visit(bytes, Measure::Exact(&distinct, room), crew);
         }
-        // One half of memory is for outlines, the other for sets.
+        // Half of memory is for outlines, the other half for sets.
         let half = if bytes.is_held() { self.memory } else { self.group } / 2;
         let outlines = distinct.outlines(&mut bytes, reader, config, half, crew)?;
         let mut cache = Cache::new(reader, config, Arc::new(outlines), half);
@@ -459,14 +458,14 @@ impl Comparing {
     }
 }
 
-/// The group of a document that shares no bucket.
+/// The batch of a document that shares no bucket.
 const ALONE: u32 = u32::MAX;
 
-/// Bytes in which the sizes of groups are counted.
+/// Unit of the sizes of groups, in bytes.
 const UNIT: usize = 64;
 
-/// Puts groups into batches. Returns the batch of each group, at the place of its least document, and for each batch
-/// where it is until its turn comes, if rows can be had again.
+/// Assigns groups to batches. Returns the batch of each group, at the position of its least document, and for each
+/// batch where it is stored until it is processed, if rows can be fetched again.
 fn assign(
     documents: &Documents,
     components: &mut Components,
@@ -476,10 +475,10 @@ fn assign(
     let count = documents.len() as usize;
     // The size of a group, and later its batch: both are four bytes a document.
     let mut sizes: Vec<u32> = memory::filled(0, count)?;
-    // The number of documents of a group, of each of two sources.
+    // For each group, the number of documents in each of two sources.
     let mut members: Vec<[u8; 2]> = memory::filled([0; 2], count)?;
     let hashes = (documents.columns.probes() + 1) * size_of::<u64>();
-    // Its name, scope, group, end, and how it is stored.
+    // Its name, scope, group, end and packing.
     let place = 3 * size_of::<u32>() + size_of::<u64>() + size_of::<Packing>();
     for (document, size) in (0..).zip(&documents.sizes) {
         let root = components.find(document) as usize;
@@ -489,9 +488,10 @@ fn assign(
         let members = &mut members[root][usize::from(document >= second)];
         *members = members.saturating_add(1);
     }
-    // Vectors that grow have room left, and the first batch is filled beside the groups and batches of all documents.
+    // Growing vectors have spare capacity, and the first batch is filled while the groups and batches of all documents
+    // exist.
     let limit = (memory - memory / 8).saturating_sub(2 * size_of::<u32>() * count).max(memory / 4);
-    // The first batch alone is never in a file.
+    // Only the first batch is never in a file.
     let (mut until, mut taken) = (vec![Until::Held], 0);
     let mut batch_of = sizes;
     for (place, members) in batch_of.iter_mut().zip(&members) {
@@ -504,7 +504,7 @@ fn assign(
             continue;
         }
         if taken + size > limit {
-            // One that memory does not hold is in a batch of its own, and stays in a file.
+            // A group that does not fit into memory is a batch of its own, and stays in a file.
             let next = if size > limit { Until::InFile } else { Until::InTable };
             memory::push(&mut until, next)?;
             taken = 0;

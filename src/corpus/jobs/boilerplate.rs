@@ -20,11 +20,11 @@ fn near_duplicate_boilerplate(call: &Call) -> Result<Option<Datum>> {
         check_interrupts();
         context.run_and_reset(|| {
             let origin = boilerplates.origin(row.number);
-            // SAFETY: a row's document, which this reader has taken in before.
+            // SAFETY: a row's document, which `reader` has read before.
             let document = unsafe { boilerplates.reader.document(row.document()?) };
             let part = boilerplates.part(document, origin)?;
             let (judged_by, level) = boilerplates.judged(origin).unzip();
-            // SAFETY: the row's key, of the type of the source's keys; its text is copied by `push`.
+            // SAFETY: the row's key has the type of the source's keys, and `push` copies the text.
             let key = unsafe { KeyValue::new(row.key, key_type).to_text() };
             let number = |count: usize| Datum::from(i64::try_from(count).unwrap_or(i64::MAX));
             result.push(&[

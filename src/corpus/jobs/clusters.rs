@@ -1,5 +1,5 @@
-//! `near_duplicate_clusters()`: verified pairs, put together. `near_duplicate_plan()`: which documents to remove so
-//! that no near-duplicates remain. `near_duplicate_bridges()`: the pairs without which a cluster would fall in two.
+//! `near_duplicate_clusters()`: clusters of verified pairs. `near_duplicate_plan()`: the documents to remove so that no
+//! near-duplicates remain. `near_duplicate_bridges()`: the pairs without which a cluster would fall into two.
 
 use sketch::Error;
 use sketch::corpus::{
@@ -19,15 +19,16 @@ sql_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
 sql_function!(minlsh_near_duplicate_plan, near_duplicate_plan);
 sql_function!(minlsh_near_duplicate_bridges, near_duplicate_bridges);
 
-/// Of fewer documents none is said to share a template.
+/// Minimum number of documents for reporting a template.
 const TEMPLATE_LEAST: u32 = 1000;
-/// A cluster of more than one in so many documents may be a template.
+/// A cluster with more than one in `TEMPLATE_SHARE` of the documents may be a template.
 const TEMPLATE_SHARE: u64 = 100;
 
-/// The most distinct documents of a cluster of which all pairs, half a million, are compared for its weakest link.
+/// Maximum number of distinct documents of a cluster for which all pairs, half a million, are compared to find its
+/// weakest link.
 const COMPARE_ALL: usize = 1000;
 
-/// The most pairs that are looked at for the least similar one of a cluster: all pairs of 200 documents.
+/// Maximum number of pairs that are compared to find the least similar one in a cluster: all pairs of 200 documents.
 const COMPARE_PAIRS: u64 = 20_000;
 
 /// `near_duplicate_clusters(source, threshold, verify, linkage, body, ...) →
@@ -41,8 +42,8 @@ fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     each(work, linkage, &ranks, &mut |cluster, members| write(cluster, members, &result)).map(|()| None)
 }
 
-/// Calls `visit` with the clusters of all groups, those of a group in the order of their representatives. A NOTICE
-/// names one that is so large that its documents may share no more than a template.
+/// Calls `visit` with the clusters of all groups; within a group they are in the order of their representatives. A
+/// NOTICE reports a cluster that is so large that its documents may share only a template.
 fn each(work: Work, linkage: Linkage, ranks: &Ranks, visit: &mut dyn FnMut(&Cluster, &Members)) -> Result<()> {
     let Work { members, mut batches, read, .. } = work;
     let mut largest = (0, None);
@@ -111,8 +112,7 @@ fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
 
 /// `near_duplicate_plan(source, threshold, keep, verify, body, ...) → (doc_id, kept_id, similarity)`
 ///
-/// The source is read in the order of `keep`, so that it is evaluated once, by the caller, over
-/// whatever columns there are.
+/// The source is read in the order of `keep`, so that the caller's query evaluates `keep` once, over all its columns.
 fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let arguments = Arguments::of(call);
@@ -124,7 +124,7 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
         ));
     }
     let work = Work::of(&arguments, &["source"], keep.as_deref())?;
-    // By name they are as they were read.
+    // Names are in the order of reading.
     let all = 0..work.members.len();
     let ranks = if keep.is_some() { memory::collect(all)? } else { work.members.sorted()? };
     let ranks = Ranks::of(&ranks)?;
@@ -165,7 +165,7 @@ struct NamedBridge {
     sizes: [u64; 2],
 }
 
-/// The bridges of a group. Copies count as one document, of which the first is shown.
+/// The bridges of a group. Copies count as one document; the first copy is shown.
 fn bridges_of(group: &mut Group, ranks: &Ranks, emit: &mut Emit<NamedBridge>) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let limit = group.limit();
@@ -176,7 +176,7 @@ fn bridges_of(group: &mut Group, ranks: &Ranks, emit: &mut Emit<NamedBridge>) ->
         return Ok(left_out);
     }
     let least = |a: u32, b: u32| ranks.first(a, b);
-    // The least key of each cluster, at the place of its root.
+    // The least key of each cluster, at the position of its root.
     let all = (0..identical.documents()).map(|document| group.name(document));
     let mut names = memory::collect(all)?;
     for document in 0..identical.documents() {
@@ -199,23 +199,23 @@ fn bridges_of(group: &mut Group, ranks: &Ranks, emit: &mut Emit<NamedBridge>) ->
     Ok(left_out)
 }
 
-/// Documents that belong together, by name.
+/// Documents that form a cluster, by name.
 struct Cluster {
-    /// The document that stands for them: the first of them.
+    /// The document that represents them: the first one.
     representative: u32,
-    /// The others, with the similarity to the representative, in order.
+    /// The other documents, with their similarity to the representative, in order.
     members: Vec<(u32, f64)>,
-    /// The number of documents but for copies.
+    /// Number of documents without copies.
     distinct: usize,
     weakest_link: f64,
-    /// The similarity of the two documents that have the least in common.
+    /// The similarity of the two least similar documents.
     least_similar: f64,
-    /// True if all pairs were looked at for it; else there may be a lower one.
+    /// True if all pairs were compared for it; otherwise there may be a lower one.
     least_is_exact: bool,
 }
 
 impl Cluster {
-    /// A cluster of those documents, of which some are distinct.
+    /// The cluster of some documents, given with the distinct ones among them.
     fn of(
         group: &mut Group,
         representative: u32,
@@ -227,7 +227,7 @@ impl Cluster {
             group.check_interrupts()?;
             group.measure(a, b)
         })?;
-        // Of one alone all are copies.
+        // With one distinct document all are copies.
         let (least_similar, least_is_exact) =
             found.map_or((1.0, true), |least| (least.pair.similarity, least.is_exact));
         let distinct = distinct.len();
@@ -235,7 +235,7 @@ impl Cluster {
     }
 }
 
-/// The function that makes clusters of verified pairs.
+/// A function that makes clusters of verified pairs.
 type Linkage = fn(&mut Group, &Ranks, &mut Emit<Cluster>) -> Result<LeftOut, Error>;
 
 /// The connected components of two or more documents (single linkage).
@@ -269,8 +269,8 @@ fn single_linkage(group: &mut Group, ranks: &Ranks, emit: &mut Emit<Cluster>) ->
     Ok(left_out)
 }
 
-/// Clusters in which every document is similar to the first one, the leader. Documents are taken in order, and belong
-/// to the first leader that they are similar to.
+/// Clusters in which every document is similar to the first one, the leader. In order, each document joins the first
+/// leader to which it is similar.
 fn leader_clusters(group: &mut Group, ranks: &Ranks, emit: &mut Emit<Cluster>) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let rank = |document| ranks.rank(group.name(document));
@@ -278,7 +278,7 @@ fn leader_clusters(group: &mut Group, ranks: &Ranks, emit: &mut Emit<Cluster>) -
     let mut ranked = memory::collect(identical.leaders().map(|leader| (first(leader), leader)))?;
     ranked.sort_unstable();
     let distinct = memory::collect(ranked.into_iter().map(|(_, leader)| leader))?;
-    // Who belongs to which leader; a leader to itself.
+    // (leader, member, similarity); a leader is its own member.
     let mut belongs: Vec<(u32, u32, f64)> = Vec::new();
     let mut outcome = Ok(());
     let limit = group.limit();

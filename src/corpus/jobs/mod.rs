@@ -1,5 +1,5 @@
-//! The whole-corpus jobs, and what they begin with: sources read, groups formed of their documents, and pairs kept
-//! apart that somebody decided are not copies: these count as not similar.
+//! The whole-corpus jobs, and their first steps: reading sources, forming groups of documents, and reading the pairs in
+//! `apart`, which do not count as similar.
 
 mod boilerplate;
 pub mod clusters;
@@ -36,7 +36,7 @@ use crate::row_key::{Key, KeyValue, from_text};
 pub struct Work {
     pub members: Members,
     pub batches: Batches,
-    /// The number of documents that were read to find them.
+    /// Number of documents that were read to find them.
     pub read: u32,
     /// The rows of each source that take no part.
     omitted: Vec<Omitted>,
@@ -46,7 +46,7 @@ pub struct Work {
 struct Reading {
     documents: Documents,
     spools: RowSpools<'static>,
-    /// The number of the first document of the second source.
+    /// Number of the second source's first document.
     second: u32,
     /// The rows of each source that take no part.
     omitted: Vec<Omitted>,
@@ -60,8 +60,7 @@ pub struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    /// Reads the arguments, of which those of some names are sources; `has_order` says that rows come in an order of
-    /// their own.
+    /// Reads the arguments; `names` are the names of sources. `has_order` is true if rows come in a specific order.
     pub fn new(session: &'a Session, arguments: &Arguments, names: &[&'static str], has_order: bool) -> Result<Self> {
         let apart = Apart::given(session, arguments)?;
         let read = |name: &&'static str| Source::read(session, arguments, name, has_order);
@@ -73,12 +72,12 @@ impl<'a> Question<'a> {
         Ok(Self { session, sources, criteria, apart })
     }
 
-    /// The source, the first of two.
+    /// The source, or the first of two.
     pub fn source(&self) -> &Source {
         &self.sources[0]
     }
 
-    /// The work of all documents, in the order of `keep` if that is given.
+    /// The work on all documents, in the order of `keep` if that is given.
     pub fn of_all(&self, keep: Option<&CStr>) -> Result<Work> {
         let buckets = match &self.sources[..] {
             [source] => source.buckets_for(&self.criteria, keep),
@@ -89,18 +88,18 @@ impl<'a> Question<'a> {
         self.work(criteria, keep, buckets.map_or(RowFilter::All, RowFilter::Buckets))
     }
 
-    /// The work of those of some keys, which the source has once at most.
+    /// The work on documents with the given keys, which must be unique in the source.
     pub fn of_keys(&self, key: &Key, keys: &DocumentKeys) -> Result<Work> {
         self.work(self.criteria.clone(), None, RowFilter::Keys(key, keys))
     }
 
-    /// Calls `visit` with the rows of some keys: key, document and scopes of each.
+    /// Calls `visit` with the rows of some keys: key, document and scopes.
     pub fn each(&self, key: &Key, keys: &DocumentKeys, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
         let rows = self.source().rows(self.session, None, RowFilter::Keys(key, keys))?;
         rows.each(&mut |row| visit(row.row))
     }
 
-    /// Calls `visit` with what does not count of the source's documents, and with each of their rows.
+    /// Calls `visit` with the boilerplate of the source's documents and with each of their rows.
     pub fn each_judged(&self, visit: &mut dyn FnMut(&mut Boilerplates, &SpooledRow) -> Result<()>) -> Result<()> {
         let memory = JobShares::of_corpus(true);
         let Reading { mut documents, mut spools, .. } =
@@ -132,7 +131,7 @@ impl<'a> Question<'a> {
         self.sources.iter().any(|source| source.origin.is_some())
     }
 
-    /// Reads all rows, and puts them aside. Origins are kept as texts if `shows_origins`.
+    /// Reads all rows, and stores them. Keeps origins as text if `shows_origins`.
     fn read(
         &self,
         criteria: &Criteria,
@@ -153,7 +152,7 @@ impl<'a> Question<'a> {
         });
         let table = sources.iter().find_map(|source| source.relation);
         let (collecting, progress) = (collecting.transpose()?, Progress::start(table));
-        // The sets lie beside the rows.
+        // The sets share the memory for rows.
         let (rows_memory, sets) = match &common("agree", sources, Source::agreeing_type)?[..] {
             [element] => (memory.rows / 2, Some(Agreement::new(*element, memory.rows / 2)?)),
             _ => (memory.rows, None),
@@ -177,8 +176,8 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Decides how the documents of sources are signed, banded and compared. Documents with options of their own are looked
-/// at, all of them.
+/// Decides how the documents of sources are signed, banded and compared. Reads all documents that have their own
+/// options.
 pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) -> Result<Criteria> {
     let (mut readers, mut owns) = (Vec::new(), Vec::new());
     for source in sources {
@@ -186,7 +185,7 @@ pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) ->
         if source.kind == Kind::Document {
             source.rows(session, None, RowFilter::All)?.each(&mut |row| {
                 let Some(document) = row.document() else { return Ok(()) };
-                // SAFETY: a value of the column whose kind was just found to be that of documents.
+                // SAFETY: the column's kind was just found to be documents.
                 unsafe { Own::add(&mut own, document, source.argument) }
             })?;
         }
@@ -203,7 +202,7 @@ pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) ->
     Criteria::new(arguments, readers[0], &named, &owns)
 }
 
-/// Names the indexes of a table with other options in a NOTICE, if none were passed: it is read by the defaults.
+/// Reports the indexes of a table with other options in a NOTICE, if no options were passed: the defaults apply.
 fn notice_others(source: &Source, arguments: &Arguments, criteria: &Criteria) -> Result<()> {
     let passed = arguments.threshold()?;
     let differs = |options: &IndexOptions| {
@@ -223,8 +222,7 @@ fn notice_others(source: &Source, arguments: &Arguments, criteria: &Criteria) ->
 }
 
 impl Work {
-    /// Reads the sources of those names, in the order of `keep` if that is given. A NOTICE reports rows that take no
-    /// part.
+    /// Reads the sources in `names`, in the order of `keep` if that is given. A NOTICE reports rows that take no part.
     pub fn of(arguments: &Arguments, names: &[&'static str], keep: Option<&CStr>) -> Result<Self> {
         let session = Session::open();
         let work = Question::new(&session, arguments, names, keep.is_some())?.of_all(keep)?;
@@ -233,7 +231,7 @@ impl Work {
     }
 }
 
-/// The rank of each document by name: in the order of keys, or in the order in which documents are to be kept.
+/// The rank of each document by name: in the order of keys, or in the order of `keep`.
 pub struct Ranks(Vec<u32>);
 
 impl Ranks {
@@ -249,13 +247,13 @@ impl Ranks {
         self.0[name as usize]
     }
 
-    /// The first in the order of two documents.
+    /// The first of two documents by rank.
     pub fn first(&self, a: u32, b: u32) -> u32 {
         if self.rank(a) <= self.rank(b) { a } else { b }
     }
 }
 
-/// The HINT on what `apart` may be.
+/// The HINT about what `apart` accepts.
 const APART: &str = "Pass a table, or a query, of two columns of keys, as in apart => 'SELECT a, b FROM decided'.";
 
 struct Apart<'a> {
@@ -279,8 +277,8 @@ impl<'a> Apart<'a> {
         Ok(Some(Self { select: select.giving(types), types: [a, b] }))
     }
 
-    /// The pairs of which both are among `members`, at 16 bytes each, and those of which one is. It is an error if that
-    /// is too much.
+    /// The pairs with both documents in `members`, at 16 bytes each, and the documents in pairs with only one of them.
+    /// An error if they need too much memory.
     fn pairs(&self, members: &Members) -> Result<ApartPairs> {
         let sources = members.each_sorted()?;
         let last = sources.len() - 1;
@@ -294,14 +292,14 @@ impl<'a> Apart<'a> {
                 let key = if catalog::base_type(type_oid) == *own {
                     key
                 } else {
-                    // SAFETY: a value of that column, as the SELECT gives it, and its text.
+                    // SAFETY: the SELECT returns a value of this column's type, and `to_text` its text.
                     unsafe { from_text(KeyValue::new(key, type_oid).to_text(), *own, APART)? }
                 };
-                // SAFETY: a value of the base type of the keys of that source, to which it was converted.
+                // SAFETY: the key was converted to the base type of that source's keys.
                 Ok(unsafe { members.find(part, sorted, key) })
             };
             let [a_type, b_type] = self.types;
-            // Within one source both ways round are one.
+            // Within one source both directions are the same.
             for (first, second) in [(0, last), (last, 0)].into_iter().take(sources.len()) {
                 let (a, b) = context.run_and_reset(|| (find(first, a, a_type), find(second, b, b_type)));
                 match (a?, b?) {
@@ -319,7 +317,7 @@ impl<'a> Apart<'a> {
     }
 }
 
-/// Refuses pairs that take so many bytes, if that is too much.
+/// Refuses pairs that take `bytes` bytes, if that is too much.
 pub fn check_room(bytes: usize) -> Result<()> {
     if bytes <= of_apart() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! `near_duplicate_pairs()`: every pair of near-duplicates, once. `near_duplicates_between()`: those of two sources.
-//! With `copies => 'once'` each further copy of a document is in one pair only.
+//! `near_duplicate_pairs()`: every pair of near-duplicates, once. `near_duplicates_between()`: the pairs between two
+//! sources. With `copies => 'once'` each further copy of a document is in one pair only.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -66,37 +66,37 @@ fn are_once(arguments: &Arguments) -> Result<bool> {
     }
 }
 
-/// The HINT where there are too many pairs.
+/// The HINT if there are too many pairs.
 const ONCE: &str = "Pass copies => 'once' to list each further copy of a document in one pair only.";
 
-/// More pairs that exist only because of copies are announced by a NOTICE before they are written.
+/// Number of pairs caused by copies above which a NOTICE announces them before they are written.
 const ANNOUNCED: u64 = 10_000_000;
 
 enum FoundPairs {
     Pair(u32, u32, f64),
-    /// All pairs among the copies of one document.
+    /// All pairs among the copies of a document.
     Copies(Vec<u32>),
-    /// The number of pairs that follow because documents have copies.
+    /// Number of additional pairs because documents have copies.
     Copied(u64),
 }
 
-/// The most copies of one document whose pairs are given out at once.
+/// Maximum number of copies of a document whose pairs are emitted at once.
 const MANY: usize = 128;
 
-/// Gives out rows. Those of many copies take longer to give out than to find, so they wait, and are given out a few at
-/// a time while threads compare other documents.
+/// Emits rows. Rows for many copies take longer to emit than to find, so they are deferred, and emitted a few at a time
+/// while threads compare other documents.
 struct PairRows<'a> {
     members: &'a Members,
     has_two: bool,
     rows: &'a ResultRows,
     copies: VecDeque<Copies>,
-    /// The number of their pairs that were not given out.
+    /// Number of deferred pairs.
     left: u64,
-    /// The number of pairs so far that exist only because of copies.
+    /// Number of pairs so far that exist only because of copies.
     copied: &'a Cell<u64>,
 }
 
-/// Copies of one document, in the order of their keys, and the places of the next pair.
+/// Copies of a document, in the order of keys, with the positions of the next pair.
 struct Copies {
     names: Vec<u32>,
     a: usize,
@@ -104,7 +104,7 @@ struct Copies {
 }
 
 impl Copies {
-    /// The next pair, if there is one.
+    /// The next pair; `None` at the end.
     fn next(&mut self) -> Option<(u32, u32)> {
         let pair = (*self.names.get(self.a)?, *self.names.get(self.b)?);
         self.b += 1;
@@ -121,7 +121,7 @@ impl PairRows<'_> {
         self.rows.push(&[keys[0], keys[1], Some(float8_datum(similarity))]);
     }
 
-    /// Gives out `count` pairs of copies, if there are as many.
+    /// Emits `count` pairs of copies, if there are as many.
     fn give(&mut self, count: u64) {
         for _ in 0..count.min(self.left) {
             check_interrupts();
@@ -154,7 +154,7 @@ impl Taker<FoundPairs> for PairRows<'_> {
         let members = self.members;
         match found {
             FoundPairs::Pair(a, b, similarity) => {
-                // The lower key first, or the document of the first source.
+                // The lower key comes first, or the first source's document.
                 let is_first = if self.has_two { a < b } else { members.compare(a, b).is_lt() };
                 let (a, b) = if is_first { (a, b) } else { (b, a) };
                 self.pair(a, b, similarity);
@@ -188,7 +188,7 @@ impl Taker<FoundPairs> for PairRows<'_> {
     }
 }
 
-/// The side of a document by name, where the second of two sources begins with the document `second`.
+/// The side of a document by name; `second` is the second source's first document.
 fn side(name: u32, second: Option<u32>) -> PairSide {
     match second {
         None => PairSide::Both,
@@ -197,7 +197,7 @@ fn side(name: u32, second: Option<u32>) -> PairSide {
     }
 }
 
-/// For each leader the side of it and its copies.
+/// For each leader, the side of its copies and itself.
 fn sides(group: &Group, identical: &Identical, second: Option<u32>) -> Result<Vec<PairSide>, Error> {
     let all = 0..identical.documents();
     let mut sides = memory::collect(all.map(|document| side(group.name(document), second)))?;
@@ -210,12 +210,12 @@ fn sides(group: &Group, identical: &Identical, second: Option<u32>) -> Result<Ve
     Ok(sides)
 }
 
-/// All pairs of a group. Of two sources, each has a document of both.
+/// All pairs of a group. With two sources, each pair has a document of both.
 fn all_of_group(group: &mut Group, second: Option<u32>, emit: &mut Emit<FoundPairs>) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let sides = sides(group, &identical, second)?;
     let is_left = |name: u32| second.is_none_or(|second| name < second);
-    // The documents that are the same as a leader, of each source.
+    // Number of documents that equal a leader, in each source.
     let counts = |group: &Group, leader: u32| {
         let all = identical.members(leader).count() as u64;
         let left = identical.members(leader).filter(|copy| is_left(group.name(*copy))).count();
@@ -256,11 +256,11 @@ fn all_of_group(group: &mut Group, second: Option<u32>, emit: &mut Emit<FoundPai
     })
 }
 
-/// The most similar document of the other source, the first of these in the order of keys: its name and similarity.
+/// The most similar document of the other source, the first of them in the order of keys: its name and similarity.
 type Best = Option<(u32, f64)>;
 
 /// The pairs of a group among the first copies of each document, and one pair for each further copy: within one source
-/// with the first of its copies, of two sources with the most similar document of the other one.
+/// with its first copy, and between two with the most similar document of the other source.
 fn once_of_group(
     group: &mut Group,
     second: Option<u32>,
@@ -270,7 +270,7 @@ fn once_of_group(
     let identical = Identical::group(group)?;
     let sides = sides(group, &identical, second)?;
     let of = |name: u32| usize::from(second.is_some_and(|second| name >= second));
-    // By leader: the first copy in each source, and its best partner in the other one.
+    // For each leader: the first copy in each source, and its best partner in the other one.
     let documents = identical.documents() as usize;
     let mut firsts: Vec<[Option<u32>; 2]> = memory::filled([None; 2], documents)?;
     let mut best: Vec<[Best; 2]> = memory::filled([None; 2], documents)?;

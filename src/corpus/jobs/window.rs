@@ -1,5 +1,5 @@
-//! `near_duplicate_cluster() OVER (...)`: clusters as a window function, named by the first row of
-//! each in the order of the window.
+//! `near_duplicate_cluster() OVER (...)`: clusters as a window function. The first row of a cluster in the order of the
+//! window names it.
 
 use std::cell::Cell;
 
@@ -25,8 +25,8 @@ sql_function!(minlsh_near_duplicate_cluster, near_duplicate_cluster);
 
 /// `near_duplicate_cluster(body, threshold, verify, shingle_size, ...) OVER (...) → bigint`
 ///
-/// The clusters of a partition are found when it is asked about its first row, and kept until its
-/// last. What is kept is a number for each row: that of the first row of its cluster, from 1.
+/// The clusters of a partition are found for its first row, and kept until its last. For each row this is the number of
+/// the first row of its cluster, from 1.
 fn near_duplicate_cluster(call: &Call) -> Result<Option<Datum>> {
     let window = Window::of(call)?;
     let rows = usize::try_from(window.rows()).unwrap_or(0);
@@ -51,7 +51,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     for row in (0..first.len() as u32).filter(|_| kind == Kind::Document) {
         check_interrupts();
         context.run_and_reset(|| match window.argument_at(0, row) {
-            // SAFETY: a value of the argument's type, which is there until another row is asked for.
+            // SAFETY: the window returns a value of the argument's type, valid until the next row is read.
             Some(document) => unsafe { Own::add(&mut own, document, "the partition") },
             None => Ok(()),
         })?;
@@ -67,7 +67,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
             check_interrupts();
             let is_document = context.run_and_reset(|| match window.argument_at(0, place) {
                 Some(value) => {
-                    // SAFETY: a value of the argument's type, by which the kind was found.
+                    // SAFETY: the window returns a value of the argument's type, which determined the kind.
                     intake.push(unsafe { reader.document(value) }, |_| None, None, None)
                 }
                 None => Ok(false),
@@ -79,7 +79,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
         Ok(())
     })?;
     let spools = RowSpools(vec![(RowSpool::Partition(window, places), without)]);
-    // A row of a partition is known by its place.
+    // A row of a partition is identified by its position.
     let members = Members::new(&[(pg_sys::INT4OID, Oid::INVALID)])?;
     let mut rows = NamedRows { spools, members };
     let mut batches = Batches::gather(documents, &mut rows, u32::MAX, criteria, &memory)?;
@@ -89,23 +89,23 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
         found[place(document)] = place(first) as u32 + 1;
         Ok(())
     })?;
-    // All at once: a partition of which this was not reached is done again.
+    // All at once, so that an interrupted partition is processed again.
     first.iter().zip(found).for_each(|(place, first)| place.set(first));
     Ok(())
 }
 
-/// Refuses options that are not the same in all rows of a partition.
+/// Refuses options that differ between rows of a partition.
 fn check_options(call: &Call, window: &Window, rows: u32) -> Result<()> {
     let (kept, mut context) = (Memory::scratch(c"minlsh option"), Memory::scratch(c"minlsh row"));
     for argument in (1..call.count()).filter(|argument| !call.is_constant(*argument)) {
         let storage = TypeStorage::of(call.argument_type(argument));
-        // SAFETY: a value of the argument's type; what the window gives is gone with the next row.
+        // SAFETY: the window returns a value of the argument's type, valid until the next row is read.
         let copied = |value| unsafe { storage.copy(value) };
         let first = kept.run(|| window.argument_at(argument, 0).map(copied));
         for row in 1..rows {
             check_interrupts();
             let same = context.run_and_reset(|| match (first, window.argument_at(argument, row)) {
-                // SAFETY: two values of the argument's type.
+                // SAFETY: both values have the argument's type.
                 (Some(a), Some(b)) => unsafe { storage.same(a, b) },
                 (a, b) => a.is_none() && b.is_none(),
             });
@@ -120,7 +120,7 @@ fn check_options(call: &Call, window: &Window, rows: u32) -> Result<()> {
     Ok(())
 }
 
-/// Gives out the documents of a group by name, each with the first one of its cluster.
+/// Emits the documents of a group by name, each with the first one of its cluster.
 fn join(group: &mut Group, emit: &mut Emit<(u32, u32)>) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     let Connected { mut components, left_out, .. } = connect(group, &identical, group.limit())?;

@@ -1,10 +1,10 @@
-//! Pairs of every similarity, and how many pairs of each a source has: a sample of its documents, compared with all.
+//! Pairs of every similarity, and their number in a source: compares a sample of its documents with all.
 //!
-//! Documents that share a band with one of the sample are compared with it by their signatures. Of each 0.02 of the
-//! estimate some pairs are compared exactly, chosen by a hash, and stand for the others. A pair is weighted by the
-//! chance that one of its documents is in the sample and that the two share a band.
+//! Documents that share a band with a sampled one are compared with it by signatures. For each 0.02 of the estimate
+//! some pairs, selected by a hash, are compared exactly, and represent the others. The weight of a pair is the inverse
+//! of the probability that one of its documents is in the sample and that the two share a band.
 //!
-//! From 0.5 up pairs are rare, so there a larger sample is compared, as many documents as memory holds.
+//! Pairs are rare from 0.5 up, so there a larger sample is compared, with as many documents as memory holds.
 
 use ahash::AHashMap;
 use sketch::labels::{PairCounts, Reservoirs, pair_hash};
@@ -22,46 +22,45 @@ use crate::memory::of_suggestion;
 use crate::pg::job::{Counter, JobPhase, Progress};
 use crate::prelude::*;
 
-/// From this similarity up the larger sample is compared, of as many times the documents that were asked for.
+/// Similarity from which the larger sample is compared, and its size as a multiple of the requested one.
 const SPLIT: f64 = 0.5;
 const LARGER: usize = 10;
-/// The share of the pairs at `lowest` that share a band. The others are weighted for.
+/// Share of the pairs at `lowest` that share a band. The weights compensate for the others.
 const LOW_RECALL: f64 = 0.45;
 /// Three standard errors of an estimate.
 const ERROR: f64 = 0.13;
-/// Pairs that are kept of each 0.02 of the estimate, and the bytes that one takes.
+/// Maximum number of pairs kept for each 0.02 of the estimate, and bytes of a pair.
 const MOST_KEPT: usize = 200;
 const KEPT: usize = 200;
-/// Reservoirs of 0.02 that may be in use.
+/// Number of reservoirs of 0.02 that may be in use.
 const RESERVOIRS: usize = 64;
-/// About what a member takes beside its document and its key: its signature and bands.
+/// Approximate bytes of a member, besides its document and its key: signature and bands.
 const MEMBER: usize = 2048;
-/// A document that takes a greater part of the memory is left out, so that there is room for others.
+/// A document that takes more than this part of memory is left out, to make room for others.
 const PARTS: usize = 16;
 
-/// Two documents, by their keys.
+/// Two documents by their keys.
 pub struct Candidate {
     pub keys: [String; 2],
     pub similarity: f64,
 }
 
 pub struct Candidates {
-    /// From the least similar up, and in an order that does not depend on the order of the rows.
+    /// By similarity, ascending; independent of the order of rows.
     pub pairs: Vec<Candidate>,
     /// All pairs of the source from `lowest` up.
     pub counts: PairCounts,
-    /// Among them the pairs whose codes agree.
+    /// The pairs whose codes agree.
     pub agreeing: PairCounts,
-    /// The number of documents of the source, or of the first of two, and of the sample for lower and higher
-    /// similarities.
+    /// Number of documents in the (first) source, and in the samples for lower and higher similarities.
     pub documents: u64,
     pub sample: u64,
     pub larger: u64,
-    /// The number of documents that were too large to be in the sample.
+    /// Number of documents that were too large for the sample.
     pub large: u64,
 }
 
-/// A document of the sample. The order is that of the sample.
+/// A document of the sample. Its order is the sample's.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Taken {
     bytes: Vec<u8>,
@@ -75,17 +74,17 @@ struct Member {
     signature: Vec<i32>,
 }
 
-/// A pair that was compared exactly: the member, the key of the other document, the bits of the similarity, whose order
-/// is that of the similarities, and true if their codes agree.
+/// An exactly compared pair: the member, the key of the other document, the bits of the similarity, which sort like it,
+/// and true if their codes agree.
 type Compared = (u32, String, u64, bool);
 
-/// The pairs that are looked for in a range of similarities.
+/// The pairs to find in a range of similarities.
 struct Range {
     from: f64,
     to: f64,
     banding: Banding,
     buckets: SampleBuckets,
-    /// The number of members that take part, the first ones, and of the documents of the sample that they are.
+    /// Number of members that take part, from the first, and number of documents in their sample.
     members: u32,
     sample: u64,
     kept: Reservoirs<Compared>,
@@ -106,8 +105,8 @@ impl Search {
         Ok(Self { reader, config, wanted, lowest, sketcher })
     }
 
-    /// Compares a sample of the first source with all documents of the last one. Those that were decided about are kept
-    /// in `documents`.
+    /// Compares a sample of the first source with all documents of the last one. Keeps documents with a decision in
+    /// `documents`.
     pub fn run(
         &mut self,
         session: &Session,
@@ -180,20 +179,20 @@ impl Search {
         Ok(found)
     }
 
-    /// Reads what is compared of a document.
+    /// Reads the compared bytes of a document.
     fn read(&self, row: &KeyedRow, bytes: &mut Vec<u8>) -> Result<()> {
         bytes.clear();
-        // SAFETY: a value of the source's column of documents, by whose type the reader was made.
+        // SAFETY: a value of the source's document column, for whose type the reader was made.
         unsafe { self.reader.document(row.document) }.append(bytes)
     }
 
-    /// The hash of a key, by which pairs are chosen.
+    /// The hash of a key, by which pairs are selected.
     fn hash(&self, key: &str) -> u64 {
         pair_hash(self.wanted.seed as u64, hash128(key.as_bytes()) as u64)
     }
 
-    /// Takes the larger sample, in the order of hashes: the first documents are the smaller one. Returns the counts of
-    /// rows that take no part as well.
+    /// Takes the larger sample, in the order of hashes; its first documents are the smaller one. Also counts the rows
+    /// that take no part.
     fn take(
         &self,
         rows: &KeyedRows,
@@ -247,7 +246,7 @@ impl Search {
         Ok(ranges)
     }
 
-    /// Signs the documents of the sample, and puts their bands into the buckets of their ranges.
+    /// Signs the documents of the sample, and adds their bands to the buckets of their ranges.
     fn members(&mut self, taken: Vec<(String, Taken)>, ranges: &mut [Range]) -> Result<Vec<Member>> {
         let (mut members, mut bands) = (Vec::new(), Vec::new());
         for (place, (key, taken)) in (0..).zip(taken) {
@@ -265,8 +264,8 @@ impl Search {
         Ok(members)
     }
 
-    /// Signs a document by the bytes that it is compared by: its signature, and the hashes of its shingles. `None`
-    /// without shingles.
+    /// Signs a document by its compared bytes. Returns its signature, and the hashes of its shingles; `None` without
+    /// shingles.
     fn sign(&mut self, bytes: &[u8]) -> Result<Option<(Vec<i32>, Vec<u64>)>> {
         let mut hashes = Vec::new();
         self.reader.hashes(&self.config, bytes, &mut hashes, &mut check_interrupts)?;
@@ -282,7 +281,7 @@ impl Search {
         let own = other.own.filter(|own| *own < range.members);
         for number in range.buckets.sharing(&bands)? {
             let member = &members[number as usize];
-            // A pair of two members is met twice, and counts once.
+            // A pair of two members is found twice, and counts once.
             let is_met_again = own.is_some_and(|own| own <= number);
             if is_met_again || member.taken.scope != Some(other.scope) {
                 continue;
@@ -344,7 +343,7 @@ struct Other<'a> {
 }
 
 impl Other<'_> {
-    /// Its codes, which are read when they are needed first.
+    /// Its codes, read on first use.
     fn codes(&mut self, reader: Reader) -> Result<&Codes> {
         let codes = match self.codes.take() {
             Some(codes) => codes,
@@ -353,14 +352,14 @@ impl Other<'_> {
         Ok(self.codes.insert(codes))
     }
 
-    /// The set of its shingles, which is made when it is needed first.
+    /// The set of its shingles, made on first use.
     fn set(&mut self) -> Result<&ShingleSet> {
         let Self { hashes, set, .. } = self;
         Ok(set.get_or_insert_with(|| ShingleSet::from_hashes(std::mem::take(hashes), &mut check_interrupts)))
     }
 }
 
-/// Two keys, the lower one first: integers by value.
+/// Two keys, the lower one first; integers by value.
 fn in_order(a: String, b: String) -> [String; 2] {
     let is_less = match (a.parse::<i64>(), b.parse::<i64>()) {
         (Ok(a), Ok(b)) => a < b,

@@ -1,4 +1,4 @@
-//! The codes of a document, by which two documents may be required to agree.
+//! The codes of a document, which may be required to agree.
 
 use sketch::{codes, hash128, stored};
 
@@ -6,14 +6,14 @@ use crate::corpus::source::reader::Reader;
 use crate::document::kind::Kind;
 use crate::prelude::*;
 
-/// The least number of characters of a code, as `codes()` has it by default.
+/// Minimum length of a code, the default of `codes()`.
 const MIN_LENGTH: i64 = 4;
 
-/// Hashes of codes, ascending. A document that is not a text has none.
+/// Hashes of codes, ascending. A document other than a text has none.
 pub struct Codes(Vec<u128>);
 
 impl Codes {
-    /// Reads the codes of a document, by the bytes that it is compared by.
+    /// Reads the codes of a document from its compared bytes.
     pub fn of(reader: Reader, bytes: &[u8]) -> Result<Self> {
         let mut hashes = Vec::new();
         if reader.kind == Kind::Text {
@@ -26,7 +26,7 @@ impl Codes {
         Ok(Self(hashes))
     }
 
-    /// True if two documents have a code in common, or one of them has none: what `agree => 'codes(body)'` asks for.
+    /// True if two documents share a code, or if one of them has none, as `agree => 'codes(body)'` requires.
     pub fn agree(&self, other: &Self) -> bool {
         let [a, b] = [&self.0, &other.0];
         let is_common = || a.iter().any(|code| b.binary_search(code).is_ok());

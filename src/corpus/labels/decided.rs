@@ -1,4 +1,4 @@
-//! The argument `decided`: pairs of keys, and whether a person says that they are the same.
+//! The argument `decided`: pairs of keys, with a person's answer for each.
 
 use ahash::AHashMap;
 use sketch::Config;
@@ -15,22 +15,22 @@ use crate::pg::value_type::Output;
 use crate::prelude::*;
 use crate::row_key::{KeyValue, from_text};
 
-/// The HINT on what `decided` may be.
+/// The HINT about what `decided` accepts.
 pub const DECIDED: &str = "Pass a table or a query with two columns of keys, doc_a and doc_b, and a boolean column \
      same, as in decided => 'SELECT doc_a, doc_b, same FROM decided'.";
 
-/// About what a decision takes beside its keys.
+/// Approximate bytes of a decision, besides its keys.
 const DECISION: usize = 160;
-/// The least number of answers that are worth a threshold.
+/// Minimum number of answers for a threshold.
 const LEAST_ANSWERS: usize = 10;
 
-/// Two keys, of which those of one source are in the order of their bytes.
+/// Two keys; within one source, in the order of their bytes.
 type Keys = [String; 2];
 
-/// The decisions, in the order of their keys; `None` where a pair is not decided yet.
+/// The decisions, in the order of their keys; `None` for a pair without an answer.
 pub struct Decided {
     decisions: Vec<(Keys, Option<bool>)>,
-    /// True if both keys are of one source, so that their order says nothing.
+    /// True if both keys are of one source, so that their order has no meaning.
     is_one: bool,
 }
 
@@ -71,10 +71,10 @@ impl Decided {
                 let value = if catalog::base_type(*given) == base {
                     value
                 } else {
-                    // SAFETY: a value of that column, as the SELECT gives it, and its text.
+                    // SAFETY: the SELECT returns a value of this column's type, and `to_text` its text.
                     unsafe { from_text(KeyValue::new(value, *given).to_text(), base, DECIDED)? }
                 };
-                // SAFETY: a value of the type of the keys, made a text in the memory that is reset below.
+                // SAFETY: a value of the keys' type; its text lies in memory that is reset below.
                 let text = unsafe { text::read(output.text(value)) }?;
                 Ok::<_, SqlError>(Some(memory::owned(text)?))
             };
@@ -101,7 +101,7 @@ impl Decided {
 
     /// Keeps one decision for each pair.
     fn settle(&mut self) -> Result<()> {
-        // An answer is behind none.
+        // An answer sorts after a missing one.
         self.decisions.sort_unstable();
         for pair in self.decisions.windows(2) {
             let [(keys, before), (others, after)] = pair else { continue };
@@ -123,7 +123,7 @@ impl Decided {
         Ok(())
     }
 
-    /// True if a pair is listed, answered or not.
+    /// True if a pair is listed, with or without an answer.
     pub fn has(&self, [a, b]: &Keys) -> bool {
         let keys = if self.is_one && b < a { [b, a] } else { [a, b] };
         let found = self.decisions.binary_search_by(|(own, _)| [&own[0], &own[1]].cmp(&keys));
@@ -131,7 +131,7 @@ impl Decided {
     }
 }
 
-/// The places of the two keys and of the answer.
+/// Positions of the two keys and of the answer.
 fn places(columns: &[SelectColumn]) -> Result<[usize; 3]> {
     let named = |name: &str| columns.iter().position(|column| column.name.to_bytes() == name.as_bytes());
     let places = match (named("doc_a"), named("doc_b"), named("same")) {
@@ -154,7 +154,7 @@ fn places(columns: &[SelectColumn]) -> Result<[usize; 3]> {
     Ok(places)
 }
 
-/// The documents of pairs that were answered, as the sources give them: by source and key.
+/// The documents of pairs with answers, by source and key.
 pub struct LabelDocuments {
     documents: Vec<AHashMap<String, LabelDocument>>,
     room: usize,
@@ -162,7 +162,7 @@ pub struct LabelDocuments {
 
 enum LabelDocument {
     Missing,
-    /// There, but memory does not hold it.
+    /// Too large for memory.
     Large,
     Held(Vec<u8>),
 }
@@ -171,14 +171,14 @@ enum LabelDocument {
 #[derive(Default)]
 pub struct Labeled {
     pub labels: Vec<Label>,
-    /// The labels of pairs whose codes agree, and how many pairs that are the same have such codes.
+    /// The labels of pairs whose codes agree, and how many of the same pairs have such codes.
     pub agreeing: Vec<Label>,
     pub answers: Answers,
-    /// The number of pairs without an answer.
+    /// Number of pairs without an answer.
     pub open: u64,
-    /// The number of answers about documents that the source does not have.
+    /// Number of answers about documents that are not in the source.
     pub missing: u64,
-    /// The number of answers about documents that memory does not hold.
+    /// Number of answers about documents that are too large for memory.
     pub large: u64,
 }
 
@@ -193,7 +193,7 @@ impl LabelDocuments {
         Ok(Self { documents, room: of_suggestion() / 4 })
     }
 
-    /// Keeps a document of source `part` if somebody has decided about it and there is room.
+    /// Keeps a document of source `part` if there is a decision about it, and if it fits into memory.
     pub fn add(&mut self, part: usize, key: &str, bytes: &[u8]) -> Result<()> {
         let Some(document) = self.documents[part].get_mut(key) else { return Ok(()) };
         let fits = bytes.len() <= self.room;
@@ -246,7 +246,7 @@ impl Labeled {
         [same, self.labels.len() - same]
     }
 
-    /// Refuses answers that are too few to fit anything to.
+    /// Refuses too few answers for a fit.
     pub fn check(&self) -> Result<()> {
         let count = self.labels.len();
         if count >= LEAST_ANSWERS {

@@ -1,12 +1,12 @@
-//! `minlsh_label_pairs()`: pairs of documents for a person to decide about. `minlsh_suggest_from_labels()`: the
-//! threshold that these decisions mean.
+//! `minlsh_label_pairs()`: pairs of documents for a person's decision. `minlsh_suggest_from_labels()`: the threshold
+//! that follows from the decisions.
 //!
-//! 1. [`decided`] reads the decisions there are.
-//! 2. [`candidates`] takes a sample of the source and compares it with all documents. So there are pairs of every
-//!    similarity, and it is known how many pairs the source has.
-//! 3. The engine chooses the pairs that are asked about, or fits a curve to the answers. [`report`] says that in rows.
+//! 1. [`decided`] reads the existing decisions.
+//! 2. [`candidates`] takes a sample of the source, and compares it with all documents. This gives pairs of every
+//!    similarity, and their number in the source.
+//! 3. The engine selects the pairs to ask about, or fits a curve to the answers. [`report`] returns the result as rows.
 //!
-//! Memory is `work_mem`, and a few bytes for each value of a scope.
+//! Memory is `work_mem`, plus a few bytes for each value of a scope.
 
 mod candidates;
 mod codes;
@@ -34,15 +34,15 @@ use report::{LOWEST, LabelReport};
 sql_function!(minlsh_label_pairs, label_pairs);
 sql_function!(minlsh_suggest_from_labels, suggest_from_labels);
 
-/// Slots of a signature by which candidates are found.
+/// Number of slots of the signatures that find candidates.
 const NUM_PERM: i32 = 128;
-/// The most pairs that are listed at once.
+/// Maximum number of pairs in a list.
 const MOST_PAIRS: i32 = 10_000;
-/// Lower similarities are those of unrelated documents, and would be too many.
+/// Pairs below this similarity are unrelated documents, and far too many.
 const LEAST_LOWEST: f64 = 0.02;
 const MOST_LOWEST: f64 = 0.95;
 
-/// The sources, how they are read, and the decisions there are.
+/// The sources, how they are read, and the existing decisions.
 struct LabelQuestion<'a> {
     session: &'a Session,
     sources: Vec<Source>,
@@ -78,7 +78,7 @@ impl<'a> LabelQuestion<'a> {
         Ok(Self { session, sources, search, decided, lowest, seed: wanted.seed })
     }
 
-    /// Compares the sample with all documents, and reads those that were decided about.
+    /// Compares the sample with all documents, and reads those with decisions.
     fn search(&mut self) -> Result<(candidates::Candidates, Labeled)> {
         let progress = Progress::start(self.sources[0].relation);
         let mut documents = LabelDocuments::new(self.decided.as_ref(), self.sources.len())?;
@@ -99,7 +99,7 @@ fn label_pairs(call: &Call) -> Result<Option<Datum>> {
         let message = format!("pairs must be between 1 and {MOST_PAIRS}, not {pairs}");
         return Err(invalid_parameter(message).set_hint("Pass the number of pairs to label."));
     }
-    // Keys are compared as texts.
+    // Keys are compared as text.
     let settings = LocalSettings::open();
     settings.write_exact_text();
     let session = Session::open();
@@ -113,7 +113,7 @@ fn label_pairs(call: &Call) -> Result<Option<Datum>> {
     let chosen = if labeled.labels.is_empty() {
         spread(&similarities, question.lowest, count, seed)?
     } else {
-        // Another round asks elsewhere.
+        // Another round asks about other pairs.
         let seed = seed.wrapping_add(labeled.labels.len() as u64);
         let labels = labeled.labels.iter().copied();
         Fit::new(labels, &found.counts, Plateaus::Usual)?.next(&similarities, count, seed)?
@@ -124,13 +124,13 @@ fn label_pairs(call: &Call) -> Result<Option<Datum>> {
         notice(message).set_hint(hint).report(PgLogLevel::NOTICE);
         return Ok(None);
     }
-    // From the most similar down.
+    // In descending order of similarity.
     let chosen = chosen.iter().rev().map(|place| &found.pairs[*place]);
     write_pairs(&question, &memory::collect(chosen)?, &result)?;
     Ok(None)
 }
 
-/// Writes pairs with their texts, for which the sources are read once more.
+/// Writes pairs with their texts, for which the sources are read again.
 fn write_pairs(question: &LabelQuestion, pairs: &[&Candidate], result: &ResultRows) -> Result<()> {
     let sources = &question.sources;
     let second = sources.len() - 1;
@@ -144,7 +144,8 @@ fn write_pairs(question: &LabelQuestion, pairs: &[&Candidate], result: &ResultRo
         let output = Output::of(type_oid);
         KeyedRows::of(question.session, source, source.scopes.len())?.each(|row| {
             if let Some(text) = texts.get_mut(row.name) {
-                // SAFETY: a value of the column of documents, whose type this is, made a text in the row's memory.
+                // SAFETY: a value of the document column, for whose type `output` was made; its text lies in the row's
+                // memory.
                 let shown = unsafe { text::read(output.text(row.document)) }?;
                 *text = Some(memory::owned(shown)?);
             }
@@ -154,7 +155,7 @@ fn write_pairs(question: &LabelQuestion, pairs: &[&Candidate], result: &ResultRo
     for Candidate { keys: [a, b], similarity, .. } in pairs {
         check_interrupts();
         let text = |part: usize, key: &str| texts[part].get(key).and_then(Option::as_ref);
-        // A volatile query may not give a document again.
+        // A volatile query may not return a document again.
         let (Some(text_a), Some(text_b)) = (text(0, a), text(second, b)) else { continue };
         result.push(&[
             Some(text::write(a)),
@@ -168,7 +169,7 @@ fn write_pairs(question: &LabelQuestion, pairs: &[&Candidate], result: &ResultRo
     Ok(())
 }
 
-/// The differences of two texts, as `minlsh_marked_diff()` marks it; NULL where it is not a text, or too long.
+/// The difference of two texts, as from `minlsh_marked_diff()`; NULL if they are not texts, or too long.
 fn difference(kind: Kind, a: &str, b: &str) -> Result<Option<Datum>> {
     if kind != Kind::Text {
         return Ok(None);

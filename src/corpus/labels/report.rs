@@ -12,11 +12,11 @@ use crate::corpus::suggest::report::rounded;
 use crate::pg::names::{literal, quoted, visible_name};
 use crate::prelude::*;
 
-/// The least similarity of the pairs, unless another one is passed.
+/// Default minimum similarity of pairs.
 pub const LOWEST: f64 = 0.1;
-/// Intervals that are wider than this are worth more answers.
+/// Width above which an interval justifies more answers.
 const WIDE: f64 = 0.1;
-/// The least number of answers to ask for where a precision was not shown.
+/// Minimum number of answers to request if a precision was not shown.
 const NEXT: u64 = 20;
 
 pub struct LabelReport<'a> {
@@ -101,7 +101,7 @@ impl LabelReport<'_> {
         Ok(())
     }
 
-    /// The advice if two documents count only if their codes agree.
+    /// The advice if only pairs whose codes agree count.
     fn agreeing(&self) -> Result<Advice> {
         let Self { found, labeled, .. } = self;
         let labels = labeled.agreeing.iter().copied();
@@ -139,7 +139,7 @@ impl LabelReport<'_> {
         }
     }
 
-    /// Reports that no threshold is known to have a precision.
+    /// Reports that no threshold is known to reach a precision.
     fn not_shown(&self, fit: &Fit, precision: f64, job: &SuggestedJob) -> Result<()> {
         let why = format!("these answers do not show a precision of {precision} at any threshold");
         self.row("threshold", None, None, &why);
@@ -165,7 +165,7 @@ impl LabelReport<'_> {
         }
     }
 
-    /// Reports that more pairs should be labelled, and the statement for that, with some more arguments.
+    /// Reports that more pairs should be labelled, with the statement for it and further arguments.
     fn next(&self, job: &SuggestedJob, more: &str, why: &str) -> Result<()> {
         let decided = self.arguments.shown("decided").unwrap_or_default();
         let more = format!(", decided => {}{more}", literal(&decided));
@@ -173,7 +173,7 @@ impl LabelReport<'_> {
         self.row("next", None, None, why);
         let statement = match self.arguments.raw("decided") {
             Some(datum) if !is_query(decided.as_bytes()) => {
-                // Not as it was passed: more is allowed there than in a statement.
+                // Not in the original form, which allows more than a statement does.
                 let table = visible_name(relation_named(datum, "decided")?);
                 format!("INSERT INTO {table} SELECT *, NULL FROM {select};")
             }
@@ -194,7 +194,7 @@ impl LabelReport<'_> {
     }
 }
 
-/// The statement that lists the pairs of `call` whose codes agree: they have one in common, or one side has none.
+/// The statement that lists the pairs of `call` whose codes agree: they share one, or one document has none.
 fn agreeing_pairs(arguments: &Arguments, sources: &[Source], call: &str) -> String {
     let second = &sources[sources.len() - 1];
     let [(from_a, key_a, codes_a), (from_b, key_b, codes_b)] =

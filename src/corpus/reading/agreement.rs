@@ -1,32 +1,32 @@
-//! The sets of `agree`: what documents must share to be similar, beside their texts. Two sets agree if they have an
-//! element in common, or if one of them is empty.
+//! The sets of `agree`, which documents must share in addition to similar texts. Two sets agree if they share an
+//! element, or if one of them is empty.
 //!
-//! An element is 128 bits, by the equality of its type as scopes have it: a hash of its bytes where equal values have
-//! equal bytes, else its number among the values that were met. Sets are written one after the other, in memory and
+//! An element has 128 bits, and is equal for values that are equal by their type, like a scope: a hash of the bytes if
+//! equal values have equal bytes, otherwise a number for each value. Sets are written one after another, in memory and
 //! beyond it in a temporary file.
 
 use crate::corpus::reading::columns::ColumnValues;
 use crate::pg::temp_file::Spool;
 use crate::prelude::*;
 
-/// The sets of documents, in the order in which they were read.
+/// The sets of documents, in the order of reading.
 pub struct Agreement {
     values: ColumnValues,
-    /// Values that are kept.
+    /// Memory for kept values.
     kept: Memory,
     /// Memory for one array.
     context: Memory,
-    /// The set that was read last.
+    /// The last set that was read.
     set: Vec<u128>,
     piece: Vec<u64>,
-    /// The number of elements of each set, and its elements, of two numbers each.
+    /// For each set its number of elements, then its elements as two numbers each.
     sets: Spool<u64>,
-    /// The place of the set of each document that has shingles.
+    /// The place of the set of each document with shingles.
     places: Vec<u64>,
 }
 
 impl Agreement {
-    /// No sets yet, of arrays with elements of that type and collation; `memory` bytes for them.
+    /// No sets yet, of arrays with elements of this type and collation, with `memory` bytes for them.
     pub fn new(element: (Oid, Oid), memory: usize) -> Result<Self> {
         Ok(Self {
             values: ColumnValues::new("agree", element)?,
@@ -39,13 +39,13 @@ impl Agreement {
         })
     }
 
-    /// Puts aside the set of a document, which an array has, or NULL. Returns its place.
+    /// Stores the set of a document, from an array or NULL. Returns its place.
     pub fn put(&mut self, array: Option<Datum>) -> Result<u64> {
         let Self { values, kept, context, set, piece, .. } = self;
         set.clear();
         if let Some(array) = array {
             context.run_and_reset(|| {
-                // SAFETY: a value of the expression of `agree`, whose type `Source` has found to be an array.
+                // SAFETY: a value of the expression `agree`, whose type `Source` found to be an array.
                 let elements = unsafe { array::each_element(array) };
                 for element in elements.flatten() {
                     memory::push(set, values.element(element, kept)?)?;
@@ -59,26 +59,26 @@ impl Agreement {
         memory::reserve(piece, 1 + 2 * set.len())?;
         piece.push(set.len() as u64);
         piece.extend(set.iter().flat_map(|element| [*element as u64, (*element >> 64) as u64]));
-        // One long array is no reason to keep so much room.
+        // Does not keep so much memory after one long array.
         set.shrink_to(LONG);
         let place = self.sets.append(&self.piece)?;
         self.piece.shrink_to(LONG);
         Ok(place)
     }
 
-    /// Takes the next document, whose set is at that place.
+    /// Adds the next document, whose set is at `place`.
     pub fn take(&mut self, place: u64) -> Result<()> {
         memory::push(&mut self.places, place).map_err(Into::into)
     }
 
-    /// The bytes that the set of a document takes at most.
+    /// Maximum size of a document's set.
     pub fn size(&self, document: usize) -> usize {
         let next = self.places.get(document + 1).copied();
         let next = next.unwrap_or_else(|| self.sets.len());
         (next - self.places[document]) as usize * size_of::<u64>()
     }
 
-    /// The set of a document, ascending. Documents are asked for when all are known.
+    /// The set of a document, ascending. Only valid after all documents were added.
     pub fn set(&mut self, document: u32) -> Result<&[u128]> {
         let Self { sets, places, set, piece, .. } = self;
         let (place, mut count) = (places[document as usize], [0]);
@@ -92,5 +92,5 @@ impl Agreement {
     }
 }
 
-/// Elements for which room is kept.
+/// Number of elements for which memory is kept.
 const LONG: usize = 1 << 12;

@@ -1,9 +1,9 @@
-//! Boilerplate: what many documents of one origin share, which does not count for them.
+//! Boilerplate: text that many documents of an origin share, which does not count for them.
 //!
-//! The rows of a job are read twice before anything is compared. At first [`Collecting`] chooses the documents by which
-//! an origin is judged, and finds out what their texts share. [`Boilerplates`] has that at hand when all documents are
-//! signed, and when the ones that share a bucket are brought together. From there on a document is the set of the
-//! shingles that count. Texts and boilerplate that memory does not hold are in files.
+//! The rows of a job are read twice before any comparison. First, [`Collecting`] selects the documents by which an
+//! origin is judged, and finds the text that they share. [`Boilerplates`] has the result when all documents are signed,
+//! and when documents that share a bucket are brought together. From then on a document is the set of its counted
+//! shingles. Texts and boilerplate that do not fit into memory are in files.
 
 use std::sync::Arc;
 
@@ -22,20 +22,20 @@ use crate::pg::temp_file::Spool;
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 
-/// A document of no origin: all of it counts.
+/// A document without an origin: all of it counts.
 const NONE: u32 = u32::MAX;
 
-/// Bytes of a document for which room is kept.
+/// Size of a document up to which its buffer is kept.
 const LONG: usize = 1 << 20;
 
-/// Hashes as bytes, in `room`: what it holds is replaced.
+/// Converts hashes to bytes, in `room`, whose content is replaced.
 pub fn to_bytes<'a>(hashes: &[u64], room: &'a mut Vec<u8>) -> Result<&'a [u8]> {
     room.clear();
     append_bytes(hashes, room)?;
     Ok(room)
 }
 
-/// The numbers of documents of which little counts.
+/// The numbers of documents with little counted text.
 #[derive(Default)]
 pub struct Little {
     by_equality: usize,
@@ -43,7 +43,7 @@ pub struct Little {
 }
 
 impl Little {
-    /// Adds a document, of which `part` counts.
+    /// Adds a document with its counted part.
     pub fn add(&mut self, part: CountedPart) {
         self.by_equality += usize::from(part.by_equality);
         self.small += usize::from(part.is_small());
@@ -68,18 +68,18 @@ impl Little {
     }
 }
 
-/// A collection of what there is to know of documents, made while they are read.
+/// Data about documents, collected while they are read.
 pub struct Collecting {
     reader: Reader,
     /// With a scheme that hashes to 64 bits.
     pub config: Config,
-    /// The origins that were met.
+    /// The origins seen so far.
     known: Scopes,
-    /// Each as text, in the order of numbers, with the output function of their type if they are to be shown.
+    /// Each origin as text, by number, with the output function of their type, if they are shown.
     shown: Vec<String>,
     output: Option<Output>,
     context: Memory,
-    /// The number of the origin of each document.
+    /// The origin of each document.
     origins: Vec<u32>,
     chosen: OriginSample,
 }
@@ -88,18 +88,18 @@ pub struct Collecting {
 #[derive(Clone, Copy)]
 struct JudgedText {
     origin: u32,
-    /// The place at which it was put aside, or that of its row, and the number of bytes that are stored there.
+    /// The position of its stored bytes, or of its row, and its stored size.
     at: u64,
     size: u32,
-    /// The way in which it was put aside.
+    /// The packing of its stored bytes.
     packing: Packing,
-    /// True if it is one of the documents that stand for all.
+    /// True if it belongs to the sample for all origins.
     is_for_all: bool,
 }
 
 impl Collecting {
-    /// Nothing yet, of documents whose origin is the value of a column of that type and collation, or the same for all
-    /// without a column.
+    /// No data yet. A document's origin is the value of a column of this type and collation; without a column it is the
+    /// same for all.
     pub fn new(criteria: &Criteria, column: &[(Oid, Oid)]) -> Result<Self> {
         let Criteria { reader, config, .. } = criteria;
         if reader.kind == Kind::Signature {
@@ -119,25 +119,25 @@ impl Collecting {
         })
     }
 
-    /// Has origins kept as texts: values of a column of that type.
+    /// Keeps origins as text: values of a column of this type.
     pub fn show(&mut self, column: &[(Oid, Oid)]) {
         self.output = column.first().map(|(type_oid, _)| Output::of(*type_oid));
     }
 
-    /// The number of the origin that a value of the column says.
+    /// The number of the origin in a value of the column.
     pub fn origin(&mut self, value: impl Fn(usize) -> Option<Datum>) -> Result<u32> {
         let Some(number) = self.known.of(&value)?.map(Scope::number) else { return Ok(NONE) };
         if number as usize == self.shown.len()
             && let Some((output, value)) = self.output.as_ref().zip(value(0))
         {
-            // SAFETY: a value of the column, of whose type `show` has taken the output function.
+            // SAFETY: a value of the column, for whose type `show` made the output function.
             let shown = self.context.run_and_reset(|| unsafe { output.shown(value) });
             memory::push(&mut self.shown, shown)?;
         }
         Ok(number)
     }
 
-    /// Takes the next document, with the number of its origin.
+    /// Adds the next document, with the number of its origin.
     pub fn take(&mut self, origin: u32, fingerprint: u64) -> Result<()> {
         let document = self.origins.len() as u32;
         memory::push(&mut self.origins, origin)?;
@@ -147,13 +147,13 @@ impl Collecting {
         self.chosen.offer(origin, fingerprint, document).map_err(Into::into)
     }
 
-    /// The numbers of shingles that are enough of a document.
+    /// The numbers of shingles that are enough for a document.
     pub fn enough(&self) -> Enough {
         if self.reader.kind == Kind::Text { Enough::of(&self.config) } else { Enough::WORDS }
     }
 
-    /// Finds out what does not count of the documents that are the rows of `rows`, and for which so many bytes each are
-    /// put aside. A crew counts in `counting` bytes; `memory` bytes may be taken of what is found.
+    /// Finds the boilerplate of the documents in `rows`, whose stored sizes are `sizes`. A crew counts with `counting`
+    /// bytes; the result may take `memory` bytes.
     pub fn finish(
         self,
         rows: &mut RowSpools,
@@ -168,14 +168,14 @@ impl Collecting {
         let (again, room) = (rows.again(), Vec::new());
         let mut texts = JudgedTexts { reader, again, spool, context, room };
         let judged = texts.judged(chosen, rows, sizes)?;
-        // Half for texts, and half for what is counted.
+        // Half for texts, and half for counters.
         let counter = ShingleCounter { reader, config: &config, memory: counting / 2 / crew.size() };
         let for_all = judged.iter().filter(|text| text.is_for_all).copied();
         let mut for_all = memory::collect(for_all)?;
         for_all.sort_unstable_by_key(|text| text.at);
         let of_all = texts.judge(&for_all, &counter, |judged, check| judged.common(check))?;
         let of_all = if of_all.is_empty() { None } else { Some(Arc::new(Boilerplate::new(&of_all)?)) };
-        // What is at hand has a table.
+        // The shingles in memory have a table.
         let mut hashes = Spool::new(memory / 4);
         let last = judged.last().map_or(0, |place| place.origin as usize + 1);
         let mut found = memory::filled(Found::default(), last)?;
@@ -225,20 +225,20 @@ impl Collecting {
     }
 }
 
-/// The texts of the documents by which origins are judged. Those of one origin are read together, so they are rather
-/// fetched from their table once more than from a file, whose blocks have texts of many origins.
+/// The texts of the documents by which origins are judged. An origin's texts are read together, so fetching them again
+/// from their table is better than reading a file whose blocks have texts of many origins.
 struct JudgedTexts {
     reader: Reader,
     again: Option<Again>,
     spool: Spool<u8>,
-    /// Memory and room for one document.
+    /// Memory and buffer for one document.
     context: Memory,
     room: Vec<u8>,
 }
 
 impl JudgedTexts {
-    /// The documents of those origins that have enough to be judged, by origin, and then in order. `sizes` are those of
-    /// all documents.
+    /// The sampled documents of origins with enough documents to be judged, by origin and then in order. `sizes` has
+    /// the sizes of all documents.
     fn judged(&mut self, chosen: OriginSample, rows: &mut RowSpools, sizes: &[u32]) -> Result<Vec<JudgedText>> {
         let mut wanted = Vec::new();
         let mut for_all = chosen.of_all()?;
@@ -264,7 +264,7 @@ impl JudgedTexts {
             if again.is_some() {
                 return put(row.place, sizes[row.number as usize], Packing::PLAIN);
             }
-            // SAFETY: a value that was taken in before, by the same reader.
+            // SAFETY: a value that the same reader has read before.
             let document = unsafe { reader.document(row.document()?) };
             context.run_and_reset(|| {
                 document.with_stored(room, |StoredBytes { bytes, packing }| {
@@ -277,7 +277,7 @@ impl JudgedTexts {
         Ok(judged)
     }
 
-    /// Returns what `judge` finds of some texts, which stay where they are.
+    /// Returns the result of `judge` for some texts, which are not copied to memory.
     fn judge<T>(
         &mut self,
         texts: &[JudgedText],
@@ -310,7 +310,7 @@ impl JudgedTexts {
             });
         };
         again.each(texts.iter().map(|text| text.at), &mut |document| {
-            // SAFETY: a value that was taken in before, by the same reader.
+            // SAFETY: a value that the same reader has read before.
             let document = unsafe { reader.document(document) };
             context.run_and_reset(|| document.with_stored(room, &mut *take))
         })
@@ -320,14 +320,14 @@ impl JudgedTexts {
 /// The documents by which an origin is judged, in memory.
 struct OriginTexts {
     origin: u32,
-    /// As they are stored, one after the other.
+    /// As they are stored, one after another.
     bytes: Vec<u8>,
-    /// For each its end there, and how it is stored.
+    /// For each its end and its packing.
     texts: Vec<(usize, Packing)>,
 }
 
 impl OriginTexts {
-    /// Reads those of an origin.
+    /// Reads the texts of an origin.
     fn read(sample: &[JudgedText], stored: &mut JudgedTexts) -> Result<Self> {
         let (mut bytes, mut texts) = (Vec::new(), memory::with_capacity(sample.len())?);
         memory::reserve(&mut bytes, sample.iter().map(|text| text.size as usize).sum())?;
@@ -346,7 +346,7 @@ impl OriginTexts {
         StoredBytes { bytes: &self.bytes[start..end], packing }
     }
 
-    /// The number of bytes of all, once they are unpacked.
+    /// Total size after decompression.
     fn size(&self) -> usize {
         (0..self.texts.len()).map(|document| self.of(document).size()).sum()
     }
@@ -355,10 +355,10 @@ impl OriginTexts {
 /// Takes a text as it is stored.
 type LookAtText<'a> = dyn FnMut(StoredBytes) -> Result<(), Error> + 'a;
 
-/// Reads a text, by its number, and passes it on.
+/// Reads a text by its number, and passes it on.
 type ReadText<'a> = dyn FnMut(usize, &mut LookAtText) -> Result<(), Error> + 'a;
 
-/// Counts in how many documents of an origin each shingle is.
+/// Counts the documents of an origin with each shingle.
 struct ShingleCounter<'a> {
     reader: Reader,
     config: &'a Config,
@@ -366,7 +366,7 @@ struct ShingleCounter<'a> {
 }
 
 impl ShingleCounter<'_> {
-    /// Returns what `judge` finds of `documents` texts, which have `bytes` bytes once they are unpacked.
+    /// Returns the result of `judge` for `documents` texts with `bytes` bytes after decompression.
     fn judge<T>(
         &self,
         documents: usize,
@@ -385,16 +385,16 @@ impl ShingleCounter<'_> {
     }
 }
 
-/// The shingles that do not count of the documents of each origin.
+/// The shingles that do not count for documents of each origin.
 pub struct Boilerplates {
     /// The reader of the documents.
     pub reader: Reader,
     /// With a scheme that hashes to 64 bits.
     pub config: Config,
     pub enough: Enough,
-    /// Each origin as text, by its number.
+    /// Each origin as text, by number.
     shown: Vec<String>,
-    /// The number of the origin of each document.
+    /// The origin of each document.
     origins: Vec<u32>,
     /// The shingles that are common to documents of all origins.
     of_all: Option<Arc<Boilerplate>>,
@@ -402,10 +402,10 @@ pub struct Boilerplates {
     found: Vec<Found>,
     /// The hashes of all origins.
     hashes: Spool<u64>,
-    /// The bytes of the shingles that are at hand.
+    /// Size of the shingles in memory.
     held: usize,
     memory: usize,
-    /// Room for a document, as it is stored and unpacked.
+    /// Scratch buffers: a document as stored, and decompressed.
     bytes: Vec<u8>,
     unpacked: Vec<u8>,
 }
@@ -413,34 +413,34 @@ pub struct Boilerplates {
 /// The shingles of an origin that do not count.
 #[derive(Clone, Default)]
 struct Found {
-    /// The place of their hashes, and their number.
+    /// Position and number of their hashes.
     place: u64,
     count: usize,
-    /// The number of documents by which it was judged, and its level in percent. An origin with too few documents is
-    /// not judged.
+    /// Number of documents by which it was judged, and its level in percent; `None` for an origin with too few
+    /// documents.
     judged: Option<(u32, u32)>,
     at_hand: Option<Arc<Boilerplate>>,
 }
 
 impl Boilerplates {
-    /// The number of the origin of a document.
+    /// The number of a document's origin.
     pub fn origin(&self, document: u32) -> u32 {
         self.origins[document as usize]
     }
 
-    /// The shingles of an origin that do not count, if there are any that are not at hand.
+    /// The range of an origin's shingles that do not count, unless there are none or they are in memory.
     fn to_read(&self, origin: u32) -> Option<(u64, usize)> {
         let found = self.found.get(origin as usize)?;
         (found.count > 0 && found.at_hand.is_none()).then_some((found.place, found.count))
     }
 
-    /// True if [`Self::frame`] will forget what is at hand, whose memory stays with the documents that still use it.
+    /// True if [`Self::frame`] will drop the shingles in memory, which is freed when no document uses them.
     pub fn is_full_for(&self, origin: u32) -> bool {
         let more = self.to_read(origin).map_or(0, |(_, count)| Boilerplate::bytes(count));
         self.held > 0 && self.held + more > self.memory
     }
 
-    /// Returns what does not count for the documents of an origin.
+    /// Returns the shingles that do not count for documents of an origin.
     pub fn frame(&mut self, origin: u32) -> Result<Frame> {
         if origin == NONE {
             return Ok(Frame::default());
@@ -459,31 +459,31 @@ impl Boilerplates {
         Ok(Frame { of_origin, of_all: self.of_all.clone() })
     }
 
-    /// An origin as text: the beginning of a long one.
+    /// An origin as text, shortened if it is long.
     pub fn shown(&self, origin: u32) -> Option<&str> {
         self.shown.get(origin as usize).map(String::as_str)
     }
 
-    /// The number of documents by which an origin was judged, and its level in percent, if it was.
+    /// Number of documents by which an origin was judged, and its level in percent, if it was judged.
     pub fn judged(&self, origin: u32) -> Option<(u32, u32)> {
         self.found.get(origin as usize)?.judged
     }
 
-    /// Replaces `out` by the hashes of what counts of a document of an origin.
+    /// Replaces `out` by the hashes of the counted part of a document with this origin.
     pub fn counted(&mut self, document: Unread, origin: u32, out: &mut Vec<u64>) -> Result<()> {
         self.look(document, origin, |frame, enough, content| {
             boilerplate::counted(frame, enough, content, out, &mut check_interrupts).map(|_| ())
         })
     }
 
-    /// Counts the distinct shingles of a document of an origin, and the ones that count.
+    /// Counts the distinct shingles of a document with this origin, and the counted ones.
     pub fn part(&mut self, document: Unread, origin: u32) -> Result<CountedPart> {
         self.look(document, origin, |frame, enough, content| {
             distinct_part(frame, enough, content, &mut check_interrupts)
         })
     }
 
-    /// Calls `look` with what does not count of a document of an origin, and with its content.
+    /// Calls `look` with the shingles that do not count for a document with this origin, and with its content.
     fn look<T>(
         &mut self,
         document: Unread,
@@ -506,7 +506,7 @@ impl Boilerplates {
             look(&frame, *enough, content).map_err(Into::into)
         };
         let found = document.with_stored(bytes, look)?;
-        // One long text is no reason to keep so much room.
+        // Does not keep so much memory after one long text.
         unpacked.truncate(LONG);
         unpacked.shrink_to(LONG);
         Ok(found)

@@ -1,4 +1,4 @@
-//! The rows of a source by their keys as text, the documents that a sample takes of them, and the buckets of a sample.
+//! The rows of a source with their keys as text, samples of their documents, and the buckets of a sample.
 
 use std::collections::BinaryHeap;
 
@@ -13,13 +13,13 @@ use crate::prelude::*;
 pub struct KeyedRows<'a> {
     rows: SourceRows<'a>,
     key_type: Oid,
-    /// Counts no rows yet.
+    /// Counts with no rows yet.
     omitted: Omitted,
 }
 
 pub struct KeyedRow<'a> {
     row: &'a SourceRow<'a>,
-    /// Its key, of the type that the source says.
+    /// Its key, of the type of the source's keys.
     pub key: Datum,
     pub name: &'a str,
     pub document: Datum,
@@ -52,7 +52,7 @@ impl<'a> KeyedRows<'a> {
                 return Ok(());
             };
             context.run_and_reset(|| {
-                // SAFETY: a key of that type, made a text in the memory that is reset once it was looked at.
+                // SAFETY: a key of this type; its text lies in memory that is reset after the visit.
                 let name = unsafe { text::read(output.text(key)) }?;
                 visit(&KeyedRow { row, key, name, document })
             })
@@ -81,15 +81,15 @@ impl Sampling {
     }
 }
 
-/// A sample of documents: those whose keys have the least hashes, as many as were asked for, and memory holds. So they
-/// are the same whatever the order of the rows.
+/// A sample of documents: those with the least hashes of their keys, up to the requested number and the limit of
+/// memory. So the sample does not depend on the order of rows.
 pub struct LeastHashes<T> {
     wanted: Sampling,
-    /// The bytes that they may take, and those that they take.
+    /// The bytes that they may take, and that they take.
     room: usize,
     bytes: usize,
     taken: BinaryHeap<Hashed<T>>,
-    /// The least of those that did not fit.
+    /// The least hash that did not fit.
     bound: Option<(i64, String)>,
 }
 
@@ -106,7 +106,7 @@ impl<T: Ord> LeastHashes<T> {
         Self { wanted, room, bytes: 0, taken: BinaryHeap::new(), bound: None }
     }
 
-    /// Takes a document that takes so many bytes, unless others go before it.
+    /// Adds a document that takes `bytes` bytes, unless others precede it.
     pub fn add(&mut self, key: &str, bytes: usize, document: impl FnOnce() -> Result<T>) -> Result<()> {
         let hash = hash_of(key, self.wanted.seed);
         if self.bound.as_ref().is_some_and(|(least, of)| (hash, key) >= (*least, of)) {
@@ -123,15 +123,15 @@ impl<T: Ord> LeastHashes<T> {
         Ok(())
     }
 
-    /// The documents and their keys, in the order of the hashes.
+    /// The documents with their keys, in the order of hashes.
     pub fn finish(self) -> impl Iterator<Item = (String, T)> {
         self.taken.into_sorted_vec().into_iter().map(|Hashed { key, document, .. }| (key, document))
     }
 }
 
-/// The hash of a key, by which samples take documents.
+/// The hash of a key, by which samples select documents.
 fn hash_of(key: &str, seed: i64) -> i64 {
-    // SAFETY: PostgreSQL's hash of a text; any collation by which equal texts have equal bytes.
+    // SAFETY: PostgreSQL's hash function of texts, with a collation by which only equal bytes are equal.
     unsafe {
         let (function, seed) = (pg_sys::F_HASHTEXTEXTENDED.into(), Datum::from(seed));
         let collation = pg_sys::C_COLLATION_OID;
@@ -144,18 +144,18 @@ fn hash_of(key: &str, seed: i64) -> i64 {
 pub struct SampleBuckets(Vec<(u32, i64, u32)>);
 
 impl SampleBuckets {
-    /// Adds the bands of a document of the sample, by its number.
+    /// Adds the bands of document number `document` of the sample.
     pub fn add(&mut self, bands: &[i64], document: u32) -> Result<()> {
         let mut each = (0..).zip(bands);
         Ok(each.try_for_each(|(band, hash)| memory::push(&mut self.0, (band, *hash, document)))?)
     }
 
-    /// No more documents come.
+    /// Ends the list of documents.
     pub fn finish(&mut self) {
         self.0.sort_unstable();
     }
 
-    /// Lists the documents of the sample that share a band with another one, in order.
+    /// Lists the documents of the sample that share a band with another document, in order.
     pub fn sharing(&self, bands: &[i64]) -> Result<Vec<u32>> {
         let mut documents = Vec::new();
         for (band, &hash) in (0..).zip(bands) {

@@ -1,10 +1,10 @@
-//! All documents of one source, or of two, read once: their band hashes, column by column for sorting and row by row
-//! for groups, and their rows put aside.
+//! Reads all documents of one or two sources once. Keeps their band hashes, by column for sorting and by row for
+//! groups, and stores their rows.
 //!
-//! The backend reads rows and copies documents into batches, which it signs, with threads if there are enough
-//! documents. A row is put aside before it is known whether it has shingles, so rows that have none are noted.
+//! The backend reads rows, and copies documents into batches. It signs them, with threads if there are enough
+//! documents. A row is stored before it is known if it has shingles, so rows without any are noted.
 //!
-//! Where boilerplate does not count, documents only get fingerprints as they are read. They are signed when
+//! If boilerplate does not count, documents get only fingerprints when they are read. They are signed after the
 //! boilerplate, which depends on all of them, is known.
 
 pub mod agreement;
@@ -34,37 +34,37 @@ use crate::pg::temp_file::Spool;
 use crate::pg::worker_threads::setting;
 use crate::prelude::*;
 
-/// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.
+/// Bytes of a batch: some hundred texts, which take far longer to sign than to pass on.
 const BATCH: usize = 128 << 10;
 
-/// Documents of a block. Its part of a column is a page of the temporary file.
+/// Number of documents in a block. A block's part of a column is a page of the temporary file.
 const BLOCK: usize = 1024;
 
-/// Documents, numbered in the order in which they are read.
+/// Documents, numbered in the order of reading.
 pub struct Documents {
     pub columns: BandColumns,
-    /// For each the bytes that are put aside to compare it exactly.
+    /// For each document, the stored bytes for an exact comparison.
     pub sizes: Vec<u32>,
-    /// For each its scope, if there are any.
+    /// For each document its scope, if there are any.
     pub scopes: Vec<Scope>,
-    /// For each the least similarity that it asks for itself, if they do.
+    /// For each document its own threshold, if documents have them.
     pub leasts: Vec<f64>,
     /// Notes on the documents that are being signed, in order.
     notes: VecDeque<Note>,
-    /// Hashes of the keys of this source, where they must be checked.
+    /// Hashes of the keys of this source, if they must be checked.
     keys: Vec<u64>,
     pub progress: Rc<Progress>,
-    /// The number of documents of this source that were signed, and those of them that have no shingles.
+    /// Number of documents of this source that were signed, and those without shingles.
     signed: u32,
     without: Vec<u32>,
     known: Scopes,
-    /// The sets that must agree, if they must.
+    /// The sets that must agree, if there are any.
     pub agreement: Option<Agreement>,
-    /// The collection by which it is found out what does not count: then documents are signed when that is known.
+    /// Collects data about boilerplate until that is known. Then documents are signed.
     collecting: Option<Collecting>,
-    /// The shingles that do not count, when they are known.
+    /// The shingles that do not count, once they are known.
     pub boilerplates: Option<Boilerplates>,
-    /// The documents of which little counts.
+    /// The documents with little counted text.
     little: Little,
     criteria: Criteria,
     memory: usize,
@@ -81,7 +81,7 @@ struct Note {
 }
 
 impl Documents {
-    /// None yet, of a job that has such memory.
+    /// No documents yet, of a job with this memory.
     pub fn new(
         criteria: &Criteria,
         known: Scopes,
@@ -114,8 +114,8 @@ impl Documents {
         self.sizes.len() as u32
     }
 
-    /// Calls `read` with what takes in the documents of a source. Returns which of those that were pushed have no
-    /// shingles, by their places, ascending.
+    /// Calls `read` with the intake for documents of a source. Returns the positions of pushed documents without
+    /// shingles, ascending.
     pub fn take_in(&mut self, read: impl FnOnce(&mut Intake) -> Result<()>) -> Result<Vec<u32>> {
         let making = match self.collecting {
             Some(_) => || Making::Fingerprint,
@@ -126,7 +126,7 @@ impl Documents {
         Ok(std::mem::take(&mut self.without))
     }
 
-    /// Calls `read` with what has these hashes made of documents, and `take` with their batches.
+    /// Calls `read` with a signer that makes these hashes, and `take` with their batches.
     fn by_hands(
         &mut self,
         making: impl Fn() -> Making,
@@ -180,19 +180,19 @@ impl Documents {
         Ok(())
     }
 
-    /// Finds the boilerplate of the documents that were collected, if they were.
+    /// Finds the boilerplate of the collected documents, if boilerplate is left out.
     pub fn find_boilerplate(&mut self, memory: &JobShares, rows: &mut RowSpools) -> Result<Option<Boilerplates>> {
         let Some(collecting) = self.collecting.take() else { return Ok(None) };
-        // Nothing else is kept by now of what these shares are for.
+        // The other uses of these shares are over by now.
         let mut check = check_interrupts;
-        // They count beside the texts that are out.
+        // Counting needs memory in addition to the texts in flight.
         let mut crew = crew(memory.reading / 2, self.progress.threads(), &mut check);
         let JobShares { reading, boilerplate, .. } = *memory;
         collecting.finish(rows, &self.sizes, &mut crew, reading, boilerplate).map(Some)
     }
 
-    /// Finds the boilerplate of the documents that were collected, if they were, and signs what counts. They are read
-    /// once more.
+    /// Finds the boilerplate of the collected documents, if boilerplate is left out, and signs what counts. Documents
+    /// are read again.
     pub fn sign_collected(&mut self, memory: &JobShares, rows: &mut RowSpools) -> Result<()> {
         let Some(mut boilerplates) = self.find_boilerplate(memory, rows)? else { return Ok(()) };
         let (config, enough) = (boilerplates.config.clone(), boilerplates.enough);
@@ -204,11 +204,11 @@ impl Documents {
                 check_interrupts();
                 let origin = boilerplates.origin(row.number);
                 if boilerplates.is_full_for(origin) {
-                    // Documents that are being signed have it.
+                    // Documents that are being signed use it.
                     intake.finish()?;
                 }
                 let frame = boilerplates.frame(origin)?;
-                // SAFETY: a value that `read` has taken in before, by the same reader.
+                // SAFETY: a value that `read` has passed to the same reader before.
                 let document = unsafe { reader.document(row.document()?) };
                 intake.push_again(document, &config, frame)
             })
@@ -219,7 +219,7 @@ impl Documents {
         Ok(())
     }
 
-    /// Takes the hashes of a batch of documents that were taken before.
+    /// Adds the hashes of a batch of collected documents.
     fn take_counted(&mut self, batch: &mut SignerBatch) -> Result<()> {
         for (hashes, part) in batch.hashes().zip(&batch.parts) {
             let document = self.signed as usize;
@@ -232,13 +232,13 @@ impl Documents {
             }
             self.little.add(*part);
         }
-        // It may be kept to be filled again.
+        // Empties it for reuse.
         batch.clear();
         Ok(())
     }
 
-    /// Reads the rows of a source, and puts those of its documents aside. Returns which of these have no shingles. Rows
-    /// that take no part are counted in `omitted`.
+    /// Reads the rows of a source, and stores the rows of documents. Returns which of them have no shingles. Counts
+    /// rows that take no part in `omitted`.
     pub fn read(
         &mut self,
         rows: &SourceRows,
@@ -251,7 +251,7 @@ impl Documents {
             rows.each(&mut |row: &SourceRow| {
                 check_interrupts();
                 let Some(document) = omitted.document(row) else { return Ok(()) };
-                // SAFETY: a value of the source's column of documents, by whose type `criteria` made the reader.
+                // SAFETY: a value of the source's document column, for whose type `criteria` made the reader.
                 let document = unsafe { reader.document(document) };
                 let Some(key) = row.key() else {
                     if intake.has_shingles(document)? {
@@ -274,21 +274,20 @@ impl Documents {
 
 type Take = fn(&mut Documents, &mut SignerBatch) -> Result<()>;
 
-/// The intake of the documents of a source.
+/// The intake for documents of a source.
 pub struct Intake<'a, 'scope, 'env> {
     documents: &'a mut Documents,
     take: Take,
     hands: &'a mut Hands<'scope, 'env, Signer>,
-    /// The batch that is being filled, and how many bytes fill it.
+    /// The current batch, and its size when it is full.
     batch: SignerBatch,
     full: usize,
-    /// Memory for one document, emptied before the next.
+    /// Memory for one document, reset before the next.
     context: Memory,
 }
 
 impl Intake<'_, '_, '_> {
-    /// Takes in a document; false if it has no scope, so that no other can be similar to it. Whether it has shingles is
-    /// seen later.
+    /// Adds a document; false if it has no scope, so that it cannot be similar to another. Shingles are checked later.
     pub fn push(
         &mut self,
         document: Unread,
@@ -301,7 +300,7 @@ impl Intake<'_, '_, '_> {
         let Some(own) = known.of(&scope)? else { return Ok(false) };
         let (origin, config) = match collecting {
             Some(collecting) => {
-                // Its column comes behind those of scopes.
+                // Its column follows the scopes.
                 let origin = collecting.origin(|_| scope(known.columns()))?;
                 (origin, &collecting.config)
             }
@@ -316,7 +315,7 @@ impl Intake<'_, '_, '_> {
         Ok(true)
     }
 
-    /// Takes in a document once more, to be signed without what its frame says.
+    /// Adds a document again, to be signed without its frame.
     fn push_again(&mut self, document: Unread, config: &Config, frame: Frame) -> Result<()> {
         let Self { batch, context, .. } = self;
         context.run_and_reset(|| document.copy(config, batch))?;
@@ -340,7 +339,7 @@ impl Intake<'_, '_, '_> {
         Ok(has_shingles)
     }
 
-    /// Has all documents signed that were taken in.
+    /// Signs the remaining documents.
     fn finish(&mut self) -> Result<()> {
         self.give()?;
         let Self { documents, hands, take, .. } = self;
@@ -352,27 +351,27 @@ impl Intake<'_, '_, '_> {
         next.clear();
         let batch = std::mem::replace(&mut self.batch, next);
         let (documents, take) = (&mut *self.documents, self.take);
-        // And those of its hashes.
+        // Includes its hashes.
         let hashes = batch.len() * (documents.criteria.banding.bands() + 1) * size_of::<i64>();
         let bytes = batch.bytes() + hashes;
         self.hands.give(batch, bytes, &mut |batch| take(documents, batch))
     }
 }
 
-/// Hashes by document and column, in blocks that have column after column.
+/// Hashes by document and column, in blocks that are stored by column.
 pub struct BandColumns {
     width: usize,
     documents: u32,
     blocks: Spool<u64>,
-    /// The block that is being filled, and at last the one that is read row by row.
+    /// The block that is being filled, and later the block that is read by row.
     current: Vec<u64>,
-    /// The number of the block that is `current`.
+    /// Number of the block in `current`.
     at: usize,
     memory: usize,
 }
 
 impl BandColumns {
-    /// `width` hashes of each document; `memory` bytes for them, and as many for sorting.
+    /// For `width` hashes of each document, with `memory` bytes for them, and as many for sorting.
     pub fn new(width: usize, memory: usize) -> Result<Self> {
         Ok(Self {
             width,
@@ -384,7 +383,7 @@ impl BandColumns {
         })
     }
 
-    /// Adds the hashes of the next document.
+    /// Appends the hashes of the next document.
     pub fn push(&mut self, hashes: impl Iterator<Item = u64>) -> Result<()> {
         let place = self.documents as usize % BLOCK;
         if place == 0 && self.documents > 0 {
@@ -397,14 +396,14 @@ impl BandColumns {
         Ok(())
     }
 
-    /// Puts the block away that is being filled, also when no more documents come.
+    /// Stores the current block, also at the end of documents.
     pub fn finish(&mut self) -> Result<()> {
         self.blocks.append(&self.current)?;
         self.at += 1;
         Ok(())
     }
 
-    /// Appends the hashes of a document to `out`. Documents are asked for in ascending order.
+    /// Appends the hashes of a document to `out`. Documents must be read in ascending order.
     pub fn row(&mut self, document: u32, out: &mut Vec<u64>) -> Result<()> {
         let (block, place) = (document as usize / BLOCK, document as usize % BLOCK);
         if block != self.at {

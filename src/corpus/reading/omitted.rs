@@ -1,4 +1,4 @@
-//! Rows of a source that take no part in a job. They are counted by reason, and one NOTICE reports them.
+//! Rows of a source that take no part in a job, counted by reason, and reported in one NOTICE.
 
 use sketch::counted;
 
@@ -7,7 +7,7 @@ use crate::corpus::source::rows::SourceRow;
 use crate::document::kind::Kind;
 use crate::prelude::*;
 
-/// The reason for which a row takes no part.
+/// The reason why a row takes no part.
 #[derive(Clone, Copy)]
 pub enum Reason {
     NullDocument,
@@ -20,15 +20,15 @@ pub enum Reason {
     Short,
 }
 
-/// The number of reasons.
+/// Number of reasons.
 const REASONS: usize = Reason::Short as usize + 1;
 
-/// Counts of the rows of one source that take no part.
+/// Counts of rows of a source that take no part.
 #[derive(Clone)]
 pub struct Omitted {
     argument: &'static str,
     kind: Kind,
-    /// The number of scope columns.
+    /// Number of scope columns.
     scopes: usize,
     counts: [u64; REASONS],
 }
@@ -39,7 +39,7 @@ impl Omitted {
         Self { argument: source.argument, kind: source.kind, scopes, counts: [0; REASONS] }
     }
 
-    /// Returns the document of `row`; `None`, and counts the row, if it or a scope is NULL.
+    /// Returns the document of `row`. If it or a scope is NULL, counts the row and returns `None`.
     pub fn document(&mut self, row: &SourceRow) -> Option<Datum> {
         let document = row.document();
         let reason = match document {
@@ -51,12 +51,12 @@ impl Omitted {
         None
     }
 
-    /// Counts `rows` more rows.
+    /// Counts `rows` rows.
     pub fn add(&mut self, reason: Reason, rows: usize) {
         self.counts[reason as usize] += rows as u64;
     }
 
-    /// Describes the rows of each reason; `source` names the source, and `short` says what becomes of short texts.
+    /// Describes the rows for each reason. `source` names the source, and `short` says what happens to short texts.
     fn lines(&self, source: &str, short: &str) -> Vec<String> {
         let (what, without) = match self.kind {
             Kind::Text | Kind::Passage => ("text", "a text without shingles"),
@@ -80,7 +80,7 @@ impl Omitted {
     }
 }
 
-/// Reports the rows of all sources that take no part; `short` says what becomes of texts shorter than `min_match`.
+/// Reports the rows of all sources that take no part; `short` says what happens to texts shorter than `min_match`.
 pub fn notice_omitted(sources: &[Omitted], short: &str) {
     let count: u64 = sources.iter().flat_map(|omitted| omitted.counts).sum();
     if count == 0 {

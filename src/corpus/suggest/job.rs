@@ -9,19 +9,20 @@ use crate::options::Options;
 use crate::pg::names::{literal, quoted, visible_name};
 use crate::prelude::*;
 
-/// The common parts of the statements that a suggestion prints: their source, and how it is read.
+/// The common parts of the printed statements: their source, and how it is read.
 pub struct SuggestedJob {
     source: String,
     /// The source that it is compared with, if that is another one.
     other: Option<String>,
-    /// A query that reads a source of texts, up to the number of characters that one must have; none of an index.
+    /// The beginning of a query that reads only the long texts of a source; the minimum number of characters must
+    /// follow. `None` for an index.
     pub long: Option<String>,
-    /// Arguments that name the text and the key, and the one that names the scope.
+    /// Arguments that name the text and the key, and the argument that names the scope.
     columns: String,
     pub scope: String,
-    /// Options of texts that are not the default.
+    /// Options for texts that are not the default.
     pub options: Vec<(&'static str, String)>,
-    /// An index serves no lower threshold than its own.
+    /// The threshold of an index, which serves no lower one.
     least: f64,
 }
 
@@ -50,12 +51,12 @@ impl SuggestedJob {
         })
     }
 
-    /// The statement that calls a function for the whole source from a threshold up, with more arguments.
+    /// The statement that calls a function for the whole source from a threshold up, with further arguments.
     pub fn of(&self, function: &str, threshold: f64, more: &str) -> String {
         format!("SELECT * FROM {};", self.whole(function, threshold, more))
     }
 
-    /// The call in that statement.
+    /// The call in the statement of [`Self::of`].
     pub fn whole(&self, function: &str, threshold: f64, more: &str) -> String {
         let Self { source, other, columns, scope, .. } = self;
         let other = other.as_ref().map_or(String::new(), |other| format!(", {other}"));
@@ -63,13 +64,13 @@ impl SuggestedJob {
         format!("{function}({source}{other}, {threshold}{columns}{scope}{more}{options})")
     }
 
-    /// The statement that calls a function for another source, of which only the options are the same.
+    /// The statement that calls a function for another source, with the same options only.
     pub fn call(&self, function: &str, source: &str, threshold: f64, more: &str) -> String {
         let (options, threshold) = (self.options(), threshold.max(self.least));
         format!("SELECT * FROM {function}({source}, {threshold}{more}{options});")
     }
 
-    /// The call of a function that has no threshold.
+    /// The call of a function without a threshold.
     pub fn without_threshold(&self, function: &str, more: &str) -> String {
         let Self { source, other, columns, scope, .. } = self;
         let other = other.as_ref().map_or(String::new(), |other| format!(", other => {other}"));
@@ -81,14 +82,14 @@ impl SuggestedJob {
     }
 }
 
-/// A source behind FROM: the name of its table, or its query in parentheses.
+/// A source after FROM: the name of its table, or its query in parentheses.
 pub fn named_in_from(arguments: &Arguments, source: &Source) -> String {
     let query = arguments.shown(source.argument).unwrap_or_default();
     let query = || format!("({})", query.trim_end_matches([';', ' ', '\n']));
     source.relation.map_or_else(query, visible_name)
 }
 
-/// The options of texts that are not the default, as SQL.
+/// The options for texts that are not the default, as SQL.
 fn differing(source: &Source, config: &Config) -> Result<Vec<(&'static str, String)>> {
     let default = Options::default().config()?;
     let has_own = source.kind != Kind::Text;

@@ -1,12 +1,12 @@
-//! `minlsh_suggest()`: which options and which threshold suit a source, by a sample of its documents.
+//! `minlsh_suggest()`: suitable options and a suitable threshold for a source, from a sample of its documents.
 //!
-//! 1. [`sample`] reads the source once: it takes the sample, and counts the texts that are too long for their
-//!    shingles. It lists ways to cut the texts.
-//! 2. [`nearest`] reads it once more for each way, until one shows where copies begin. All documents are compared with
-//!    the sample. The similarities make a histogram, which the engine reads a threshold from.
-//! 3. [`report`] says it in rows.
+//! 1. [`sample`] reads the source once: it takes the sample, and counts the texts that are too long for their shingles.
+//!    It lists ways to split the texts.
+//! 2. [`nearest`] reads the source again for each way, until one shows where copies begin. It compares all documents
+//!    with the sample. The engine reads a threshold from the histogram of similarities.
+//! 3. [`report`] returns the result as rows.
 //!
-//! Memory is `work_mem`, and a few bytes for each value of a scope.
+//! Memory is `work_mem`, plus a few bytes for each value of a scope.
 
 pub mod job;
 mod nearest;
@@ -33,9 +33,9 @@ use sample::{Choice, Choices, Sample};
 
 sql_function!(minlsh_suggest, suggest);
 
-/// The most columns that are looked at for the origin of a template.
+/// Maximum number of columns that are examined for the origin of a template.
 const ORIGINS: usize = 16;
-/// Slots of a signature by which neighbours are found.
+/// Number of slots of the signatures that find neighbors.
 const NUM_PERM: i32 = 128;
 
 /// `minlsh_suggest(source, body, sample, sample_seed, key_column, scope, shingle_size, ...)`
@@ -43,7 +43,7 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call);
     let arguments = Arguments::of(call);
     let wanted = Sampling::of(&arguments)?;
-    // Keys are compared as texts.
+    // Keys are compared as text.
     let settings = LocalSettings::open();
     settings.write_exact_text();
     let session = Session::open();
@@ -88,10 +88,10 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// The columns that may say where a document comes from, by their places: of a table or a query, other than its key,
-/// its document and its scopes, of types whose equality is PostgreSQL's own.
+/// The positions of columns that may be a document's origin, in a table or a query: columns other than its key, its
+/// document and its scopes, of types whose equality is PostgreSQL's own.
 fn origins(source: &Source) -> Vec<usize> {
-    // A view computes its columns, and who may read a document need not be allowed to read other columns.
+    // A view computes its columns, and a reader of documents may lack the right to read other columns.
     let is_stored = |table| matches!(relation_kind(table), b'r' | b'p' | b'm') && may_read(table, &[]);
     if source.named.is_some() || !source.relation.is_none_or(is_stored) {
         return Vec::new();

@@ -1,8 +1,8 @@
-//! The second reading of a suggestion: how similar the documents of the source are to each document of the sample.
+//! The second pass of a suggestion: the similarity of the source's documents to each document of the sample.
 //!
-//! The engine compares each document with all of the sample. The nearest one is kept; if its similarity is an estimate,
-//! it is compared exactly at the end: once for each document of the sample, however many are like it. Exact copies have
-//! the same fingerprint: texts that are equal after normalization, and equal sets.
+//! The engine compares each document with all of the sample, and the nearest one is kept. If its similarity is an
+//! estimate, it is compared exactly at the end, once for each document of the sample. Exact copies have the same
+//! fingerprint: texts that are equal after normalization, and equal sets.
 
 use std::cmp::Reverse;
 
@@ -18,11 +18,11 @@ use crate::prelude::*;
 
 #[derive(Default)]
 pub struct Neighbors {
-    /// The number of documents of the source without shingles.
+    /// Number of documents in the source without shingles.
     pub empty: u64,
-    /// The number of documents of the sample that have an exact copy.
+    /// Number of documents in the sample with an exact copy.
     pub copies: u64,
-    /// The similarities of the sample to other documents, which are not exact copies.
+    /// The similarities of the sample to other documents, except for exact copies.
     pub similarities: Histogram,
 }
 
@@ -37,12 +37,12 @@ struct Member<'a> {
 struct Nearest {
     similarity: f64,
     key: String,
-    /// The bytes by which it is compared, if the similarity is an estimate, and they are not too many to be kept.
+    /// The compared bytes, if the similarity is an estimate, and if there are not too many of them.
     bytes: Option<Vec<u8>>,
 }
 
 impl Neighbors {
-    /// Compares the sample, cut as `choice` is, with all rows of the source.
+    /// Compares the sample, split by `choice`, with all rows of the source.
     pub fn search(
         rows: &KeyedRows,
         reader: Reader,
@@ -66,7 +66,7 @@ impl Neighbors {
             progress.set(Counter::Compared, compared);
             bytes.clear();
             hashes.clear();
-            // SAFETY: a value of the source's column of documents, by whose type the reader was made.
+            // SAFETY: a value of the source's document column, for whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut bytes)?;
             reader.hashes(config, &bytes, &mut hashes, &mut check_interrupts)?;
             if hashes.is_empty() {
@@ -98,12 +98,12 @@ impl Neighbors {
         found.count(members, reader, config)
     }
 
-    /// The threshold that the similarities suggest, and why.
+    /// The threshold that the similarities suggest, with the reason.
     pub fn threshold(&self, choice: &Choice) -> (f64, Suggested) {
         self.similarities.threshold(choice.unrelated)
     }
 
-    /// Counts the nearest of each member, compared exactly.
+    /// Counts the nearest document of each member, compared exactly.
     fn count(mut self, members: Vec<Member>, reader: Reader, config: &Config) -> Result<Self> {
         let set = |bytes: &[u8]| reader.set(config, bytes, &mut check_interrupts);
         for Member { taken, has_copy, nearest, .. } in members {
@@ -121,9 +121,9 @@ impl Neighbors {
 }
 
 impl Member<'_> {
-    /// Keeps a document if it is nearer than the nearest one before.
+    /// Keeps a document if it is nearer than the previous nearest one.
     fn look_at(&mut self, key: &str, bytes: &[u8], similar: SimilarMember) -> Result<()> {
-        // Of equal similarities the lowest key, so that the order of the rows does not matter.
+        // The lowest key among equal similarities, so that the order of rows does not matter.
         let best = self.nearest.as_ref().map(|best| (best.similarity, Reverse(best.key.as_str())));
         if best.is_none_or(|best| (similar.similarity, Reverse(key)) > best) {
             let is_kept = !similar.is_exact && bytes.len() <= NEAREST * self.taken.bytes.len();
@@ -136,7 +136,7 @@ impl Member<'_> {
 }
 
 /// The similarity of random pairs within an origin, and the number of the column that explains it best, if one does.
-/// `None` if there are too few documents to say.
+/// `None` if there are too few documents.
 pub fn common(sample: &Sample, choice: &Choice) -> Result<Option<(Option<usize>, WithinOrigin)>> {
     let within = |origin: &dyn Fn(&Taken) -> Option<Scope>| -> Result<_> {
         let members = sample.taken.iter().zip(&choice.signatures);
@@ -159,7 +159,7 @@ pub fn common(sample: &Sample, choice: &Choice) -> Result<Option<(Option<usize>,
     Ok(Some((explained, most)))
 }
 
-/// A value that is the same for texts that are equal after normalization, and for equal sets; for others only with
+/// A value that is equal for texts that are equal after normalization, and for equal sets; for others only with
 /// probability 2^-64.
 fn fingerprint(reader: Reader, config: &Config, bytes: &[u8]) -> Result<u128> {
     if reader.kind == Kind::Text {

@@ -14,13 +14,13 @@ use crate::pg::names::{literal, quoted, visible_name};
 use crate::pg::select::SelectColumn;
 use crate::prelude::*;
 
-/// Random pairs that are as similar as this share a template.
+/// Similarity from which random pairs share a template.
 const TEMPLATE: f64 = 0.5;
 
 /// The function that lists pairs.
 const PAIRS: &str = "near_duplicate_pairs";
 
-/// The longest bar of the histogram, and the length of the lines in it.
+/// Length of the longest bar of the histogram, and of the lines in it.
 const BAR: usize = 40;
 const LINE: usize = 20;
 
@@ -35,7 +35,7 @@ pub struct SuggestReport<'a> {
 }
 
 impl SuggestReport<'_> {
-    /// Writes all rows. `origins` are the columns that may say where a document comes from.
+    /// Writes all rows. `origins` are the columns that may be a document's origin.
     pub fn write(&self, source: &Source, arguments: &Arguments, origins: &[usize]) -> Result<()> {
         let choice = self.choice;
         let (threshold, why) = self.found.threshold(choice);
@@ -65,7 +65,7 @@ impl SuggestReport<'_> {
             let more = format!(", boilerplate => {}", literal(origin));
             self.advice("pairs", Some("without template"), &job.of(PAIRS, DEFAULT_THRESHOLD, &more));
         }
-        // A text has this many characters more than shingles.
+        // A text has this many more characters than shingles.
         let Choice { config, robust, short, .. } = choice;
         let least = (robust + config.shingle_size() - 1).next_multiple_of(10);
         let are_few = (1..=self.sample.count / 2).contains(short);
@@ -74,7 +74,7 @@ impl SuggestReport<'_> {
             let pairs = job.call(PAIRS, &source, threshold, &job.scope);
             self.advice("pairs", Some("without short"), &pairs);
         }
-        // Documents that are similar are not always the same: 40 answers show more than any histogram.
+        // Similar documents are not always the same: 40 answers show more than any histogram.
         let select = job.without_threshold("minlsh_label_pairs", "");
         self.advice("labels", Some("label some pairs"), &format!("SELECT * FROM {select};"));
         Ok(())
@@ -99,7 +99,7 @@ impl SuggestReport<'_> {
         self.counted("empty", self.found.empty, Some(all), why);
     }
 
-    /// Reports what the texts are like, and how they are best cut.
+    /// Reports the properties of the texts, and the best way to split them.
     fn texts(&self) {
         let Choice { config, robust, why: (unit_why, size_why), .. } = self.choice;
         let unit = if config.unit() == Unit::Char { "character" } else { "word" };
@@ -111,8 +111,8 @@ impl SuggestReport<'_> {
         self.advice("shingle_size", Some(&config.shingle_size().to_string()), size_why);
     }
 
-    /// Reports how similar the nearest neighbors are: a histogram from the most similar down, with lines at the
-    /// threshold and at the similarity of random pairs.
+    /// Reports the similarity of nearest neighbors: a histogram in descending order, with lines at the threshold and at
+    /// the similarity of random pairs.
     fn neighbors(&self, threshold: f64, why: Suggested) {
         let Self { choice, found, .. } = self;
         let equal = "have a copy that is equal after normalization";
@@ -164,7 +164,7 @@ impl SuggestReport<'_> {
                 let options: String = job.options.iter().map(option).collect();
                 let scope = source.scopes.first().map_or(String::new(), |place| {
                     let SelectColumn { name, type_oid, .. } = &source.columns[*place];
-                    // By its default class a text would be a second document.
+                    // By its default operator class a text would be a second document.
                     let is_text = is_stored_as(base_type(*type_oid), pg_sys::TEXTOID);
                     let class = if is_text { " minlsh_text_scope_ops" } else { "" };
                     format!("{}{class}, ", quoted(&label(name)))
@@ -181,7 +181,7 @@ impl SuggestReport<'_> {
         self.row(item, value, None, None, explanation);
     }
 
-    /// A row that counts documents, of so many.
+    /// A row with a count of documents, out of a total.
     fn counted(&self, item: &str, count: u64, of: Option<u64>, explanation: &str) {
         self.row(item, None, Some(count), of.and_then(|of| share(count, of)), explanation);
     }
@@ -197,7 +197,7 @@ impl SuggestReport<'_> {
     }
 }
 
-/// A number of so many parts of one.
+/// Rounds a number to a multiple of 1 / `parts`.
 pub fn rounded(number: f64, parts: f64) -> f64 {
     (number * parts).round() / parts
 }

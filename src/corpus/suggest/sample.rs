@@ -1,4 +1,4 @@
-//! The first reading of a suggestion: the sample, what all texts are counted by, and how they are best cut.
+//! The first pass of a suggestion: the sample, the counts of all texts, and the ways to split them.
 
 use sketch::{
     Config, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, SampledSets, ShingleSet, Sketcher, robust_from, saturated,
@@ -15,48 +15,48 @@ use crate::options::Options;
 use crate::pg::job::{Counter, Progress};
 use crate::prelude::*;
 
-/// The bytes that the nearest document of a member may take, as a multiple of its own.
+/// Maximum size of a member's nearest document, as a multiple of its own.
 pub const NEAREST: usize = 2;
-/// About what a member takes beside its document, its key and its kept hashes: its signature, and the sizes of its set.
+/// Approximate bytes of a member, besides its document, its key and its kept hashes: signature and sizes of its set.
 const MEMBER: usize = 1024;
-/// A document that takes a greater part of the memory is left out, so that there is room for others.
+/// A document that takes more than this part of memory is left out, to make room for others.
 const PARTS: usize = 16;
 
-/// Characters of a shingle for texts that are too short for the default.
+/// Number of characters in a shingle for texts that are too short for the default.
 const SHORT_SIZE: i32 = 3;
 
-/// Of texts with more shingles, short shingles and single words say little.
+/// Number of shingles above which short shingles and single words show little about a text.
 const LONG: usize = 1000;
 
-/// A sample of fewer documents shows little of what the source is like.
+/// Number of documents below which a sample shows little about the source.
 pub const FEW: u64 = 100;
 
 /// A document of the sample.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub struct Taken {
-    /// The bytes by which it is compared.
+    /// The compared bytes.
     pub bytes: Vec<u8>,
     pub scope: Option<Scope>,
-    /// The values of the columns that may say where it comes from.
+    /// The values of the columns that may be its origin.
     pub origins: Vec<Option<Scope>>,
 }
 
 #[derive(Default)]
 pub struct Sample {
-    /// The documents and their keys, in the order of the hashes of these.
+    /// The documents with their keys, in the order of the keys' hashes.
     pub taken: Vec<(String, Taken)>,
     pub count: u64,
     pub documents: u64,
-    /// The number of documents that are too long for their shingles.
+    /// Number of documents that are too long for their shingles.
     pub saturated: u64,
-    /// The size of shingles that would do for them.
+    /// A size of shingles that suffices for them.
     pub better_size: usize,
-    /// The number of documents that were too large to be in the sample.
+    /// Number of documents that were too large for the sample.
     pub large: u64,
 }
 
 impl Sample {
-    /// Takes a sample of documents, which `reader` reads.
+    /// Takes a sample of the documents that `reader` reads.
     pub fn take(
         rows: &KeyedRows,
         reader: Reader,
@@ -71,7 +71,7 @@ impl Sample {
             sample.documents += 1;
             progress.set(Counter::Read, sample.documents);
             bytes.clear();
-            // SAFETY: a value of the source's column of documents, by whose type the reader was made.
+            // SAFETY: a value of the source's document column, for whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut bytes)?;
             sample.look(reader, config, &bytes)?;
             let kept = reader.elements(bytes.len()).min(SampledSets::MOST) * SampledSets::BYTES;
@@ -80,7 +80,7 @@ impl Sample {
                 sample.large += 1;
                 return Ok(());
             }
-            // Their columns are behind those of the scopes.
+            // Their columns follow the scopes.
             let columns = scopes.columns();
             let origin = |(place, values): (usize, &mut Scopes)| values.of(|_| row.scope(columns + place));
             taken.add(row.name, cost, || {
@@ -100,7 +100,7 @@ impl Sample {
         Err(twice_there("source", &shortened(&pair[0].0)))
     }
 
-    /// Looks whether a text is too long for its shingles.
+    /// Checks if a text is too long for its shingles.
     fn look(&mut self, reader: Reader, config: &Config, bytes: &[u8]) -> Result<()> {
         let Ok(text) = std::str::from_utf8(bytes) else { return Ok(()) };
         if reader.kind == Kind::Text
@@ -113,33 +113,33 @@ impl Sample {
     }
 }
 
-/// A way to cut the texts of a sample, with the reason for it, and their sets.
+/// A way to split the texts of a sample, with the reason for it, and the resulting sets.
 pub struct Choice {
-    /// The options by which they are cut and signed.
+    /// The options by which they are split and signed.
     pub config: Config,
-    /// The shingles from which on one change leaves a text similar.
+    /// Number of shingles from which a text stays similar after one change.
     pub robust: usize,
-    /// The number of documents that have one shingle or more, but fewer than `robust`.
+    /// Number of documents with at least one shingle, but fewer than `robust`.
     pub short: u64,
-    /// The similarity that 95 of 100 pairs of different sets, picked at random, do not exceed.
+    /// The similarity that 95 of 100 random pairs of different sets do not exceed.
     pub unrelated: f64,
-    /// The reasons for the unit, and for the size of shingles.
+    /// The reasons for the unit and for the size of shingles.
     pub why: (&'static str, String),
-    /// The sets of the documents, and their signatures: empty for a document without shingles.
+    /// The sets of the documents, and their signatures, which are empty for documents without shingles.
     pub sets: SampledSets,
     pub signatures: Vec<Vec<i32>>,
 }
 
-/// The ways to cut the texts of a sample that are tried until one shows where copies begin.
+/// The ways to split the texts of a sample that are tried until one shows where copies begin.
 pub struct Choices {
-    /// Options, and the reasons for the unit and the size of shingles.
+    /// Options, with the reasons for the unit and the size of shingles.
     ways: std::vec::IntoIter<(Config, &'static str, &'static str)>,
     /// The shingle size of the way that is taken if none shows it.
     pub default_size: usize,
 }
 
 impl Choices {
-    /// Lists the ways for `sample`: one only, if the options are given or the texts are long.
+    /// Lists the ways for `sample`; only one if the options are given, or if the texts are long.
     pub fn of(sample: &Sample, reader: Reader, config: Config, is_given: bool) -> Result<Self> {
         let ways = |ways: Vec<_>, default_size| Self { ways: ways.into_iter(), default_size };
         let with = |shingle_size: i32, unit: &str| {
@@ -150,7 +150,7 @@ impl Choices {
             let why = "as the call, the index or the documents have it";
             return Ok(ways(vec![(config, why, why)], size));
         }
-        // One alone has no other to be confused with.
+        // A single one cannot be confused with another.
         if sample.saturated > 1 {
             let unit = "the default; for long texts try 'word' as well";
             let config = with(sample.better_size as i32, "char")?;
@@ -180,7 +180,7 @@ impl Choices {
         Ok(ways(vec![(config, unit, ""), (short, unit, three), words], default_size))
     }
 
-    /// Cuts the texts of `sample` in the next way.
+    /// Splits the texts of `sample` in the next way.
     pub fn next(&mut self, sample: &Sample, reader: Reader) -> Result<Option<Choice>> {
         let Some(way) = self.ways.next() else { return Ok(None) };
         Choice::cut(sample, reader, way).map(Some)
@@ -188,7 +188,7 @@ impl Choices {
 }
 
 impl Choice {
-    /// Cuts all of `sample`.
+    /// Splits all of `sample`.
     fn cut(
         sample: &Sample,
         reader: Reader,
@@ -208,7 +208,7 @@ impl Choice {
             memory::push(&mut signatures, memory::copied(signature.unwrap_or_default())?)?;
             let set = ShingleSet::from_hashes(memory::copied(&hashes)?, &mut check_interrupts);
             memory::push(&mut lengths, set.len())?;
-            // Neighbours in the order of a hash are any two documents.
+            // Neighbors in the order of a hash are a random pair.
             if let Some((other, of)) = &last
                 && of == scope
                 && *other != set
@@ -244,7 +244,7 @@ impl Choice {
     }
 }
 
-/// The similarities of all pairs of different sets in a small sample, where those of neighbours would be too few.
+/// The similarities of all pairs of different sets in a small sample, where neighbors would give too few.
 fn pairs_of_few(sample: &Sample, reader: Reader, config: &Config, sets: &mut SampledSets) -> Result<Vec<f64>> {
     let (mut similarities, mut hashes) = (Vec::new(), Vec::new());
     for (at, (_, document)) in sample.taken.iter().enumerate() {
