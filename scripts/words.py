@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fails on words that PostgreSQL's manual would not use, in all that users read: the manual, the comments of SQL
-objects, messages, and the doc comments of the code.
+objects, messages, and the doc comments of the code; and on phrases in its comments that stand for a noun.
 
     scripts/words.py
 """
@@ -30,6 +30,11 @@ SQL_PROSE = re.compile(r"(?s)COMMENT ON .*? IS\s+'(?:[^']|'')*'|--[^\n]*(?:\n--[
 RUST_PROSE = re.compile(r'//[/!][^\n]*(?:\n\s*//[/!][^\n]*)*|(?<!b)"(?:[^"\\]|\\.)*"', re.DOTALL)
 # The opening of a doc comment.
 QUESTION = re.compile(r"//([/!]) (What|Which|Where|Whether|How|Who|Whose|Whom|Why|When)\b")
+# What stands in comments of the code for a noun that would be clearer.
+VAGUE = re.compile(
+    r"(?i)\b(?:th(?:ose|at) of|so many(?! that)|of wh(?:ich|om)|whoever|nobody|somebody|at hand|tells?|told)\b"
+)
+COMMENT = re.compile(r"//[^\n]*(?:\n[ \t]*//[^\n]*)*")
 NO_VERB = re.compile(r"HINT:  (An?|At|By|For|If|Its?|That|The|There|These|They|This|Those|To|[0-9a-z\"]\S*)\b")
 # The end of a line, with what continues a comment or a string on the next one.
 LINE_END = re.compile(r"\\?\n[ \t]*(?://[/!]|--)?[ \t]*")
@@ -86,6 +91,15 @@ def questions(file: Path):
         before = line.strip()
 
 
+def vague(file: Path):
+    """Comments that name a thing by others: "those of" instead of the noun."""
+    text = file.read_text(encoding="utf-8")
+    for comment in COMMENT.finditer(text):
+        line = text.count("\n", 0, comment.start()) + 1
+        for found in VAGUE.finditer(re.sub(r"\n\s*//[/!]?", "", CODE.sub("", comment[0]))):
+            yield f'{file}:{line}: "{found[0]}" in this comment: name the thing'
+
+
 def hints():
     """HINTs that do not say what to do: what regression tests print begins with a verb."""
     for file in sorted(Path("tests/pg_regress/expected").glob("*.out")):
@@ -100,6 +114,7 @@ def main() -> None:
     found = [fault for name in known for fault in faults(Path(name))]
     rust = subprocess.check_output(["git", "ls-files", "*.rs"], text=True).split()
     found += [fault for name in rust for fault in questions(Path(name))]
+    found += [fault for name in known if name.endswith(".rs") for fault in vague(Path(name))]
     found += hints()
     if found:
         sys.exit("\n".join(found))

@@ -25,7 +25,7 @@ const STRIDE: usize = 64;
 /// ```
 /// use sketch::corpus::SetOutline;
 ///
-/// // Hashes of two sets of 500 elements, of which 200 are the same.
+/// // Hashes of two sets of 500 elements that share 200.
 /// let hashes = |ids: std::ops::Range<u64>| -> Vec<u64> {
 ///     ids.map(|id| (id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
 /// };

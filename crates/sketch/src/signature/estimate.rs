@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// use sketch::{Config, Sketcher, estimate_jaccard, standard_error};
 ///
 /// let mut sketcher = Sketcher::new(Config::default());
-/// // Sets of 1,000 elements, of which 800 are the same: the similarity is 2/3.
+/// // Sets of 1,000 elements that share 800: the similarity is 2/3.
 /// let (a, b): (Vec<u64>, Vec<u64>) = ((0..1000).collect(), (200..1200).collect());
 /// let hash = |set: Vec<u64>| set.iter().map(|id| id.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect::<Vec<_>>();
 /// let a = sketcher.sketch_hashes(&hash(a), &mut || ())?.expect("not empty").to_vec();
