@@ -59,15 +59,15 @@ fn of_signature(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// The parts of a document that are known before its constructor runs, from constant arguments.
-pub struct Outline {
+pub struct KnownParts {
     /// The threshold, unless it is unknown.
     pub threshold: Option<Threshold>,
     /// An empty content of the same kind with the same options, unless one of them is unknown.
     content: Option<Content<'static>>,
 }
 
-impl Outline {
-    /// The outline of the document that an expression makes; `None` if it does not call a constructor of documents.
+impl KnownParts {
+    /// The known parts of the document that an expression makes; `None` if it does not call a constructor of documents.
     pub fn of_call(expression: Node) -> Option<Self> {
         let (function, arguments) = expression.call()?;
         let arguments: Vec<_> = arguments.map(Node::constant).collect();
@@ -101,7 +101,7 @@ impl Outline {
         Some(Self { threshold, content })
     }
 
-    /// An empty document with this outline, with the threshold `least` if it is unknown; `None` if its options are
+    /// An empty document with these parts, with the threshold `least` if it is unknown; `None` if its options are
     /// unknown.
     pub fn with_least(self, least: Threshold) -> Option<Document<'static>> {
         Some(Document { threshold: self.threshold.unwrap_or(least), content: self.content? })

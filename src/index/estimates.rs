@@ -21,7 +21,7 @@
 
 use sketch::ScopeHash;
 
-use crate::document::constructors::Outline;
+use crate::document::constructors::KnownParts;
 use crate::document::kind::Kind;
 use crate::document::value::{BandSearch, TypedValue};
 use crate::index::descent;
@@ -209,21 +209,21 @@ impl<'a> PlannedSearch<'a> {
             let served = constant.constisnull || self.kind.serves(sought(), self.options);
             return served.then_some(0.0);
         }
-        match Outline::of_call(value) {
-            Some(outline) => self.made(outline),
+        match KnownParts::of_call(value) {
+            Some(parts) => self.made(parts),
             None => self.unknown(type_oid),
         }
     }
 
-    /// Risk of a search for a document with this outline.
-    fn made(&self, outline: Outline) -> Risk {
-        let enough = outline.threshold.is_none_or(|threshold| threshold >= self.options.threshold);
+    /// Risk of a search for a document with these parts.
+    fn made(&self, parts: KnownParts) -> Risk {
+        let enough = parts.threshold.is_none_or(|threshold| threshold >= self.options.threshold);
         if !enough && self.kind != Kind::Document {
             return None;
         }
         // The threshold of an indexed document counts too, and is never below the index's.
-        let known = outline.threshold.is_some() || self.kind == Kind::Document;
-        match outline.with_least(Threshold::clamped(1.0)) {
+        let known = parts.threshold.is_some() || self.kind == Kind::Document;
+        match parts.with_least(Threshold::clamped(1.0)) {
             Some(document) if !self.kind.serves_document(&document, self.options) => None,
             Some(_) if known => Some(0.0),
             _ => Some(self.risk()),

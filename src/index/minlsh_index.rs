@@ -131,7 +131,7 @@ fn layout(open: &Open) -> Result<Layout> {
         let IndexColumn { input_type: input, .. } = IndexColumn::of(open, column);
         // SAFETY: an index of the access method has these support function numbers for each attribute.
         let function = |number| unsafe { pg_sys::index_getprocid(open.raw(), column as i16 + 1, number) };
-        if !(Class { input, stored: attribute.atttypid, function }).problems().is_empty() {
+        if !(OperatorClass { input, stored: attribute.atttypid, function }).problems().is_empty() {
             return Err(cannot_serve(column));
         }
     }
@@ -161,7 +161,7 @@ pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
         // A class without a storage type stores its input type.
         let stored = if class.opckeytype == Oid::INVALID { input } else { class.opckeytype };
         let function = |number| function_of_family(family, input, number as i16);
-        let mut problems = Class { input, stored, function }.problems();
+        let mut problems = OperatorClass { input, stored, function }.problems();
         let (cache, operator) = (pg_sys::SysCacheIdentifier::AMOPSTRATEGY, |_: &pg_sys::FormData_pg_amop| ());
         // SAFETY: this cache lists `pg_amop` by family.
         if unsafe { catalog::listed(cache, Datum::from(family), operator) }.is_empty() {
@@ -175,13 +175,13 @@ pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
 }
 
 /// An operator class: its input type, its stored type, and its support functions by number.
-struct Class<F> {
+struct OperatorClass<F> {
     input: Oid,
     stored: Oid,
     function: F,
 }
 
-impl<F: Fn(u16) -> Oid> Class<F> {
+impl<F: Fn(u16) -> Oid> OperatorClass<F> {
     /// The reasons why an index cannot use its functions.
     fn problems(&self) -> Vec<String> {
         let (input, function) = (self.input, &self.function);

@@ -12,7 +12,7 @@ use sketch::{
     DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM, DEFAULT_RECALL, MAX_MIN_MATCH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MIN_MIN_MATCH,
 };
 
-use crate::document::constructors::Outline;
+use crate::document::constructors::KnownParts;
 use crate::document::image::Content;
 use crate::document::kind::Kind;
 use crate::error::shortened;
@@ -195,8 +195,8 @@ impl MinlshIndex<'_> {
         Memory::scratch(c"minlsh expressions").run(|| {
             let threshold = Threshold::default();
             let expression = self.open().index_expression(self.layout.document);
-            let outline = expression.and_then(Outline::of_call);
-            let Some(document) = outline.and_then(|outline| outline.with_least(threshold)) else {
+            let parts = expression.and_then(KnownParts::of_call);
+            let Some(document) = parts.and_then(|parts| parts.with_least(threshold)) else {
                 return Defaults::default();
             };
             let options = match document.content {

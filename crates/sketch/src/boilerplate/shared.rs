@@ -58,8 +58,8 @@ impl Judged<'_, '_> {
     /// highest.
     pub fn shared(self, enough: Enough, of_all: Option<&Boilerplate>, check: Check) -> Result<SharedShingles> {
         let memory = self.memory;
-        let (mut texts, found) = self.found(check)?;
-        let level = texts.level(&found, enough, of_all, memory, check)?;
+        let (mut judged, found) = self.found(check)?;
+        let level = judged.level(&found, enough, of_all, memory, check)?;
         let mut hashes = memory::collect(above(&found, level))?;
         of_all.iter().for_each(|of_all| of_all.leave_out(&mut hashes, check));
         Ok(SharedShingles { level: LEVELS[level], hashes })
@@ -68,33 +68,33 @@ impl Judged<'_, '_> {
 
 /// A frequent shingle, with the number of levels, from the first, at which it does not count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Found {
+struct FrequentShingle {
     hash: u64,
     levels: u8,
 }
 
-impl Keyed for Found {
+impl Keyed for FrequentShingle {
     fn key(&self) -> u64 {
         self.hash
     }
 }
 
 /// The hashes of the shingles that do not count at level number `level`.
-fn above(found: &[Found], level: usize) -> impl Iterator<Item = u64> {
+fn above(found: &[FrequentShingle], level: usize) -> impl Iterator<Item = u64> {
     let left_out = found.iter().filter(move |found| usize::from(found.levels) > level);
     left_out.map(|found| found.hash)
 }
 
 /// The judged documents, which may be read several times.
-struct Texts<'a, 'b> {
+struct JudgedDocuments<'a, 'b> {
     documents: usize,
-    kept: Option<Kept>,
+    kept: Option<DocumentHashes>,
     hashes: &'a mut HashesOf<'b>,
     /// Scratch buffer: the hashes of one document.
     room: Vec<u64>,
 }
 
-impl Texts<'_, '_> {
+impl JudgedDocuments<'_, '_> {
     fn of(&mut self, document: usize, check: Check) -> Result<&[u64]> {
         check();
         if let Some(kept) = &self.kept {
@@ -108,7 +108,7 @@ impl Texts<'_, '_> {
     /// Number of the first level at which three of four documents keep enough, or of the last level.
     fn level(
         &mut self,
-        found: &[Found],
+        found: &[FrequentShingle],
         enough: Enough,
         of_all: Option<&Boilerplate>,
         memory: usize,
@@ -168,15 +168,15 @@ impl Texts<'_, '_> {
 
 impl<'a, 'b> Judged<'a, 'b> {
     /// Returns the documents, for another pass, and the frequent shingles.
-    fn found(self, check: Check) -> Result<(Texts<'a, 'b>, Vec<Found>)> {
+    fn found(self, check: Check) -> Result<(JudgedDocuments<'a, 'b>, Vec<FrequentShingle>)> {
         let Self { documents, shingles, memory, hashes } = self;
         let least = least(documents);
-        let mut texts = Texts { documents, kept: None, hashes, room: Vec::new() };
+        let mut judged = JudgedDocuments { documents, kept: None, hashes, room: Vec::new() };
         if documents < least {
-            return Ok((texts, Vec::new()));
+            return Ok((judged, Vec::new()));
         }
-        texts.kept = Kept::read(documents, shingles, memory / 2, texts.hashes, check)?;
-        let memory = if texts.kept.is_some() { memory / 2 } else { memory };
+        judged.kept = DocumentHashes::read(documents, shingles, memory / 2, judged.hashes, check)?;
+        let memory = if judged.kept.is_some() { memory / 2 } else { memory };
         // Enough counters that few shingles with fewer documents are counted exactly.
         let wanted = (shingles / least).saturating_mul(4).max(FEWEST);
         let most = (memory / 2).max(FEWEST);
@@ -185,7 +185,7 @@ impl<'a, 'b> Judged<'a, 'b> {
         let mut buffer = Vec::new();
         // Counts the range of hashes in `parts` parts, and returns the frequent shingles; `None` if they do not fit
         // into memory.
-        let mut count = |parts: u64| -> Result<Option<Vec<Found>>> {
+        let mut count = |parts: u64| -> Result<Option<Vec<FrequentShingle>>> {
             let mut found = Vec::new();
             let counters = (wanted / parts as usize).next_power_of_two().max(FEWEST);
             // Beyond some number of parts, more memory is better than no end.
@@ -193,7 +193,7 @@ impl<'a, 'b> Judged<'a, 'b> {
             for part in 0..parts {
                 let mut each = |take: &mut Take| {
                     for document in 0..documents {
-                        let own = texts.of(document, check)?;
+                        let own = judged.of(document, check)?;
                         if parts == 1 {
                             take(document as u32, own)?;
                             continue;
@@ -211,7 +211,7 @@ impl<'a, 'b> Judged<'a, 'b> {
                 memory::reserve(&mut found, counting.entries.len())?;
                 found.extend(counting.entries.iter().filter_map(|entry| {
                     let levels = levels(entry.documents as usize, documents);
-                    (levels > 0).then_some(Found { hash: entry.hash, levels: levels as u8 })
+                    (levels > 0).then_some(FrequentShingle { hash: entry.hash, levels: levels as u8 })
                 }));
             }
             sort_by_key(&mut found, check);
@@ -223,18 +223,18 @@ impl<'a, 'b> Judged<'a, 'b> {
             }
             parts *= 2;
         };
-        Ok((texts, found))
+        Ok((judged, found))
     }
 }
 
 /// The hashes of all documents.
-struct Kept {
+struct DocumentHashes {
     hashes: Vec<u64>,
     /// The end of each document's hashes.
     ends: Vec<usize>,
 }
 
-impl Kept {
+impl DocumentHashes {
     /// Reads them, unless they take more than `room` bytes.
     fn read(documents: usize, shingles: usize, room: usize, read: &mut HashesOf, check: Check) -> Result<Option<Self>> {
         let mut kept = Self { hashes: Vec::new(), ends: Vec::new() };

@@ -13,7 +13,7 @@ const AROUND: f64 = 0.02;
 /// each, until there are enough. Returns their positions. `similarities` ascend. With the same similarities, order and
 /// `seed` the selection is the same.
 pub fn spread(similarities: &[f64], lowest: f64, count: usize, seed: u64) -> Result<Vec<usize>> {
-    let mut draws = Draws(seed);
+    let mut draws = SplitMix64(seed);
     let mut intervals: Vec<Vec<usize>> = memory::collect((0..count).map(|_| Vec::new()))?;
     for (place, similarity) in similarities.iter().enumerate() {
         let part = (similarity - lowest) / (1.0 - lowest).max(f64::EPSILON);
@@ -41,7 +41,7 @@ impl Fit {
     /// best threshold of a curve drawn from the posterior, plus noise. Returns their positions; `similarities` and
     /// `seed` are as in [`spread`].
     pub fn next(&self, similarities: &[f64], count: usize, seed: u64) -> Result<Vec<usize>> {
-        let mut draws = Draws(seed);
+        let mut draws = SplitMix64(seed);
         let mut is_free = memory::filled(true, similarities.len())?;
         let wanted = count.min(similarities.len());
         let mut chosen = memory::with_capacity(wanted)?;
@@ -63,9 +63,9 @@ impl Fit {
 }
 
 /// Pseudo-random numbers from a seed: SplitMix64.
-struct Draws(u64);
+struct SplitMix64(u64);
 
-impl Draws {
+impl SplitMix64 {
     /// A uniform number in `[0, 1)`.
     fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(GOLDEN);

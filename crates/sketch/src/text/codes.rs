@@ -26,24 +26,24 @@ pub fn codes(text: &str, min_length: i64, check: Check, f: &mut dyn FnMut(&str) 
     let shortest = usize::try_from(min_length).ok().filter(|least| *least > 0);
     let shortest = shortest.ok_or(Error::CodeLength(min_length))?;
     let text = Normalization::plain().normalize(text, check)?;
-    let mut found = Found { shortest, token: String::new(), seen: HashSet::default(), f };
+    let mut reader = CodeReader { shortest, token: String::new(), seen: HashSet::default(), f };
     for piece in words::pieces(&text) {
         check();
         let (mut end, mut outcome) = (0, Ok(()));
         words::each(Level::best(), piece, check, |start, after| {
             if outcome.is_ok() {
                 let (between, word) = (&piece[end..start], &piece[start..after]);
-                outcome = found.word(between, word);
+                outcome = reader.word(between, word);
             }
             end = after;
         });
         outcome?;
-        found.end_token()?;
+        reader.end_token()?;
     }
     Ok(())
 }
 
-struct Found<'a> {
+struct CodeReader<'a> {
     shortest: usize,
     /// The letters and digits of the current token.
     token: String,
@@ -51,7 +51,7 @@ struct Found<'a> {
     f: &'a mut dyn FnMut(&str) -> Result<()>,
 }
 
-impl Found<'_> {
+impl CodeReader<'_> {
     /// Appends `word` to the token, or starts another token with it. `between` is the text since the last word, which
     /// decides.
     fn word(&mut self, between: &str, word: &str) -> Result<()> {
