@@ -314,8 +314,13 @@ fn a_power_failure_after_a_build_amid_a_checkpoint_loses_no_page() {
         std::thread::scope(|scope| {
             let create = || client.batch_execute("CREATE INDEX near ON docs USING minlsh (body)");
             let builder = scope.spawn(create);
-            let writes = "SELECT phase ~ 'writing pages' FROM pg_stat_progress_create_index WHERE phase <> ''";
-            while texts(&mut observer, writes) != ["t"] && !builder.is_finished() {}
+            // It begins at once, or some time later: another part of the entries is waited for each time.
+            let part = rows / 4000 % 4;
+            let writes = format!(
+                "SELECT phase ~ 'writing pages' AND 5 * tuples_done >= {part} * tuples_total \
+                 FROM pg_stat_progress_create_index WHERE phase <> ''"
+            );
+            while texts(&mut observer, &writes) != ["t"] && !builder.is_finished() {}
             observer.run("CHECKPOINT");
             builder.join().expect("a builder").expect("an index");
         });
