@@ -18,6 +18,7 @@
 //! The view `minlsh_progress` shows the progress of all jobs that the caller may see. Each job counts its work in one
 //! of PostgreSQL's slots ([`Progress`](crate::pg::job::Progress)).
 
+mod codes;
 pub mod groups;
 pub mod jobs;
 mod labels;

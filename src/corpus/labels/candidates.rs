@@ -10,8 +10,8 @@ use ahash::AHashMap;
 use sketch::labels::{PairCounts, Reservoirs, pair_hash};
 use sketch::{Banding, Config, DEFAULT_RECALL, ShingleSet, Sketcher, estimate_jaccard, hash128, memory};
 
-use super::codes::Codes;
 use super::decided::LabelDocuments;
+use crate::corpus::codes::Codes;
 use crate::corpus::reading::columns::{Scope, Scopes, twice_there};
 use crate::corpus::reading::keyed_rows::{KeyedRow, KeyedRows, LeastHashes, SampleBuckets, Sampling};
 use crate::corpus::reading::omitted::{Omitted, Reason, notice_omitted};

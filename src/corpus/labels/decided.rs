@@ -4,7 +4,7 @@ use ahash::AHashMap;
 use sketch::Config;
 use sketch::labels::{Answers, Label};
 
-use super::codes::Codes;
+use crate::corpus::codes::Codes;
 use crate::corpus::source::arguments::{Arguments, label, select_given};
 use crate::corpus::source::reader::Reader;
 use crate::corpus::source::{Source, check_type};

@@ -9,7 +9,6 @@
 //! Memory is `work_mem`, plus a few bytes for each value of a scope.
 
 mod candidates;
-mod codes;
 mod decided;
 mod report;
 

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use sketch::{Config, Histogram, SimilarMember, Suggested, WithinOrigin};
 
 use super::sample::{Choice, NEAREST, Sample, Taken};
+use crate::corpus::codes::Codes;
 use crate::corpus::reading::columns::{Scope, Scopes};
 use crate::corpus::reading::keyed_rows::KeyedRows;
 use crate::corpus::source::reader::Reader;
@@ -24,6 +25,8 @@ pub struct Neighbors {
     pub copies: u64,
     /// The similarities of the sample to other documents, except for exact copies.
     pub similarities: Histogram,
+    /// The same of the documents that share no number with their nearest one, though both have some.
+    pub other_numbers: Histogram,
 }
 
 struct Member<'a> {
@@ -39,6 +42,8 @@ struct Nearest {
     key: String,
     /// The compared bytes, if the similarity is an estimate, and if there are not too many of them.
     bytes: Option<Vec<u8>>,
+    /// False if both documents have numbers, and share none.
+    agrees: bool,
 }
 
 impl Neighbors {
@@ -91,7 +96,7 @@ impl Neighbors {
                     }
                 }
                 found.similarities.add_pair(similar.similarity);
-                member.look_at(row.name, &bytes, similar)?;
+                member.look_at(row.name, &bytes, similar, reader)?;
             }
             Ok(())
         })?;
@@ -109,27 +114,32 @@ impl Neighbors {
         for Member { taken, has_copy, nearest, .. } in members {
             check_interrupts();
             self.copies += u64::from(has_copy);
-            let Some(Nearest { similarity, bytes, .. }) = nearest else { continue };
+            let Some(Nearest { similarity, bytes, agrees, .. }) = nearest else { continue };
             let exact = match bytes {
                 Some(bytes) => set(&taken.bytes)?.jaccard(&set(&bytes)?),
                 None => None,
             };
-            self.similarities.add_nearest(exact.unwrap_or(similarity));
+            let similarity = exact.unwrap_or(similarity);
+            self.similarities.add_nearest(similarity);
+            if !agrees {
+                self.other_numbers.add_nearest(similarity);
+            }
         }
         Ok(self)
     }
 }
 
 impl Member<'_> {
-    /// Keeps a document if it is nearer than the previous nearest one.
-    fn look_at(&mut self, key: &str, bytes: &[u8], similar: SimilarMember) -> Result<()> {
-        // The lowest key among equal similarities, so that the order of rows does not matter.
+    /// Keeps a document if it is nearer than the nearest one before.
+    fn look_at(&mut self, key: &str, bytes: &[u8], similar: SimilarMember, reader: Reader) -> Result<()> {
+        // Of equal similarities the lowest key, so that the order of the rows does not matter.
         let best = self.nearest.as_ref().map(|best| (best.similarity, Reverse(best.key.as_str())));
         if best.is_none_or(|best| (similar.similarity, Reverse(key)) > best) {
             let is_kept = !similar.is_exact && bytes.len() <= NEAREST * self.taken.bytes.len();
+            let agrees = Codes::numbers(reader, &self.taken.bytes)?.agree(&Codes::numbers(reader, bytes)?);
             let bytes = is_kept.then(|| memory::copied(bytes)).transpose()?;
             let key = memory::owned(key)?;
-            self.nearest = Some(Nearest { similarity: similar.similarity, key, bytes });
+            self.nearest = Some(Nearest { similarity: similar.similarity, key, bytes, agrees });
         }
         Ok(())
     }

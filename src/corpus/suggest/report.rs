@@ -20,6 +20,9 @@ const TEMPLATE: f64 = 0.5;
 /// The function that lists pairs.
 const PAIRS: &str = "near_duplicate_pairs";
 
+/// One of as many near copies with other numbers is worth a word.
+const OFTEN: u64 = 20;
+
 /// Length of the longest bar of the histogram, and of the lines in it.
 const BAR: usize = 40;
 const LINE: usize = 20;
@@ -45,6 +48,13 @@ impl SuggestReport<'_> {
             self.texts();
         }
         self.neighbors(threshold, why);
+        let other_numbers = self.found.other_numbers.near(threshold);
+        let near = self.found.similarities.near(threshold);
+        let differ_often = other_numbers > 0 && other_numbers * OFTEN >= near;
+        if differ_often {
+            let why = "near copies that share no number with their nearest: different things, or mistyped dates?";
+            self.counted("numbers", other_numbers, Some(near), why);
+        }
         let template = match self.common {
             Some((Some(column), within)) => {
                 let origin = label(&source.columns[origins[column]].name);
@@ -64,6 +74,11 @@ impl SuggestReport<'_> {
         if let Some((_, origin, _)) = &template {
             let more = format!(", boilerplate => {}", literal(origin));
             self.advice("pairs", Some("without template"), &job.of(PAIRS, DEFAULT_THRESHOLD, &more));
+        }
+        if differ_often {
+            let body = quoted(&label(&source.columns[source.body].name));
+            let more = format!(", agree => {}", literal(&format!("codes({body}, 1)")));
+            self.advice("pairs", Some("numbers agree"), &job.of(PAIRS, threshold, &more));
         }
         // A text has this many more characters than shingles.
         let Choice { config, robust, short, .. } = choice;

@@ -127,6 +127,18 @@ SELECT count(*) FROM near_duplicate_plan('suggest_products', 0.8, body => 'body'
 SELECT count(*) FROM near_duplicate_plan($$SELECT id, 'the same text' FROM suggest_products$$, 0.8);
 SET client_min_messages = warning;
 
+-- Each second product is a near copy of the one before. A third of them have another number.
+CREATE TABLE suggest_models AS
+SELECT id, format('%s laser printer %s with two trays', translate(md5((id / 2)::text), '0123456789', 'ghijklmnop'),
+	CASE WHEN id % 2 = 0 THEN 'HF10' WHEN id % 6 = 1 THEN 'HF100' ELSE 'HF-10' END) AS name
+FROM generate_series(2, 601) AS id;
+ALTER TABLE suggest_models ADD PRIMARY KEY (id);
+SELECT item, value, documents, share, explanation FROM minlsh_suggest('suggest_models', 'name')
+WHERE item IN ('near copies', 'numbers', 'pairs');
+SELECT rtrim(explanation, ';') AS statement FROM minlsh_suggest('suggest_models', 'name')
+WHERE item = 'pairs' AND value = 'numbers agree' \gset
+SELECT count(*), count(*) FILTER (WHERE doc_b::text::int % 6 = 1) AS other_numbers FROM (:statement) AS pairs;
+
 -- Wrong calls show the right ones.
 SELECT * FROM minlsh_suggest('suggest_reports');
 SELECT * FROM minlsh_suggest('suggest_reports', 'title');
@@ -136,6 +148,6 @@ SELECT * FROM minlsh_suggest('SELECT id, minlsh_signature(minhash(body)) FROM su
 SELECT * FROM minlsh_suggest(NULL);
 
 DROP VIEW suggest_titles;
-DROP TABLE suggest_reports, suggest_people, suggest_pages, suggest_products;
+DROP TABLE suggest_reports, suggest_people, suggest_pages, suggest_products, suggest_models;
 DROP ROLE suggest_reader;
 DROP FUNCTION suggest_words;

@@ -1,4 +1,4 @@
-//! The codes of a document, which may be required to agree.
+//! The codes of a document: numbers, versions, models. Two documents may be required to have one in common.
 
 use sketch::{codes, hash128, stored};
 
@@ -15,10 +15,19 @@ pub struct Codes(Vec<u128>);
 impl Codes {
     /// Reads the codes of a document from its compared bytes.
     pub fn of(reader: Reader, bytes: &[u8]) -> Result<Self> {
+        Self::from(reader, bytes, MIN_LENGTH)
+    }
+
+    /// Reads the codes of a document of any length.
+    pub fn numbers(reader: Reader, bytes: &[u8]) -> Result<Self> {
+        Self::from(reader, bytes, 1)
+    }
+
+    fn from(reader: Reader, bytes: &[u8], min_length: i64) -> Result<Self> {
         let mut hashes = Vec::new();
         if reader.kind == Kind::Text {
             let text = stored::text(bytes)?;
-            codes(&text, MIN_LENGTH, &mut check_interrupts, &mut |code| {
+            codes(&text, min_length, &mut check_interrupts, &mut |code| {
                 memory::push(&mut hashes, hash128(code.as_bytes()))
             })?;
         }
