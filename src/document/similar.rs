@@ -6,7 +6,9 @@
 
 use std::cell::RefCell;
 
-use sketch::{Config, ElementHash, PreparedSet, ShingleSet, has_shingles, normalize_text, set_of_long_text};
+use sketch::{
+    Config, ElementHash, PreparedSet, ShingleSet, fewest_shingles, has_shingles, normalize_text, set_of_long_text,
+};
 
 use super::image::Document;
 use super::kind::Kind;
@@ -108,7 +110,7 @@ fn incomparable(prepared: &Prepared) -> SqlError {
 }
 
 enum Prepared {
-    Set(PreparedElements),
+    Set(Box<PreparedElements>),
     Signature(Vec<i32>),
 }
 
@@ -119,11 +121,19 @@ impl Prepared {
             Value::Text(text) => (Kind::Text, text.len(), None),
             Value::Set(hashes) => {
                 let set = ShingleSet::from_hashes(hashes, &mut check_interrupts);
-                (Kind::Set, 0, Some(ReadySet::of(set)?))
+                (Kind::Set, 0, Some(PreparedSet::new(set)?))
             }
             Value::Signature(slots) => return Ok(Self::Signature(slots.into_owned())),
         };
-        Ok(Self::Set(PreparedElements { kind, config, length, has_shingles: None, count: None, elements }))
+        Ok(Self::Set(Box::new(PreparedElements {
+            kind,
+            config,
+            length,
+            has_shingles: None,
+            count: None,
+            is_counted: false,
+            elements,
+        })))
     }
 
     /// The similarity with another value, if it reaches `least` and the threshold of a document on the other side.
@@ -199,9 +209,10 @@ struct PreparedElements {
     /// Length of a text, the last bytes of the value that it was read from.
     length: usize,
     has_shingles: Option<bool>,
-    /// Number of shingles of a long text, known after the first comparison.
+    /// Number of shingles of a long text, or a lower bound of it until they are counted.
     count: Option<usize>,
-    elements: Option<ReadySet>,
+    is_counted: bool,
+    elements: Option<PreparedSet>,
 }
 
 impl PreparedElements {
@@ -217,44 +228,59 @@ impl PreparedElements {
                 return self.by_file(own, other, least);
             }
         }
-        Self::ready(&mut self.elements, &self.config, own)?.with(&self.config, other, least)
+        similarity(Self::ready(&mut self.elements, &self.config, own)?, &self.config, other, least)
     }
 
     /// True if the shingles of both texts must be counted in a file.
     ///
-    /// The shingles of a long text are kept from the second comparison on, if they fit: the first one has counted them.
-    /// With a threshold no other shingles need to be kept, since only long texts can reach it.
+    /// The shingles of a long text are kept if they fit, by its length or, once they are counted, by their number. With
+    /// a threshold no other shingles need to be kept, since only long texts can reach it.
     fn is_apart(&mut self, own: &[u8], other: &[u8], least: Option<f64>) -> Result<bool> {
         let (limit, hash) = (of_comparison(), size_of::<u64>());
         if self.elements.is_none() && own.len() * hash > limit {
             let kept = if least.is_some() { limit } else { MAX_KEPT * limit };
-            if self.count.is_none_or(|count| count * hash > kept) {
+            // No text has more shingles than bytes.
+            let most = self.count.filter(|_| self.is_counted).unwrap_or(own.len());
+            if most * hash > kept {
                 return Ok(true);
             }
         }
+        // True if the elements that only the other text has certainly fit into memory, however long it is.
         let ready = Self::ready(&mut self.elements, &self.config, own)?;
-        Ok(other.len() * hash > limit && !ready.misses_fit(least))
+        let misses_fit = least.is_some_and(|least| ready.tolerated(least) * MISS <= limit as f64);
+        Ok(other.len() * hash > limit && !misses_fit)
     }
 
     /// The elements, prepared once.
-    fn ready<'a>(elements: &'a mut Option<ReadySet>, config: &Config, own: &[u8]) -> Result<&'a mut ReadySet> {
+    fn ready<'a>(elements: &'a mut Option<PreparedSet>, config: &Config, own: &[u8]) -> Result<&'a mut PreparedSet> {
+        let limit = of_comparison();
+        let set = || match own.len() * size_of::<u64>() > limit {
+            true => {
+                let (text, mut aside) = (lossless::decode(own)?, Spool::new(0));
+                set_of_long_text(config, &text, limit, &mut aside, &mut check_interrupts)
+            }
+            false => Value::Text(own).into_set(config),
+        };
         Ok(match elements {
             Some(elements) => elements,
-            none if own.len() * size_of::<u64>() > of_comparison() => none.insert(ReadySet::of_long_text(config, own)?),
-            none => none.insert(ReadySet::of(Value::Text(own).into_set(config)?)?),
+            none => none.insert(PreparedSet::new(set()?)?),
         })
     }
 
     /// The similarity of two texts whose shingles are counted in a file, unless the other text has too few.
     fn by_file(&mut self, own: &[u8], other: &[u8], least: Option<f64>) -> Result<Option<f64>> {
-        let other = lossless::decode(other)?;
-        if let (Some(least), Some(count)) = (least, self.count)
-            && has_fewer(&self.config, &other, least * count as f64)?
-        {
-            return Ok(None);
+        let (own, other) = (lossless::decode(own)?, lossless::decode(other)?);
+        if let Some(least) = least {
+            let count = match self.count {
+                Some(count) => count,
+                None => *self.count.insert(fewest_shingles(&self.config, &own, &mut check_interrupts)?),
+            };
+            if has_fewer(&self.config, &other, least * count as f64)? {
+                return Ok(None);
+            }
         }
-        let found = overlap(&self.config, &lossless::decode(own)?, &other)?;
-        self.count = Some(found.a);
+        let found = overlap(&self.config, &own, &other)?;
+        (self.count, self.is_counted) = (Some(found.a), true);
         Ok(found.jaccard().filter(|found| least.is_none_or(|least| *found >= least)))
     }
 
@@ -277,75 +303,26 @@ fn has_fewer(config: &Config, text: &str, wanted: f64) -> Result<bool> {
     Ok((normalize_text(config, text, &mut check_interrupts)?.len() as f64) < wanted)
 }
 
-/// A set with which others are compared.
-enum ReadySet {
-    /// In a hash table, where elements of another set are looked up unsorted.
-    Table(PreparedSet),
-    /// Sorted, for a large set, in an eighth of the memory.
-    Sorted(ShingleSet),
-}
-
-/// Maximum number of elements in a table, which takes 64 MB, for a text of about a million characters.
-const MAX_TABLE: usize = 1 << 20;
-
-/// Bytes of a table for each element of its capacity.
-const TABLE_ENTRY: f64 = 64.0;
+/// Bytes of an element that only the other text has.
+const MISS: f64 = 16.0;
 
 /// Maximum memory for the shingles of a kept text, as a multiple of a comparison's.
 const MAX_KEPT: usize = 16;
 
-impl ReadySet {
-    fn of(set: ShingleSet) -> Result<Self> {
-        if set.len() > MAX_TABLE {
-            return Ok(Self::Sorted(set));
-        }
-        PreparedSet::new(&set).map(Self::Table).map_err(Into::into)
+/// The similarity of a set with a value's set, if it is at least `least`; `None` if both sets are empty.
+fn similarity(set: &mut PreparedSet, config: &Config, other: Value, least: Option<f64>) -> Result<Option<f64>> {
+    let minimum = least.unwrap_or(0.0);
+    let found = match &other {
+        Value::Text(text) => set.similarity(config, &lossless::decode(text)?, minimum, &mut check_interrupts)?,
+        Value::Set(hashes) => set.similarity_of(hashes, minimum, &mut check_interrupts)?,
+        Value::Signature(_) => None,
+    };
+    if found.is_some() || least.is_some() {
+        return Ok(found);
     }
-
-    /// The shingles of a text that are too many to list them all.
-    fn of_long_text(config: &Config, text: &[u8]) -> Result<Self> {
-        let (text, mut aside) = (lossless::decode(text)?, Spool::new(0));
-        Self::of(set_of_long_text(config, &text, of_comparison(), &mut aside, &mut check_interrupts)?)
-    }
-
-    /// True if the elements that only the other text has certainly fit into memory, however long it is.
-    fn misses_fit(&self, least: Option<f64>) -> bool {
-        match (self, least) {
-            (Self::Table(set), Some(least)) => set.tolerated(least) * TABLE_ENTRY <= of_comparison() as f64,
-            _ => false,
-        }
-    }
-
-    /// The similarity with another value, if it is at least `least`; `None` if both sets are empty.
-    fn with(&mut self, config: &Config, other: Value, least: Option<f64>) -> Result<Option<f64>> {
-        let minimum = least.unwrap_or(0.0);
-        let table = match self {
-            Self::Table(set) => set,
-            Self::Sorted(set) => {
-                if let Value::Text(text) = &other
-                    && has_fewer(config, &lossless::decode(text)?, minimum * set.len() as f64)?
-                {
-                    return Ok(None);
-                }
-                let jaccard = set.overlap(&other.into_set(config)?, &mut check_interrupts).jaccard();
-                return Ok(jaccard.filter(|jaccard| *jaccard >= minimum));
-            }
-        };
-        let found = match &other {
-            Value::Text(text) => {
-                let text = lossless::decode(text)?;
-                table.similarity(config, &text, minimum, &mut check_interrupts)?
-            }
-            Value::Set(hashes) => table.similarity_of(hashes, minimum, &mut check_interrupts)?,
-            Value::Signature(_) => None,
-        };
-        if found.is_some() || least.is_some() {
-            return Ok(found);
-        }
-        // A table also finds nothing if one set is empty.
-        let both_empty = table.is_empty() && other.into_set(config)?.is_empty();
-        Ok((!both_empty).then_some(0.0))
-    }
+    // Nothing is found either if one of the sets is empty.
+    let both_empty = set.is_empty() && other.into_set(config)?.is_empty();
+    Ok((!both_empty).then_some(0.0))
 }
 
 /// The state of a place in a query: its last value, and what was made of it.

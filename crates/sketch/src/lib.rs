@@ -56,7 +56,7 @@ pub use config::Config;
 pub use error::{Error, Result, counted};
 pub use exact::{
     Blocks, Comparison, FoundIn, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, agree, agreement_hash,
-    overlap_of_texts, ratio_interval, set_of_long_text, word_diff,
+    fewest_shingles, overlap_of_texts, ratio_interval, set_of_long_text, word_diff,
 };
 pub use hash::{Element, ElementHash, Keyed, SortParts, hash128, sort_by, sort_by_key};
 pub use limits::{
@@ -67,7 +67,10 @@ pub use limits::{
 pub use packed::{MOST_PACKED_BYTES, Packable, pack, unpack};
 pub use scheme::Scheme;
 pub use self_test::{Answer, self_test};
-pub use shingle::{VisitShingle, for_each_shingle, has_shingles, normalize_text, saturated, shingle_hashes, tokens};
+pub use shingle::{
+    HashPart, VisitShingle, for_each_shingle, has_shingles, normalize_text, saturated, shingle_hashes,
+    shingle_hashes_in, tokens,
+};
 pub use signature::{
     Banding, Cardinality, Lean, LeanByteOrder, LinearFunctions, ScopeHash, Sketcher, SlotBits, WeightedSet,
     cardinality, containment, estimate_gate, estimate_jaccard, from_lean, signature_hash, standard_error, text_profile,

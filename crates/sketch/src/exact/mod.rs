@@ -3,6 +3,7 @@
 
 mod agreement;
 mod comparison;
+mod directory;
 mod numbered_sets;
 mod overlap;
 mod parted_overlap;
@@ -10,6 +11,7 @@ mod prepared_set;
 mod sample;
 mod sampled_sets;
 mod set_outline;
+mod shared_counts;
 mod shingle_set;
 mod word_diff;
 
@@ -21,6 +23,7 @@ pub use parted_overlap::{Blocks, overlap_of_texts, set_of_long_text};
 pub use prepared_set::PreparedSet;
 pub use sample::ratio_interval;
 pub use sampled_sets::{SampledSets, SimilarMember};
-pub use set_outline::SetOutline;
+pub use set_outline::{SetOutline, fewest_shingles};
+pub use shared_counts::SharedCounts;
 pub use shingle_set::ShingleSet;
 pub use word_diff::{FoundIn, word_diff};

@@ -229,6 +229,31 @@ impl NumberedSets {
         }
     }
 
+    /// The number of elements of a document; 0 if it is not there.
+    #[must_use]
+    pub fn elements(&self, document: u32) -> u32 {
+        self.set(document).map_or(0, |set| set.elements)
+    }
+
+    /// The number of elements that two documents share; 0 if one is not there.
+    #[must_use]
+    pub fn shared(&self, a: u32, b: u32) -> u32 {
+        let (Some(a), Some(b)) = (self.set(a), self.set(b)) else { return 0 };
+        self.level.compiled(
+            #[inline(always)]
+            || {
+                let (own, other) = (&self.words[a.start..a.end], &self.words[b.start..b.end]);
+                let (mut i, mut j, mut common) = (0, 0, 0);
+                while let (Some(&(x, own)), Some(&(y, other))) = (own.get(i), other.get(j)) {
+                    common += if x == y { (own & other).count_ones() } else { 0 };
+                    i += usize::from(x <= y);
+                    j += usize::from(y <= x);
+                }
+                common
+            },
+        )
+    }
+
     /// Removes all sets. Keeps a limited amount of memory.
     pub fn forget(&mut self) {
         if self.numbers.capacity() > KEPT || self.words.capacity() > KEPT {

@@ -5,11 +5,15 @@
 //! threshold.
 //!
 //! A candidate with `m` shingles that are not among the query's `n` has a similarity of at most `n / (n + m)`. Beyond
-//! `n (1 - t) / t` such misses it cannot reach the threshold `t`. So the table of distinct misses, which excludes
-//! repeats, needs no more entries than that.
+//! `n (1 - t) / t` such misses it cannot reach the threshold `t`. So the distinct misses need no more entries than
+//! that.
+//!
+//! A table takes 64 bytes for each element. So a large set is a sorted list with a directory, which takes 11 bytes for
+//! each element. Many misses are a list that is sorted and cleared of repeats when it is full, of 16 bytes for each.
 
 use std::ops::ControlFlow;
 
+use super::directory::Directory;
 use super::shingle_set::ShingleSet;
 use crate::hash::mix::GOLDEN;
 use crate::scheme::Scheme;
@@ -30,27 +34,46 @@ use crate::{Check, Config, Result, memory};
 /// ```
 pub struct PreparedSet {
     len: usize,
-    members: Table,
+    members: Members,
     misses: Table,
+    /// The misses, if the set is large or if more of them are tolerated than a table holds.
+    many: Vec<u64>,
     /// Identifies the current candidate.
     stamp: u64,
     buffer: Vec<u64>,
 }
 
+/// The elements of the set. Those that the current candidate has are marked.
+enum Members {
+    Table(Table),
+    Sorted { elements: Vec<u64>, directory: Directory, seen: Vec<u64> },
+}
+
+/// Maximum number of elements or misses in a table, which then takes 16 MB.
+const MOST_IN_TABLE: usize = 1 << 18;
+
 impl PreparedSet {
     /// Prepares a set.
-    pub fn new(set: &ShingleSet) -> Result<Self> {
-        let mut members = Table::with_room(set.len())?;
-        set.iter().for_each(|hash| {
-            members.insert(hash, FIRST_STAMP);
-        });
-        let (misses, buffer) = (Table::with_room(0)?, Vec::new());
-        Ok(Self { len: set.len(), members, misses, stamp: FIRST_STAMP, buffer })
+    pub fn new(set: ShingleSet) -> Result<Self> {
+        let len = set.len();
+        let members = if len > MOST_IN_TABLE {
+            let elements = set.into_hashes();
+            let directory = Directory::of(elements.iter().copied())?;
+            Members::Sorted { elements, directory, seen: memory::filled(0, len.div_ceil(BITS))? }
+        } else {
+            let mut table = Table::with_room(len)?;
+            set.iter().for_each(|hash| {
+                table.insert(hash, FIRST_STAMP);
+            });
+            Members::Table(table)
+        };
+        let (misses, many, buffer) = (Table::with_room(0)?, Vec::new(), Vec::new());
+        Ok(Self { len, members, misses, many, stamp: FIRST_STAMP, buffer })
     }
 
     /// Prepares the shingles of a text.
     pub fn from_text(config: &Config, text: &str, check: Check) -> Result<Self> {
-        Self::new(&ShingleSet::from_text(config, text, check)?)
+        Self::new(ShingleSet::from_text(config, text, check)?)
     }
 
     /// True if it has no shingles. Then nothing is similar.
@@ -81,6 +104,7 @@ impl PreparedSet {
             text_hashes(config, level, &text, &mut buffer[..CHUNK], check, &mut sink)?;
         }
         self.buffer = buffer;
+        self.finish(&mut count);
         Ok(count.jaccard(self.len, threshold))
     }
 
@@ -89,6 +113,7 @@ impl PreparedSet {
     pub fn similarity_of(&mut self, hashes: &[u64], threshold: f64, check: Check) -> Result<Option<f64>> {
         let Some(mut count) = self.start(hashes.len(), threshold)? else { return Ok(None) };
         self.pass_all(hashes, &mut count, check);
+        self.finish(&mut count);
         Ok(count.jaccard(self.len, threshold))
     }
 
@@ -107,11 +132,20 @@ impl PreparedSet {
         // A candidate has at most as many misses as elements. One more miss than tolerated shows that there are too
         // many.
         let tolerated = if tolerated < most as f64 { tolerated as usize + 1 } else { most };
-        if self.misses.room() < tolerated + 1 {
+        self.many.clear();
+        let in_table = matches!(self.members, Members::Table(_)) && tolerated < MOST_IN_TABLE;
+        if !in_table {
+            // Each time that it is sorted, half of it at least is new.
+            let room = most.min(2 * tolerated) + STRIDE;
+            memory::reserve(&mut self.many, room)?;
+        } else if self.misses.room() < tolerated + 1 {
             self.misses = Table::with_room(tolerated + 1)?;
         }
         self.stamp += 1;
-        Ok(Some(Count { shared: 0, misses: 0, tolerated }))
+        if let Members::Sorted { seen, .. } = &mut self.members {
+            seen.fill(0);
+        }
+        Ok(Some(Count { shared: 0, misses: 0, tolerated, in_table }))
     }
 
     /// Counts all elements of the candidate, or stops when there are too many misses.
@@ -126,17 +160,17 @@ impl PreparedSet {
 
     /// Counts some elements of the candidate; breaks off when there are too many misses.
     fn pass(&mut self, hashes: &[u64], count: &mut Count) -> ControlFlow<()> {
-        /// Elements between two checks of the misses: few enough that they fit into the table.
-        const STRIDE: usize = 16;
+        let Self { members, misses, stamp, .. } = self;
+        let (true, Members::Table(members)) = (count.in_table, members) else { return self.pass_many(hashes, count) };
         for part in hashes.chunks(STRIDE) {
             for &hash in part {
-                match self.members.find(hash) {
-                    Some(stamp) => {
-                        count.shared += usize::from(*stamp != self.stamp);
-                        *stamp = self.stamp;
+                match members.find(hash) {
+                    Some(found) => {
+                        count.shared += usize::from(*found != *stamp);
+                        *found = *stamp;
                     }
                     None if count.misses > count.tolerated => (),
-                    None => count.misses += usize::from(self.misses.insert(hash, self.stamp)),
+                    None => count.misses += usize::from(misses.insert(hash, *stamp)),
                 }
             }
             if count.misses > count.tolerated {
@@ -145,7 +179,57 @@ impl PreparedSet {
         }
         ControlFlow::Continue(())
     }
+
+    /// Does the same if the misses are a list.
+    fn pass_many(&mut self, hashes: &[u64], count: &mut Count) -> ControlFlow<()> {
+        for part in hashes.chunks(STRIDE) {
+            if self.many.len() + STRIDE > self.many.capacity() {
+                self.finish(count);
+                if count.misses > count.tolerated {
+                    return ControlFlow::Break(());
+                }
+            }
+            for &hash in part {
+                match self.members.see(hash, self.stamp) {
+                    Some(is_new) => count.shared += usize::from(is_new),
+                    None => self.many.push(hash),
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Counts the distinct misses, if they are a list.
+    fn finish(&mut self, count: &mut Count) {
+        if !count.in_table {
+            self.many.sort_unstable();
+            self.many.dedup();
+            count.misses = self.many.len();
+        }
+    }
 }
+
+impl Members {
+    /// Marks an element. Returns true if this candidate did not have it before, and `None` if it is not there.
+    fn see(&mut self, hash: u64, stamp: u64) -> Option<bool> {
+        match self {
+            Self::Table(table) => table.find(hash).map(|found| std::mem::replace(found, stamp) != stamp),
+            Self::Sorted { elements, directory, seen } => {
+                let near = directory.range(hash);
+                let place = near.start + elements[near].binary_search(&hash).ok()?;
+                let (word, bit) = (&mut seen[place / BITS], 1 << (place % BITS));
+                let is_new = *word & bit == 0;
+                *word |= bit;
+                Some(is_new)
+            }
+        }
+    }
+}
+
+/// Elements between two checks of the misses: few enough that they fit.
+const STRIDE: usize = 16;
+
+const BITS: usize = u64::BITS as usize;
 
 /// The smallest stamp; 0 marks an empty slot.
 const FIRST_STAMP: u64 = 1;
@@ -158,6 +242,8 @@ struct Count {
     shared: usize,
     misses: usize,
     tolerated: usize,
+    /// True if distinct misses stand in a table.
+    in_table: bool,
 }
 
 impl Count {

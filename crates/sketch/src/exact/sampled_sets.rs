@@ -1,5 +1,6 @@
 //! The sets of a sample, for comparison with many other sets.
 
+use super::directory::Directory;
 use crate::hash::mix::fmix64;
 use crate::hash::sort_by_key;
 use crate::{Check, Result, memory};
@@ -29,11 +30,7 @@ const LEVELS: usize = 32;
 pub struct SampledSets {
     /// The kept hashes with their sets, ascending.
     postings: Vec<(u64, u32)>,
-    /// For each value of the leading bits, the first posting with these bits or higher ones. The last entry is the
-    /// number of postings.
-    directory: Vec<u32>,
-    /// Number of bits after the leading ones.
-    shift: u32,
+    directory: Directory,
     sets: Vec<Outline>,
     /// Scratch buffers: the kept hashes of the compared set, the number shared with each set of the sample, and the
     /// result.
@@ -78,17 +75,7 @@ impl SampledSets {
     /// Prepares the comparisons, after all sets were added.
     pub fn finish(&mut self) -> Result<()> {
         self.postings.sort_unstable();
-        let bits = (self.postings.len() / 2).max(2).ilog2();
-        self.shift = u64::BITS - bits;
-        self.directory = memory::with_capacity((1 << bits) + 1)?;
-        let mut at = 0;
-        for leading in 0..1_u64 << bits {
-            while self.postings.get(at).is_some_and(|(hash, _)| hash >> self.shift < leading) {
-                at += 1;
-            }
-            self.directory.push(at as u32);
-        }
-        self.directory.push(self.postings.len() as u32);
+        self.directory = Directory::of(self.postings.iter().map(|(hash, _)| *hash))?;
         self.common = memory::filled(0, self.sets.len())?;
         Ok(())
     }
@@ -96,13 +83,12 @@ impl SampledSets {
     /// Lists the sets of the sample that share a kept hash with a set of `hashes` and have a similarity of at least
     /// `least`, in the order of their numbers.
     pub fn compare(&mut self, hashes: &[u64], least: f64, check: Check) -> Result<&[SimilarMember]> {
-        let Self { postings, directory, shift, sets, kept, common, found } = self;
+        let Self { postings, directory, sets, kept, common, found } = self;
         let outline = Outline::of(hashes, kept, check)?;
         found.clear();
         common.fill(0);
         for hash in kept.iter() {
-            let start = directory[(hash >> *shift) as usize] as usize;
-            let from = postings[start..].iter().skip_while(|(of, _)| of < hash);
+            let from = postings[directory.range(*hash)].iter().skip_while(|(of, _)| of < hash);
             for (_, member) in from.take_while(|(of, _)| of == hash) {
                 common[*member as usize] += 1;
             }

@@ -55,6 +55,11 @@ impl ShingleSet {
         self.0.iter().copied()
     }
 
+    /// The hashes, ascending.
+    pub fn into_hashes(self) -> Vec<u64> {
+        self.0
+    }
+
     /// A hash of the set: equal for equal sets, and almost never for others.
     pub fn hash(&self) -> u64 {
         self.0.iter().fold(0, |sum, hash| add_to_hash(sum, *hash))

@@ -1,12 +1,15 @@
 //! The hashes of the shingles of a text, or of the elements of its bag.
 
-use super::as_hashes::append_hashes;
+use std::ops::ControlFlow;
+
+use super::as_hashes::{append_hashes, text_hashes};
 use super::as_texts::{has_any, normalize_text};
+use super::hash_buffer::CHUNK;
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by_key;
 use crate::limits::checked;
 use crate::simd::Level;
-use crate::{Check, Config, Result};
+use crate::{Check, Config, Result, memory};
 
 /// Appends the hash of each shingle of `text` to `out`, in order and with repeats. The seed of `config` is not used.
 ///
@@ -25,6 +28,52 @@ pub fn shingle_hashes(config: &Config, text: &str, out: &mut Vec<u64>, check: Ch
     let text = normalize_text(config, text, check)?;
     let append = if config.bag() { append_elements } else { append_hashes };
     append(config, Level::best(), &text, out, check)
+}
+
+/// A part of all hashes: those whose upper `bits` bits are `part`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HashPart {
+    /// 0 for all hashes.
+    pub bits: u32,
+    /// Less than two to the power of `bits`.
+    pub part: u64,
+}
+
+impl HashPart {
+    /// True if a hash is in this part.
+    #[inline(always)]
+    pub fn has(self, hash: u64) -> bool {
+        // A shift by 64 bits is not defined.
+        hash.checked_shr(u64::BITS - self.bits).unwrap_or(0) == self.part
+    }
+}
+
+/// Appends those hashes of [`shingle_hashes`] that are in `part` to `out`; it takes memory for them alone, except for
+/// bags.
+pub fn shingle_hashes_in(config: &Config, text: &str, part: HashPart, out: &mut Vec<u64>, check: Check) -> Result<()> {
+    if part.bits == 0 || config.bag() {
+        let start = out.len();
+        shingle_hashes(config, text, out, check)?;
+        let mut at = 0;
+        out.retain(|hash| {
+            at += 1;
+            at <= start || part.has(*hash)
+        });
+        return Ok(());
+    }
+    let text = normalize_text(config, text, check)?;
+    let (mut buffer, mut outcome) = (memory::filled(0, CHUNK)?, Ok(()));
+    let mut keep = |hashes: &mut [u64], _: Check| {
+        for hash in hashes.iter().filter(|hash| part.has(**hash)) {
+            outcome = memory::push(out, *hash);
+            if outcome.is_err() {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    };
+    text_hashes(config, Level::best(), &text, &mut buffer, check, &mut keep)?;
+    outcome
 }
 
 /// True if a text has any shingle. Reads little more than its first shingle.

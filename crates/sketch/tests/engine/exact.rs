@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use proptest::prelude::*;
-use sketch::corpus::{NumberedSets, SetOutline};
+use sketch::corpus::{NumberedSets, SetOutline, SharedCounts};
 use sketch::{
-    Blocks, Config, Error, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, overlap_of_texts,
-    ratio_interval, set_of_long_text,
+    Blocks, Config, Error, HashPart, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, fewest_shingles,
+    overlap_of_texts, ratio_interval, set_of_long_text, shingle_hashes, shingle_hashes_in,
 };
 
 use crate::common::{cases, mix64};
@@ -223,9 +223,44 @@ proptest! {
         let of = |limit| {
             overlap_of_texts(&config, [&a, &b], limit, &mut Kept::default(), &mut || ()).unwrap()
         };
-        let set = set_of_long_text(&config, &a, limit, &mut Kept::default(), &mut || ());
-        prop_assert_eq!(set, ShingleSet::from_text(&config, &a, &mut || ()));
+        let set = set_of_long_text(&config, &a, limit, &mut Kept::default(), &mut || ()).unwrap();
+        let fewest = fewest_shingles(&config, &a, &mut || ()).unwrap();
+        prop_assert!(fewest <= set.len() && (fewest > 0) == (set.len() > 0));
+        prop_assert_eq!(set, ShingleSet::from_text(&config, &a, &mut || ()).unwrap());
         prop_assert_eq!(of(limit), of(usize::MAX));
+    }
+}
+
+#[test]
+fn large_sets_are_compared_as_small_ones() {
+    const MANY: u64 = 300_000;
+    let hashes = |ids: Range<u64>| ids.map(mix64).collect::<Vec<_>>();
+    let set = |ids| ShingleSet::from_hashes(hashes(ids), &mut || ());
+    let own = [0..MANY, 0..1000, 0..1];
+    let others = [0..MANY, 1..MANY, 9..1000, 1000..MANY, 0..2 * MANY, MANY..3 * MANY, 0..1, 0..0];
+    for own in own {
+        let mut prepared = PreparedSet::new(set(own.clone())).unwrap();
+        for other in others.iter().chain(&others) {
+            let similarity = set(own.clone()).jaccard(&set(other.clone()));
+            // Each twice, so that there are more hashes than elements.
+            let mut all = hashes(other.clone());
+            all.extend_from_within(..);
+            for threshold in [1e-6, 0.1, 0.5, 0.99, 1.0] {
+                let expected = similarity.filter(|similarity| *similarity >= threshold);
+                let found = prepared.similarity_of(&all, threshold, &mut || ()).unwrap();
+                assert_eq!(found, expected, "{own:?} {other:?} {threshold}");
+            }
+        }
+    }
+}
+
+#[test]
+fn of_a_text_without_repeats_most_shingles_are_foreseen() {
+    for count in [10, 1000, 30_000] {
+        let text: String = (0..count).map(|i| format!("{:x}", mix64(i))).collect();
+        let count = ShingleSet::from_text(&Config::default(), &text, &mut || ()).unwrap().len();
+        let fewest = fewest_shingles(&Config::default(), &text, &mut || ()).unwrap();
+        assert!(fewest <= count && fewest >= count / 8 * 7 - 8, "{fewest} of {count}");
     }
 }
 
@@ -269,7 +304,7 @@ proptest! {
         threshold in thresholds(),
     ) {
         let (own, other) = (sorted(&a), sorted(&b));
-        let mut prepared = PreparedSet::new(&own).unwrap();
+        let mut prepared = PreparedSet::new(sorted(&a)).unwrap();
         let found = prepared.similarity_of(&b, threshold, &mut || ()).unwrap();
         prop_assert_eq!(found, jaccard(&own, &other, threshold));
         prop_assert_eq!(own.jaccard_at_least(&other, threshold), found);
@@ -468,4 +503,50 @@ fn ratios_at_the_ends_are_not_certain() {
     assert_eq!(ratio_interval(&[(0, 0), (0, 0)], 10), None);
     assert_eq!(ratio_interval(&[], 10), None);
     assert_eq!(ratio_interval(&[(0, 5)], 100).unwrap().0, 0.0);
+}
+
+#[test]
+fn pairs_that_are_counted_in_parts_are_those_of_the_sets() {
+    let sets: Vec<Vec<u64>> =
+        (0..20_u64).map(|set| (0..50 * set).map(|i| mix64(i + 7 * (set % 3))).collect()).collect();
+    for bits in [0, 1, 4, 12] {
+        let mut counts = SharedCounts::new(sets.len()).unwrap();
+        let mut part_of_sets = NumberedSets::new(1 << 20);
+        for part in 0..1 << bits {
+            part_of_sets.forget();
+            for (number, set) in (0..).zip(&sets) {
+                let part = HashPart { bits, part };
+                let own: Vec<u64> = set.iter().copied().filter(|hash| part.has(*hash)).collect();
+                part_of_sets.add(number, &own).unwrap();
+            }
+            counts.add(&part_of_sets, &mut || ());
+        }
+        for (a, of_a) in (0..).zip(&sets) {
+            for (b, of_b) in (0..).zip(&sets) {
+                for threshold in [0.0, 0.5, 1.0] {
+                    let expected = jaccard(&sorted(of_a), &sorted(of_b), threshold);
+                    assert_eq!(counts.similarity(a, b, threshold), expected, "{bits} {a} {b}");
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(64))]
+
+    #[test]
+    fn parts_of_hashes_are_all_hashes(text in "[a-eé ]{0,300}", bits in 0..5_u32, is_bag: bool) {
+        let config = Config::default().with_bag(is_bag).with_scheme(sketch::Scheme::Fss);
+        let (mut all, mut parts) = (Vec::new(), Vec::new());
+        shingle_hashes(&config, &text, &mut all, &mut || ()).unwrap();
+        for part in 0..1 << bits {
+            let (from, part) = (parts.len(), HashPart { bits, part });
+            shingle_hashes_in(&config, &text, part, &mut parts, &mut || ()).unwrap();
+            prop_assert!(parts[from..].iter().all(|hash| part.has(*hash)));
+        }
+        all.sort_unstable();
+        parts.sort_unstable();
+        prop_assert_eq!(all, parts);
+    }
 }
