@@ -4,9 +4,9 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sketch::corpus::{Corpus, Hashes, NumberedSets, SetOutline};
+use sketch::corpus::{Corpus, Hashes, NumberedSets, SetOutline, SharedCounts};
 use sketch::pipeline::Crew;
-use sketch::{Config, ElementHash, Error, Scheme, estimate_jaccard};
+use sketch::{Config, ElementHash, Error, HashPart, Scheme, estimate_jaccard};
 
 use crate::corpus::groups::batch::{Bytes, Held};
 use crate::corpus::source::reader::{Criteria, Reader};
@@ -101,6 +101,8 @@ pub enum Measure<'a> {
     Estimated(usize),
     /// By shingles, with the sets of all documents in memory.
     Exact(&'a Distinct, &'a NumberedSets),
+    /// By shingles that were counted for all pairs.
+    Counted(&'a Distinct, &'a SharedCounts),
     /// By shingles, with as many sets in memory as fit.
     OneByOne(&'a Distinct, &'a mut Cache),
 }
@@ -118,6 +120,7 @@ impl Measure<'_> {
             Self::Same => Measure::Same,
             Self::Estimated(slots) => Measure::Estimated(*slots),
             Self::Exact(distinct, sets) => Measure::Exact(distinct, sets),
+            Self::Counted(distinct, counts) => Measure::Counted(distinct, counts),
             Self::OneByOne(distinct, own) => Measure::OneByOne(distinct, cache.get_or_insert_with(|| own.fork(count))),
         }
     }
@@ -145,6 +148,11 @@ impl<'a, 'c> Group<'a, 'c> {
     /// `minlsh.bucket_limit`
     pub fn limit(&self) -> usize {
         self.comparing.limit
+    }
+
+    /// True if memory does not hold the sets of all documents at once.
+    pub fn is_beyond_memory(&self) -> bool {
+        matches!(self.measure, Measure::Counted(..) | Measure::OneByOne(..))
     }
 
     /// Number of documents.
@@ -267,6 +275,10 @@ impl<'a, 'c> Group<'a, 'c> {
                 let (a, b) = (distinct.of_document(a), distinct.of_document(b));
                 Ok(sets.similarity(a as u32, b as u32, threshold))
             }
+            Measure::Counted(distinct, counts) => {
+                let (a, b) = (distinct.of_document(a), distinct.of_document(b));
+                Ok(counts.similarity(a as u32, b as u32, threshold))
+            }
             Measure::OneByOne(distinct, cache) => {
                 let (a, b) = (distinct.of_document(a), distinct.of_document(b));
                 if a == b {
@@ -323,13 +335,16 @@ impl Corpus for Group<'_, '_> {
     fn same_as(&self, document: u32) -> u32 {
         match &self.measure {
             Measure::Same | Measure::Estimated(_) => 0,
-            Measure::Exact(distinct, _) | Measure::OneByOne(distinct, _) => distinct.of_document(document) as u32,
+            Measure::Exact(distinct, _) | Measure::Counted(distinct, _) | Measure::OneByOne(distinct, _) => {
+                distinct.of_document(document) as u32
+            }
         }
     }
 
     fn set_hash(&mut self, document: u32) -> Result<u64, Error> {
         match &mut self.measure {
-            Measure::Same | Measure::Estimated(_) => Ok(0),
+            // Counts are compared in no time.
+            Measure::Same | Measure::Estimated(_) | Measure::Counted(..) => Ok(0),
             Measure::Exact(distinct, sets) => Ok(sets.hash(distinct.of_document(document) as u32).unwrap_or_default()),
             Measure::OneByOne(distinct, cache) => {
                 let own = distinct.of_document(document);
@@ -378,8 +393,16 @@ const REPEATED: usize = 4;
 
 /// True if the sets of documents with `bytes` bytes are expected to exceed `memory` bytes.
 pub fn exceed(reader: Reader, bytes: usize, memory: usize) -> bool {
-    reader.elements(bytes).saturating_mul(size_of::<u64>()) / REPEATED > memory
+    set_bytes(reader, bytes) > memory
 }
+
+/// Estimates the bytes that the sets of documents take, by the bytes of these documents.
+pub fn set_bytes(reader: Reader, bytes: usize) -> usize {
+    reader.elements(bytes).saturating_mul(size_of::<u64>()) / REPEATED
+}
+
+/// The most bits of a hash by which sets are counted in parts.
+const MOST_BITS: u32 = 12;
 
 /// The documents of a group without byte-wise copies of earlier ones.
 pub struct Distinct {
@@ -416,21 +439,21 @@ impl Distinct {
         self.places.iter().map(|place| bytes.held.size(*place)).sum()
     }
 
-    /// Replaces `sets` by the distinct documents' sets, whose hashes a crew makes. Returns false, with no sets, unless
-    /// all fit.
+    /// Replaces `sets` by the parts `part` of the sets of these documents, which a crew makes, as far as there is room.
+    /// Returns their number.
     pub fn fill(
         &self,
         bytes: &mut Bytes,
-        reader: Reader,
-        config: &Config,
+        (reader, config): (Reader, &Config),
+        part: HashPart,
         sets: &mut NumberedSets,
         crew: &mut Crew,
-    ) -> Result<bool, Error> {
+    ) -> Result<usize, Error> {
         sets.forget();
         let config = config.with_scheme(Scheme::Fss);
         let make = |_, bytes: &[u8], check: Check| {
             let mut hashes = Vec::new();
-            reader.hashes(&config, bytes, &mut hashes, check)?;
+            reader.hashes_in(&config, bytes, part, &mut hashes, check)?;
             Ok(hashes)
         };
         let (mut document, mut fit) = (0, true);
@@ -440,14 +463,40 @@ impl Distinct {
                 // Only stops the crew.
                 return Err(Error::OutOfMemory { bytes: 0 });
             }
+            sets.add(document as u32, &hashes)?;
             document += 1;
-            sets.add(document - 1, &hashes)
+            Ok(())
         });
         if !fit {
             sets.forget();
-            return Ok(false);
+            return Ok(document);
         }
-        made.map(|()| true)
+        made.map(|()| document)
+    }
+
+    /// Counts what all pairs share, in as many parts as it takes for `sets` to have room for a part of all sets. `None`
+    /// if a set is too large for any number of parts.
+    pub fn counts(
+        &self,
+        bytes: &mut Bytes,
+        source: (Reader, &Config),
+        sets: &mut NumberedSets,
+        crew: &mut Crew,
+    ) -> Result<Option<SharedCounts>, Error> {
+        let count = self.places.len();
+        // Too few parts are given up with the first set for which there is no room.
+        'bits: for bits in 1..=MOST_BITS {
+            let mut counts = SharedCounts::new(count)?;
+            for part in 0..1 << bits {
+                if self.fill(bytes, source, HashPart { bits, part }, sets, crew)? < count {
+                    continue 'bits;
+                }
+                counts.add(sets, &mut || crew.check());
+            }
+            sets.forget();
+            return Ok(Some(counts));
+        }
+        Ok(None)
     }
 
     /// Makes the distinct documents' outlines with a crew, in about `memory` bytes.

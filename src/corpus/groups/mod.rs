@@ -7,16 +7,18 @@
 mod batch;
 pub mod group;
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use sketch::corpus::{Components, Hashes, LeftOut, NumberedSets, groups, split};
+use sketch::corpus::{Components, Hashes, LeftOut, NumberedSets, SharedCounts, groups, split};
 use sketch::pipeline::Crew;
 use sketch::stored::{Packing, StoredBytes};
-use sketch::{Error, Sketcher};
+use sketch::{Error, HashPart, Sketcher};
 
 use crate::corpus::groups::batch::{Batch, Bytes, Held, Until};
-use crate::corpus::groups::group::{ApartPairs, Cache, Comparing, Distinct, Group, Measure, exceed};
+use crate::corpus::groups::group::{ApartPairs, Cache, Comparing, Distinct, Group, Measure, exceed, set_bytes};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
 use crate::corpus::reading::columns::NamedRows;
@@ -34,6 +36,12 @@ const LARGE: usize = 1 << 20;
 /// Size in bytes above which keeping all sets in memory costs more than it saves: for 35,000 manual pages and HTML
 /// files, pairs at 0.8 took 13 s with sets of 340 MB at once, and 8 s with sets of 85 MB.
 const NUMBERED: usize = 96 << 20;
+
+/// The most documents of a group that memory does not hold for which all pairs are counted: they take half a megabyte.
+const COUNTED: usize = 512;
+
+/// The most documents of such a group that is not split before.
+const WHOLE: usize = 128;
 
 /// Number of documents from which threads help to find those that share a bucket.
 const JOINED: u32 = 1 << 12;
@@ -79,6 +87,9 @@ pub struct Batches {
     /// The boilerplate of these documents, if it does not count.
     boilerplates: Option<Boilerplates>,
     progress: Rc<Progress>,
+    /// The time taken by groups that memory does not hold, and the bytes of `maintenance_work_mem` that would hold the
+    /// largest of them.
+    beyond: Cell<(Duration, usize)>,
 }
 
 impl Batches {
@@ -122,7 +133,8 @@ impl Batches {
         };
         let (limit, JobShares { batch: memory, group, .. }) = (bucket_limit(), *memory);
         let comparing = Comparing { criteria, limit, memory, group, apart: ApartPairs::default() };
-        let mut job = Self { comparing, batches, documents: 0, again, boilerplates, progress };
+        let beyond = Cell::default();
+        let mut job = Self { comparing, batches, documents: 0, again, boilerplates, progress, beyond };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
     }
@@ -177,6 +189,7 @@ impl Batches {
             last = batch.held;
         }
         self.comparing.report(left_out);
+        self.report_beyond();
         Ok(())
     }
 
@@ -189,6 +202,30 @@ impl Batches {
             Some(again) => again.each(places, &mut |document| copying.copy(document, origins.next(), take)),
             None => Ok(()),
         })
+    }
+
+    /// Notes that a group which memory does not hold took `elapsed`.
+    fn note_beyond(&self, held: &Held, group: &[(u32, u32)], elapsed: Duration) {
+        let size = held.sizes(group);
+        // Its documents, or their sets, are a third of all memory.
+        let documents = size + group.len() * (held.width * size_of::<u64>() + PLACE);
+        let needed = 3 * (documents / 7 * 8).max(set_bytes(self.comparing.criteria.reader, size));
+        let (time, most) = self.beyond.get();
+        self.beyond.set((time + elapsed, most.max(needed)));
+    }
+
+    /// Reports groups that memory does not hold, if they have taken seconds.
+    fn report_beyond(&self) {
+        let (time, needed) = self.beyond.get();
+        if time < Duration::from_secs(2) {
+            return;
+        }
+        notice("maintenance_work_mem does not hold the largest group of similar documents")
+            .set_hint(format!(
+                "Set maintenance_work_mem to '{}MB' or more to compare it in less time.",
+                needed.div_ceil(1 << 20)
+            ))
+            .report(PgLogLevel::NOTICE);
     }
 
     /// Processes the groups of a batch: first each of the large ones, then the others, many at a time. In a file all
@@ -215,7 +252,14 @@ impl Batches {
             let split = if is_split { None } else { comparing.split(batch.bytes(), group, threads)? };
             left_out += match split {
                 Some(order) => self.of_batch(batch, &order, true, before, judge, taker)?,
-                None => comparing.at_once(batch.bytes(), group, threads, judge, taker)?,
+                None => {
+                    let started = Instant::now();
+                    let (left_out, is_beyond) = comparing.at_once(batch.bytes(), group, threads, judge, taker)?;
+                    if is_beyond {
+                        self.note_beyond(&batch.held, group, started.elapsed());
+                    }
+                    left_out
+                }
             };
             before += group.len();
             self.progress.set(Counter::Compared, before as u64);
@@ -327,8 +371,8 @@ impl<'a> Copying<'a> {
 }
 
 impl Comparing {
-    /// Processes a group in the backend, and passes the results to `taker` at once. Threads help to make the sets of a
-    /// large group.
+    /// Judges a group in the backend, and gives `taker` what is found at once. Threads help to make the sets of a large
+    /// group. Returns true as well if memory does not hold them.
     fn at_once<T>(
         &self,
         bytes: Bytes,
@@ -336,12 +380,16 @@ impl Comparing {
         threads: usize,
         judge: &Judge<T>,
         taker: &mut dyn Taker<T>,
-    ) -> Result<LeftOut> {
-        let mut outcome = Ok(());
+    ) -> Result<(LeftOut, bool)> {
+        let (mut outcome, mut is_beyond) = (Ok(()), false);
         let mut check = check_interrupts;
         let mut crew = self.crew(bytes.held.sizes(group), threads, &mut check);
-        let mut room = NumberedSets::new(self.memory);
+        let memory = if bytes.is_held() { self.memory } else { self.group };
+        // Beside the counts of pairs.
+        let most = SharedCounts::bytes(group.len().min(COUNTED)).min(memory / 2);
+        let mut room = NumberedSets::new(memory - most);
         let judged = self.group(bytes, group, &mut crew, &mut room, &mut |group| {
+            is_beyond = group.is_beyond_memory();
             judge(group, &mut |found| {
                 outcome = taker.take(found);
                 // Only stops the job: `outcome` is the error that is reported.
@@ -349,7 +397,7 @@ impl Comparing {
             })
         });
         outcome?;
-        judged.map_err(Into::into)
+        Ok((judged?, is_beyond))
     }
 
     /// Reports the comparisons that a limit has left out, as a WARNING if random pairs show that similar ones are
@@ -399,7 +447,7 @@ impl Comparing {
         }
         let places = memory::collect(group.iter().map(|(_, place)| *place))?;
         let distinct = Distinct::of(&mut bytes, &places)?;
-        if !exceed(reader, distinct.bytes(&bytes), memory) {
+        if distinct.places.len() <= WHOLE || !exceed(reader, distinct.bytes(&bytes), memory) {
             return Ok(None);
         }
         let (mut check, threshold) = (check_interrupts, threshold.get());
@@ -445,10 +493,18 @@ impl Comparing {
         if let [_] = distinct.places[..] {
             return visit(bytes, Measure::Same, crew);
         }
-        let fits = !exceed(reader, distinct.bytes(&bytes), self.memory.min(NUMBERED))
-            && distinct.fill(&mut bytes, reader, config, room, crew)?;
-        if fits {
-            return visit(bytes, Measure::Exact(&distinct, room), crew);
+        let count = distinct.places.len();
+        if count <= COUNTED || !exceed(reader, distinct.bytes(&bytes), self.memory.min(NUMBERED)) {
+            let source = (reader, config);
+            let fit = distinct.fill(&mut bytes, source, HashPart::default(), room, crew)?;
+            if fit == count {
+                return visit(bytes, Measure::Exact(&distinct, room), crew);
+            }
+            if count <= COUNTED
+                && let Some(counts) = distinct.counts(&mut bytes, source, room, crew)?
+            {
+                return visit(bytes, Measure::Counted(&distinct, &counts), crew);
+            }
         }
         // Half of memory is for outlines, the other half for sets.
         let half = if bytes.is_held() { self.memory } else { self.group } / 2;
@@ -464,6 +520,10 @@ const ALONE: u32 = u32::MAX;
 /// Unit of the sizes of groups, in bytes.
 const UNIT: usize = 64;
 
+/// Bytes that a batch has of a document beside its hashes and its bytes: its name, scope, group, end, and how it is
+/// stored.
+const PLACE: usize = 3 * size_of::<u32>() + size_of::<u64>() + size_of::<Packing>();
+
 /// Assigns groups to batches. Returns the batch of each group, at the position of its least document, and for each
 /// batch where it is stored until it is processed, if rows can be fetched again.
 fn assign(
@@ -478,12 +538,10 @@ fn assign(
     // For each group, the number of documents in each of two sources.
     let mut members: Vec<[u8; 2]> = memory::filled([0; 2], count)?;
     let hashes = (documents.columns.probes() + 1) * size_of::<u64>();
-    // Its name, scope, group, end and packing.
-    let place = 3 * size_of::<u32>() + size_of::<u64>() + size_of::<Packing>();
     for (document, size) in (0..).zip(&documents.sizes) {
         let root = components.find(document) as usize;
         let set = documents.agreement.as_ref().map_or(0, |sets| sets.size(document as usize));
-        let units = (*size as usize + set + hashes + place).div_ceil(UNIT) as u32;
+        let units = (*size as usize + set + hashes + PLACE).div_ceil(UNIT) as u32;
         sizes[root] = sizes[root].saturating_add(units);
         let members = &mut members[root][usize::from(document >= second)];
         *members = members.saturating_add(1);

@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use sketch::pipeline::SignerBatch;
 use sketch::stored::{self, StoredBytes};
 use sketch::{
-    Banding, Config, DEFAULT_RECALL, ElementHash, Error, Scheme, ShingleSet, Sketcher, hash128, normalize_text,
-    shingle_hashes,
+    Banding, Config, DEFAULT_RECALL, ElementHash, Error, HashPart, Scheme, ShingleSet, Sketcher, hash128,
+    normalize_text, shingle_hashes, shingle_hashes_in,
 };
 
 use crate::corpus::source::arguments::Arguments;
@@ -94,6 +94,23 @@ impl Reader {
             return shingle_hashes(config, &stored::text(bytes)?, out, check);
         }
         append_hashes(bytes, out)
+    }
+
+    /// The same of the hashes in `part` alone.
+    pub fn hashes_in(
+        self,
+        config: &Config,
+        bytes: &[u8],
+        part: HashPart,
+        out: &mut Vec<u64>,
+        check: Check,
+    ) -> Result<(), Error> {
+        if self.kind == Kind::Text {
+            return shingle_hashes_in(config, &stored::text(bytes)?, part, out, check);
+        }
+        append_hashes(bytes, out)?;
+        out.retain(|hash| part.has(*hash));
+        Ok(())
     }
 
     /// A hash of a document. Documents with the same hash have the same set.
