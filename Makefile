@@ -41,7 +41,7 @@ with_pg = $(if $(PG),PG_CONFIG=$$(scripts/postgres-versions.sh --config '$(PG)')
 
 .PHONY: all install uninstall installcheck demo clean
 .PHONY: test test-all lint engine regress integration clients cassert torture torture-clusters differential fuzz accept
-.PHONY: bench experiments pictures book sbom dist pgxn-test deb deb-test image-test rpm arm64
+.PHONY: bench experiments pictures book sbom dist release-check pgxn-test deb deb-test image-test rpm arm64
 
 all:
 	scripts/build.sh
@@ -139,6 +139,10 @@ accept:
 
 dist:
 	scripts/dist.sh
+
+# Lists what a release still lacks: an origin, a day, figures, a tag.
+release-check:
+	scripts/release-check.sh
 
 pgxn-test:
 	scripts/pgxn-test.sh

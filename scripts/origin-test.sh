@@ -38,6 +38,15 @@ assert b"Write to <reports@minlsh.invalid>, not" in archive.read(sys.argv[2] + "
 assert f"\nHomepage: {place}\n".encode() in archive.read(sys.argv[2] + "debian/control.in")
 assert f"\nURL:            {place}\n".encode() in archive.read(sys.argv[2] + "packaging/rpm/minlsh.spec")
 END
+
+# What a release lacks is listed: here the day of the version, and figures, which only the project has.
+lacks() { scripts/release-check.sh || true; }
+[ "$(lacks | grep -v 'figures in')" = "missing: the day of $version in CHANGELOG.md" ] || die "lacking: $(lacks)"
+sed -i "s/^## $version (unreleased)/## $version (2026-01-02)/" CHANGELOG.md
+lacks | grep -qx 'missing: a commit of all changes' || die "lacking: $(lacks)"
+sed -i '/^Not measured/d' README.md $(git ls-files docs)
+origin https://minlsh.invalid/ reports@minlsh.invalid
+scripts/release-check.sh >/dev/null || die "lacking: $(lacks)"
 git tag "v$version.1"
 refused "was made whose tag is not its version"
 grep -q "minlsh.control says version $version, but the tag" reason || die "refused: $(cat reason)"
