@@ -51,8 +51,8 @@ const SCENE: &str = "
 const MEASURED: &str = "
     normalize_text 6: SELECT length(normalize_text(a)) FROM two
     tokens 6: SELECT cardinality(tokens(a)) FROM two
-    shingles 12: SELECT cardinality(shingles(a)) FROM two
-    shingle_hashes 24: SELECT cardinality(shingle_hashes(a)) FROM two
+    shingles 16: SELECT cardinality(shingles(a)) FROM two
+    shingle_hashes 28: SELECT cardinality(shingle_hashes(a)) FROM two
     minhash 6: SELECT minhash(a) FROM two
     minhash 6: SELECT minhash(a, 128, 3, 'word') FROM two
     minhash 6: SELECT minhash(elements) FROM arrays
@@ -99,7 +99,7 @@ const MEASURED: &str = "
     nearest_documents 16: SELECT count(*) FROM nearest_documents(1, index => 'indexed')
     nearest_documents_of 16: SELECT count(*) FROM two, nearest_documents_of(a, index => 'indexed')
     near_duplicate_cluster_of 16: SELECT count(*) FROM near_duplicate_cluster_of(1, index => 'indexed')
-    minlsh_recall 24: SELECT recall FROM minlsh_recall('indexed', 0.9)
+    minlsh_recall 28: SELECT recall FROM minlsh_recall('indexed', 0.9)
     minlsh_check 6: SELECT count(*) FROM minlsh_check('indexed_body_idx')
     minlsh_check 6: SELECT count(*) FROM minlsh_check('sided')
     minlsh_create_index 6: SELECT minlsh_create_index('docs', 'body')
