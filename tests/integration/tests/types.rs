@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use minlsh_integration::types::{TYPES, Values, values};
-use minlsh_integration::{Client, Database, Row, Run, Server, texts};
+use minlsh_integration::{Client, Database, Row, Run, Server, is_thorough, texts};
 
 /// A table with an index, and with statistics, which have values of type `anyarray`.
 const DOCS: &str = "
@@ -248,8 +248,10 @@ fn no_type_of_a_key_a_document_or_a_scope_ends_a_session_or_is_an_internal_error
     println!("{} types, {jobs} jobs, {polymorphic} functions of any type", values.len());
     assert!(values.len() > 200 && jobs >= 12 && polymorphic >= 20, "the lists are too short");
     let (mut wrong, mut count, mut known) = (Vec::new(), 0, HashSet::new());
-    for values in &values {
-        let mut all = calls(&callees, values);
+    // In `make test` each function has a third of all values, and each value a third of all functions.
+    let parts = if is_thorough() { 1 } else { 3 };
+    for (part, values) in values.iter().enumerate() {
+        let mut all: Vec<_> = calls(&callees, values).into_iter().skip(part % parts).step_by(parts).collect();
         // What output functions give is all of one type, of which there is no column.
         if known.insert(&values.type_name) {
             all.extend(calls_of_table(values));
