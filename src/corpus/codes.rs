@@ -6,29 +6,20 @@ use crate::corpus::source::reader::Reader;
 use crate::document::kind::Kind;
 use crate::prelude::*;
 
-/// Minimum length of a code, the default of `codes()`.
-const MIN_LENGTH: i64 = 4;
-
 /// Hashes of codes, ascending. A document other than a text has none.
-pub struct Codes(Vec<u128>);
+pub struct Codes(Vec<u64>);
 
 impl Codes {
-    /// Reads the codes of a document from its compared bytes.
-    pub fn of(reader: Reader, bytes: &[u8]) -> Result<Self> {
-        Self::from(reader, bytes, MIN_LENGTH)
-    }
+    /// Minimum length of a code, the default of `codes()`.
+    pub const MIN_LENGTH: i64 = 4;
 
-    /// Reads the codes of a document of any length.
-    pub fn numbers(reader: Reader, bytes: &[u8]) -> Result<Self> {
-        Self::from(reader, bytes, 1)
-    }
-
-    fn from(reader: Reader, bytes: &[u8], min_length: i64) -> Result<Self> {
+    /// Reads the codes of at least `min_length` characters of a document from its compared bytes.
+    pub fn of(reader: Reader, bytes: &[u8], min_length: i64) -> Result<Self> {
         let mut hashes = Vec::new();
         if reader.kind == Kind::Text {
             let text = stored::text(bytes)?;
             codes(&text, min_length, &mut check_interrupts, &mut |code| {
-                memory::push(&mut hashes, hash128(code.as_bytes()))
+                memory::push(&mut hashes, hash128(code.as_bytes()) as u64)
             })?;
         }
         hashes.sort_unstable();

@@ -1,20 +1,24 @@
 //! Pairs of every similarity, and their number in a source: compares a sample of its documents with all.
 //!
-//! Documents that share a band with a sampled one are compared with it by signatures. For each 0.02 of the estimate
-//! some pairs, selected by a hash, are compared exactly, and represent the others. The weight of a pair is the inverse
-//! of the probability that one of its documents is in the sample and that the two share a band.
+//! The engine compares each document with the whole sample. For each 0.02 of similarity some pairs, selected by a hash,
+//! represent the others: some whose codes agree, and some whose codes do not. If the engine gives an estimate, these
+//! pairs are compared exactly. The weight of a pair is the inverse of the probability that one of its documents is in
+//! the sample.
 //!
-//! Pairs are rare from 0.5 up, so there a larger sample is compared, with as many documents as memory holds.
+//! Very similar pairs are rare, so for them a larger sample is compared, with as many documents as memory holds.
+
+use std::mem::take;
 
 use ahash::AHashMap;
-use sketch::labels::{PairCounts, Reservoirs, pair_hash};
-use sketch::{Banding, Config, DEFAULT_RECALL, ShingleSet, Sketcher, estimate_jaccard, hash128, memory};
+use sketch::labels::{Fit, Judgement, Label, PairCounts, Plateaus, Reservoirs, pair_hash};
+use sketch::{Config, SampledSets, SimilarMember, hash128, memory};
 
-use super::decided::LabelDocuments;
+use super::decided::{LabelDocuments, Labeled};
 use crate::corpus::codes::Codes;
 use crate::corpus::reading::columns::{Scope, Scopes, twice_there};
-use crate::corpus::reading::keyed_rows::{KeyedRow, KeyedRows, LeastHashes, SampleBuckets, Sampling};
+use crate::corpus::reading::keyed_rows::{KeyedRow, KeyedRows, LeastHashes, Sampling};
 use crate::corpus::reading::omitted::{Omitted, Reason, notice_omitted};
+use crate::corpus::source::arguments::label;
 use crate::corpus::source::reader::Reader;
 use crate::corpus::source::{Source, common};
 use crate::error::shortened;
@@ -22,20 +26,18 @@ use crate::memory::of_suggestion;
 use crate::pg::job::{Counter, JobPhase, Progress};
 use crate::prelude::*;
 
-/// Similarity from which the larger sample is compared, and its size as a multiple of the requested one.
+/// Minimum similarity from which the larger sample is compared, and its size as a multiple of the requested one.
 const SPLIT: f64 = 0.5;
 const LARGER: usize = 10;
-/// Share of the pairs at `lowest` that share a band. The weights compensate for the others.
-const LOW_RECALL: f64 = 0.45;
-/// Three standard errors of an estimate.
-const ERROR: f64 = 0.13;
-/// Maximum number of pairs kept for each 0.02 of the estimate, and bytes of a pair.
+/// Number of pairs within the sample for which no larger one is needed.
+const MANY: usize = 100;
+/// Maximum number of pairs kept for each 0.02 of similarity, and bytes of a pair.
 const MOST_KEPT: usize = 200;
 const KEPT: usize = 200;
-/// Number of reservoirs of 0.02 that may be in use.
-const RESERVOIRS: usize = 64;
-/// Approximate bytes of a member, besides its document and its key: signature and bands.
-const MEMBER: usize = 2048;
+/// Number of strata of 0.02 that may be in use.
+const STRATA: usize = 128;
+/// Approximate bytes of a member, besides its document, its key and its kept hashes: codes, and sizes of its set.
+const MEMBER: usize = 512;
 /// A document that takes more than this part of memory is left out, to make room for others.
 const PARTS: usize = 16;
 
@@ -43,8 +45,11 @@ const PARTS: usize = 16;
 pub struct Candidate {
     pub keys: [String; 2],
     pub similarity: f64,
+    /// True if their codes agree.
+    pub agrees: bool,
 }
 
+#[derive(Default)]
 pub struct Candidates {
     /// By similarity, ascending; independent of the order of rows.
     pub pairs: Vec<Candidate>,
@@ -56,8 +61,23 @@ pub struct Candidates {
     pub documents: u64,
     pub sample: u64,
     pub larger: u64,
+    /// Similarity from which the larger sample was compared.
+    pub split: f64,
     /// Number of documents that were too large for the sample.
     pub large: u64,
+}
+
+impl Candidates {
+    /// Fits answers, for all pairs of some sources. Codes must agree where that is better.
+    pub fn judged(&self, labeled: &Labeled, sources: &[Source]) -> Result<Judgement> {
+        let fit = |labels: &[Label], pairs| Fit::new(labels.iter().copied(), pairs, Plateaus::Usual);
+        let body = |source: &Source| label(&source.columns[source.body].name);
+        // `agree` is one expression for all sources. The document of an index is not always a column.
+        let may_agree = sources.iter().all(|source| source.named.is_none() && body(source) == body(&sources[0]));
+        let rule = may_agree.then(|| fit(&labeled.agreeing, &self.agreeing)).transpose()?;
+        let all = fit(&labeled.labels, &self.counts)?;
+        Ok(Judgement::new(all, rule.map(|fit| (fit, labeled.answers))))
+    }
 }
 
 /// A document of the sample. Its order is the sample's.
@@ -71,44 +91,43 @@ struct Member {
     key: String,
     hash: u64,
     taken: Taken,
-    signature: Vec<i32>,
+    codes: Codes,
 }
 
-/// An exactly compared pair: the member, the key of the other document, the bits of the similarity, which sort like it,
-/// and true if their codes agree.
-type Compared = (u32, String, u64, bool);
+/// The members of the sample, and their sets: one part that is compared from the lowest similarity up, and one where
+/// pairs are rare.
+struct Members {
+    all: Vec<Member>,
+    /// Each part with the number of its first member.
+    parts: [(usize, SampledSets); 2],
+}
+
+/// A kept pair: the member, the key of the other document, and the bits of the exact similarity, which sort like it.
+type Kept = (usize, String, u64);
 
 /// The pairs to find in a range of similarities.
 struct Range {
     from: f64,
     to: f64,
-    banding: Banding,
-    buckets: SampleBuckets,
-    /// Number of members that take part, from the first, and number of documents in their sample.
-    members: u32,
+    /// Number of documents of the sample that take part, from the first.
     sample: u64,
-    kept: Reservoirs<Compared>,
+    /// The pairs whose codes do not agree, and the pairs whose codes agree.
+    kept: [Reservoirs<Kept>; 2],
 }
 
 /// A search of a source for pairs.
 pub struct Search {
     pub reader: Reader,
     pub config: Config,
-    wanted: Sampling,
-    lowest: f64,
-    sketcher: Sketcher,
+    pub wanted: Sampling,
+    pub lowest: f64,
 }
 
 impl Search {
-    pub fn new(reader: Reader, config: Config, wanted: Sampling, lowest: f64) -> Result<Self> {
-        let sketcher = Sketcher::new(config.clone());
-        Ok(Self { reader, config, wanted, lowest, sketcher })
-    }
-
     /// Compares a sample of the first source with all documents of the last one. Keeps documents with a decision in
     /// `documents`.
     pub fn run(
-        &mut self,
+        &self,
         session: &Session,
         sources: &[Source],
         documents: &mut LabelDocuments,
@@ -118,26 +137,20 @@ impl Search {
         let keyed = |source: &Source| KeyedRows::of(session, source, source.scopes.len());
         let rows = memory::collect(sources.iter().map(keyed))?;
         let rows = rows.into_iter().collect::<Result<Vec<_>>>()?;
-        let mut found = Candidates {
-            pairs: Vec::new(),
-            counts: PairCounts::default(),
-            agreeing: PairCounts::default(),
-            documents: 0,
-            sample: 0,
-            larger: 0,
-            large: 0,
-        };
+        let mut found = Candidates::default();
         let (taken, omitted) = self.take(&rows[0], &mut scopes, documents, progress, &mut found)?;
-        let mut ranges = self.ranges(&found)?;
-        let members = self.members(taken, &mut ranges)?;
+        let mut members = self.members(taken, found.sample as usize)?;
+        found.split = self.split(&mut members)?;
+        let mut ranges = self.ranges(&found);
         progress.enter(JobPhase::Neighbors);
         let is_one = sources.len() == 1;
-        let numbers = members.iter().map(|member| member.hash).zip(0..);
+        let numbers = members.all.iter().map(|member| member.hash).zip(0..);
         let mut by_hash = AHashMap::new();
         for (hash, number) in numbers.filter(|_| is_one) {
             memory::insert_at(&mut by_hash, hash, number)?;
         }
-        let (mut compared, mut empty, mut bytes) = (0, 0, Vec::new());
+        let (mut compared, mut empty) = (0, 0);
+        let (mut bytes, mut hashes) = (Vec::new(), Vec::new());
         let of_last = rows[sources.len() - 1].each(|row| {
             compared += 1;
             progress.set(Counter::Compared, compared);
@@ -145,19 +158,18 @@ impl Search {
             if !is_one {
                 documents.add(1, row.name, &bytes)?;
             }
-            let Some((signature, hashes)) = self.sign(&bytes)? else {
+            hashes.clear();
+            self.reader.hashes(&self.config, &bytes, &mut hashes, &mut check_interrupts)?;
+            if hashes.is_empty() {
                 empty += 1;
                 return Ok(());
-            };
+            }
             let Some(scope) = scopes.of(|place| row.scope(place))? else { return Ok(()) };
             let hash = self.hash(row.name);
             let own = by_hash.get(&hash).copied();
-            let mut other =
-                Other { name: row.name, bytes: &bytes, hash, own, scope, signature, hashes, set: None, codes: None };
-            for range in &mut ranges {
-                self.compare(range, &members, &mut other, is_one)?;
-            }
-            Ok(())
+            let codes = Codes::of(self.reader, &bytes, Codes::MIN_LENGTH)?;
+            let other = Other { hashes: &hashes, name: row.name, bytes: &bytes, hash, own, scope, codes };
+            self.compare(&mut members, &other, &mut ranges, is_one)
         })?;
         let mut all_omitted = vec![of_last];
         all_omitted[0].add(Reason::Empty, empty);
@@ -166,15 +178,13 @@ impl Search {
         }
         notice_omitted(&all_omitted, "");
         for range in ranges {
-            self.finish(range, &members, is_one, &mut found)?;
+            self.finish(range, &members.all, is_one, &mut found)?;
         }
-        let order =
-            |a: &(Candidate, u64), b: &(Candidate, u64)| a.0.similarity.total_cmp(&b.0.similarity).then(a.1.cmp(&b.1));
-        let mut pairs = memory::collect(std::mem::take(&mut found.pairs).into_iter().map(|pair| {
+        let mut pairs = memory::collect(take(&mut found.pairs).into_iter().map(|pair| {
             let [a, b] = [&pair.keys[0], &pair.keys[1]].map(|key| self.hash(key));
             (pair, pair_hash(a.min(b), a.max(b)))
         }))?;
-        pairs.sort_unstable_by(order);
+        pairs.sort_unstable_by(|(a, x), (b, y)| a.similarity.total_cmp(&b.similarity).then(x.cmp(y)));
         found.pairs = memory::collect(pairs.into_iter().map(|(pair, _)| pair))?;
         Ok(found)
     }
@@ -209,7 +219,8 @@ impl Search {
             progress.set(Counter::Read, found.documents);
             self.read(row, &mut bytes)?;
             documents.add(0, row.name, &bytes)?;
-            let cost = bytes.len() + row.name.len() + MEMBER;
+            let kept = SampledSets::BYTES * self.reader.elements(bytes.len()).min(2 * SampledSets::MOST);
+            let cost = bytes.len() + row.name.len() + kept + MEMBER;
             if cost > room / PARTS {
                 found.large += 1;
                 return Ok(());
@@ -229,100 +240,100 @@ impl Search {
     }
 
     /// The ranges of similarities, each with its sample.
-    fn ranges(&self, found: &Candidates) -> Result<Vec<Range>> {
-        let slots = self.config.num_perm() as i64;
-        let most = (of_suggestion() / 4 / RESERVOIRS / KEPT).clamp(8, MOST_KEPT);
-        let range = |from: f64, to: f64, recall: f64, sample: u64| -> Result<Range> {
-            let banding = Banding::for_recall(from, slots, recall)?.trimmed(from, recall);
-            let (buckets, kept) = (SampleBuckets::default(), Reservoirs::new(most));
-            Ok(Range { from, to, banding, buckets, members: 0, sample, kept })
-        };
-        let mut ranges = Vec::new();
-        if self.lowest < SPLIT {
-            ranges.push(range(self.lowest, SPLIT, LOW_RECALL, found.sample)?);
+    fn ranges(&self, found: &Candidates) -> [Range; 2] {
+        let most = (of_suggestion() / 4 / STRATA / KEPT).clamp(8, MOST_KEPT);
+        let kept = || [Reservoirs::new(most), Reservoirs::new(most)];
+        let range = |from, to, sample| Range { from, to, sample, kept: kept() };
+        [range(self.lowest, found.split, found.sample), range(found.split, f64::INFINITY, found.larger)]
+    }
+
+    /// Makes the sets of the sample. The first `sample` documents are compared from the lowest similarity up.
+    fn members(&self, taken: Vec<(String, Taken)>, sample: usize) -> Result<Members> {
+        let (mut all, mut hashes) = (Vec::new(), Vec::new());
+        let mut parts = [0, sample].map(|first| (first, SampledSets::default()));
+        for (key, taken) in taken {
+            hashes.clear();
+            self.reader.hashes(&self.config, &taken.bytes, &mut hashes, &mut check_interrupts)?;
+            let (_, sets) = &mut parts[usize::from(all.len() >= sample)];
+            sets.add(&hashes, &mut check_interrupts)?;
+            let (hash, codes) = (self.hash(&key), Codes::of(self.reader, &taken.bytes, Codes::MIN_LENGTH)?);
+            memory::push(&mut all, Member { key, hash, taken, codes })?;
         }
-        let from = self.lowest.max(SPLIT);
-        ranges.push(range(from, f64::INFINITY, DEFAULT_RECALL, found.larger)?);
-        Ok(ranges)
+        parts.iter_mut().try_for_each(|(_, sets)| sets.finish())?;
+        Ok(Members { all, parts })
     }
 
-    /// Signs the documents of the sample, and adds their bands to the buckets of their ranges.
-    fn members(&mut self, taken: Vec<(String, Taken)>, ranges: &mut [Range]) -> Result<Vec<Member>> {
-        let (mut members, mut bands) = (Vec::new(), Vec::new());
-        for (place, (key, taken)) in (0..).zip(taken) {
-            let Some((signature, _)) = self.sign(&taken.bytes)? else { continue };
-            let number = members.len() as u32;
-            for range in ranges.iter_mut().filter(|range| place < range.sample) {
-                range.banding.hashes(&signature, &mut bands)?;
-                range.buckets.add(&bands, number)?;
-                range.members = number + 1;
-            }
-            let hash = self.hash(&key);
-            memory::push(&mut members, Member { key, hash, taken, signature })?;
+    /// The similarity from which at most [`MANY`] pairs of the sample are, rounded up to 0.05.
+    fn split(&self, Members { all, parts }: &mut Members) -> Result<f64> {
+        let [(_, sets), (end, _)] = parts;
+        let (mut similarities, mut hashes) = (Vec::new(), Vec::new());
+        for (number, member) in all.iter().take(*end).enumerate() {
+            hashes.clear();
+            self.reader.hashes(&self.config, &member.taken.bytes, &mut hashes, &mut check_interrupts)?;
+            let similar = sets.compare(&hashes, SPLIT, 0.0, &mut check_interrupts)?.iter();
+            let before = similar.filter(|similar| similar.member < number);
+            before.map(|similar| similar.similarity).try_for_each(|each| memory::push(&mut similarities, each))?;
         }
-        ranges.iter_mut().for_each(|range| range.buckets.finish());
-        Ok(members)
+        similarities.sort_unstable_by(|a, b| b.total_cmp(a));
+        let split = similarities.get(MANY).map_or(SPLIT, |similarity| (similarity * 20.0).ceil() / 20.0);
+        Ok(split.max(self.lowest))
     }
 
-    /// Signs a document by its compared bytes. Returns its signature, and the hashes of its shingles; `None` without
-    /// shingles.
-    fn sign(&mut self, bytes: &[u8]) -> Result<Option<(Vec<i32>, Vec<u64>)>> {
-        let mut hashes = Vec::new();
-        self.reader.hashes(&self.config, bytes, &mut hashes, &mut check_interrupts)?;
-        let slots = self.sketcher.sketch_hashes(&hashes, &mut check_interrupts)?;
-        let signature = slots.map(memory::copied).transpose()?;
-        Ok(signature.map(|signature| (signature, hashes)))
-    }
-
-    /// Compares a document with the members that share a band with it.
-    fn compare(&self, range: &mut Range, members: &[Member], other: &mut Other, is_one: bool) -> Result<()> {
-        let mut bands = Vec::new();
-        range.banding.hashes(&other.signature, &mut bands)?;
-        let own = other.own.filter(|own| *own < range.members);
-        for number in range.buckets.sharing(&bands)? {
-            let member = &members[number as usize];
-            // A pair of two members is found twice, and counts once.
-            let is_met_again = own.is_some_and(|own| own <= number);
-            if is_met_again || member.taken.scope != Some(other.scope) {
-                continue;
-            }
-            let estimate = estimate_jaccard(&member.signature, &other.signature)?;
-            let is_near = (range.from - ERROR..range.to + ERROR).contains(&estimate);
-            let (a, b) = (member.hash, other.hash);
-            let hash = if is_one { pair_hash(a.min(b), a.max(b)) } else { pair_hash(a, b) };
-            if is_near && range.kept.wants(estimate, hash) {
-                let set = self.reader.set(&self.config, &member.taken.bytes, &mut check_interrupts)?;
-                let similarity = other.set()?.jaccard(&set).unwrap_or(0.0);
-                let agrees = Codes::of(self.reader, &member.taken.bytes)?.agree(other.codes(self.reader)?);
-                let key = memory::owned(other.name)?;
-                range.kept.put(estimate, hash, (number, key, similarity.to_bits(), agrees))?;
+    /// Compares a document by its hashes with all members, and keeps pairs in their ranges.
+    fn compare(&self, members: &mut Members, other: &Other, ranges: &mut [Range; 2], is_one: bool) -> Result<()> {
+        let Members { all, parts } = members;
+        for (part, (first, sets)) in parts.iter_mut().enumerate() {
+            let least = ranges[part].from;
+            for similar in sets.compare(other.hashes, least, SampledSets::ERROR, &mut check_interrupts)? {
+                let SimilarMember { member, similarity, is_exact } = *similar;
+                let number = *first + member;
+                let member = &all[number];
+                // A pair of two members is found twice, and counts once.
+                let is_met_again = other.own.is_some_and(|own| own <= number);
+                if is_met_again || member.taken.scope != Some(other.scope) {
+                    continue;
+                }
+                let (a, b) = (member.hash, other.hash);
+                let hash = if is_one { pair_hash(a.min(b), a.max(b)) } else { pair_hash(a, b) };
+                let agrees = usize::from(member.codes.agree(&other.codes));
+                let slack = if is_exact { 0.0 } else { SampledSets::ERROR };
+                for Range { from, to, kept, .. } in &mut ranges[part..] {
+                    let is_near = *from < *to && (*from - slack..*to + slack).contains(&similarity);
+                    if is_near && kept[agrees].wants(similarity, hash) {
+                        let exact = if is_exact { similarity } else { self.exact(&member.taken.bytes, other.bytes)? };
+                        let pair = (number, memory::owned(other.name)?, exact.to_bits());
+                        kept[agrees].put(similarity, hash, pair)?;
+                    }
+                }
             }
         }
         Ok(())
     }
 
+    /// The similarity of two documents.
+    fn exact(&self, a: &[u8], b: &[u8]) -> Result<f64> {
+        let set = |bytes: &[u8]| self.reader.set(&self.config, bytes, &mut check_interrupts);
+        Ok(set(a)?.jaccard(&set(b)?).unwrap_or(0.0))
+    }
+
     /// Weights the pairs of a range.
     fn finish(&self, range: Range, members: &[Member], is_one: bool, found: &mut Candidates) -> Result<()> {
-        let Range { from, to, banding, sample, kept, .. } = range;
+        let Range { from, to, sample, kept } = range;
         let (all, outside) = (found.documents as f64, (found.documents - sample) as f64);
-        let drawn = if is_one {
-            1.0 - outside * (outside - 1.0).max(0.0) / (all * (all - 1.0)).max(1.0)
-        } else {
-            sample as f64 / all.max(1.0)
+        let drawn = match is_one {
+            true => 1.0 - outside * (outside - 1.0).max(0.0) / (all * (all - 1.0)).max(1.0),
+            false => sample as f64 / all.max(1.0),
         };
-        for ((number, key, bits, agrees), weight) in kept.finish()? {
-            let similarity = f64::from_bits(bits);
-            if !(from..to).contains(&similarity) {
-                continue;
+        for (agrees, kept) in [false, true].into_iter().zip(kept) {
+            let is_inside = |bits: &u64| (from..to).contains(&f64::from_bits(*bits));
+            for ((number, key, bits), weight) in kept.finish()?.into_iter().filter(|((.., bits), _)| is_inside(bits)) {
+                let (similarity, weight) = (f64::from_bits(bits), weight / drawn);
+                found.counts.add(similarity, weight);
+                found.agreeing.add(similarity, if agrees { weight } else { 0.0 });
+                let member = memory::owned(&members[number].key)?;
+                let keys = if is_one { in_order(member, key) } else { [member, key] };
+                memory::push(&mut found.pairs, Candidate { keys, similarity, agrees })?;
             }
-            let weight = weight / (banding.probability(similarity) * drawn);
-            found.counts.add(similarity, weight);
-            if agrees {
-                found.agreeing.add(similarity, weight);
-            }
-            let member = memory::owned(&members[number as usize].key)?;
-            let keys = if is_one { in_order(member, key) } else { [member, key] };
-            memory::push(&mut found.pairs, Candidate { keys, similarity })?;
         }
         Ok(())
     }
@@ -332,31 +343,12 @@ impl Search {
 struct Other<'a> {
     name: &'a str,
     bytes: &'a [u8],
+    hashes: &'a [u64],
     hash: u64,
     /// Its number in the sample.
-    own: Option<u32>,
+    own: Option<usize>,
     scope: Scope,
-    signature: Vec<i32>,
-    hashes: Vec<u64>,
-    set: Option<ShingleSet>,
-    codes: Option<Codes>,
-}
-
-impl Other<'_> {
-    /// Its codes, read on first use.
-    fn codes(&mut self, reader: Reader) -> Result<&Codes> {
-        let codes = match self.codes.take() {
-            Some(codes) => codes,
-            None => Codes::of(reader, self.bytes)?,
-        };
-        Ok(self.codes.insert(codes))
-    }
-
-    /// The set of its shingles, made on first use.
-    fn set(&mut self) -> Result<&ShingleSet> {
-        let Self { hashes, set, .. } = self;
-        Ok(set.get_or_insert_with(|| ShingleSet::from_hashes(std::mem::take(hashes), &mut check_interrupts)))
-    }
+    codes: Codes,
 }
 
 /// Two keys, the lower one first; integers by value.

@@ -228,7 +228,8 @@ impl LabelDocuments {
             let similarity = set(a)?.jaccard(&set(b)?).unwrap_or(0.0);
             let label = Label { similarity, is_same };
             memory::push(&mut labeled.labels, label)?;
-            let agrees = Codes::of(reader, a)?.agree(&Codes::of(reader, b)?);
+            let codes = |bytes: &[u8]| Codes::of(reader, bytes, Codes::MIN_LENGTH);
+            let agrees = codes(a)?.agree(&codes(b)?);
             if agrees {
                 memory::push(&mut labeled.agreeing, label)?;
             }

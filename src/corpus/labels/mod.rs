@@ -13,7 +13,7 @@ mod decided;
 mod report;
 
 use sketch::Scheme;
-use sketch::labels::{Fit, Plateaus, spread};
+use sketch::labels::{Judgement, spread};
 
 use crate::corpus::jobs::criteria;
 use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling};
@@ -33,8 +33,6 @@ use report::{LOWEST, LabelReport};
 sql_function!(minlsh_label_pairs, label_pairs);
 sql_function!(minlsh_suggest_from_labels, suggest_from_labels);
 
-/// Number of slots of the signatures that find candidates.
-const NUM_PERM: i32 = 128;
 /// Maximum number of pairs in a list.
 const MOST_PAIRS: i32 = 10_000;
 /// Pairs below this similarity are unrelated documents, and far too many.
@@ -47,8 +45,6 @@ struct LabelQuestion<'a> {
     sources: Vec<Source>,
     search: Search,
     decided: Option<Decided>,
-    lowest: f64,
-    seed: i64,
 }
 
 impl<'a> LabelQuestion<'a> {
@@ -70,15 +66,14 @@ impl<'a> LabelQuestion<'a> {
             return Err(invalid_parameter("source must return texts, sets or documents, not signatures")
                 .set_hint("Pass the name of the text column with body => '...', or write a query."));
         }
-        let config = Options { num_perm: NUM_PERM, ..Options::of(&criteria.config) }.config()?;
-        let config = config.with_scheme(Scheme::Fss);
+        let config = criteria.config.with_scheme(Scheme::Fss);
         let decided = Decided::read(session, arguments, &sources)?;
-        let search = Search::new(criteria.reader, config, wanted, lowest)?;
-        Ok(Self { session, sources, search, decided, lowest, seed: wanted.seed })
+        let search = Search { reader: criteria.reader, config, wanted, lowest };
+        Ok(Self { session, sources, search, decided })
     }
 
     /// Compares the sample with all documents, and reads those with decisions.
-    fn search(&mut self) -> Result<(candidates::Candidates, Labeled)> {
+    fn search(&self) -> Result<(candidates::Candidates, Labeled)> {
         let progress = Progress::start(self.sources[0].relation);
         let mut documents = LabelDocuments::new(self.decided.as_ref(), self.sources.len())?;
         let found = self.search.run(self.session, &self.sources, &mut documents, &progress)?;
@@ -102,23 +97,26 @@ fn label_pairs(call: &Call) -> Result<Option<Datum>> {
     let settings = LocalSettings::open();
     settings.write_exact_text();
     let session = Session::open();
-    let mut question = LabelQuestion::new(&session, &arguments)?;
+    let question = LabelQuestion::new(&session, &arguments)?;
     let (mut found, labeled) = question.search()?;
     if let Some(decided) = &question.decided {
         found.pairs.retain(|pair| !decided.has(&pair.keys));
     }
-    let similarities = memory::collect(found.pairs.iter().map(|pair| pair.similarity))?;
-    let (count, seed) = (pairs as usize, question.seed as u64);
+    let (count, seed) = (pairs as usize, question.search.wanted.seed as u64);
+    let similarities = |pairs: &[Candidate]| memory::collect(pairs.iter().map(|pair| pair.similarity));
     let chosen = if labeled.labels.is_empty() {
-        spread(&similarities, question.lowest, count, seed)?
+        spread(&similarities(&found.pairs)?, question.search.lowest, count, seed)?
     } else {
+        let Judgement { fit, is_ruled, .. } = found.judged(&labeled, &question.sources)?;
+        if is_ruled && found.pairs.iter().filter(|pair| pair.agrees).count() >= count {
+            found.pairs.retain(|pair| pair.agrees);
+        }
         // Another round asks about other pairs.
         let seed = seed.wrapping_add(labeled.labels.len() as u64);
-        let labels = labeled.labels.iter().copied();
-        Fit::new(labels, &found.counts, Plateaus::Usual)?.next(&similarities, count, seed)?
+        fit.next(&similarities(&found.pairs)?, count, seed)?
     };
     if chosen.is_empty() {
-        let message = format!("no pair that is not decided is {} similar or more", question.lowest);
+        let message = format!("no pair that is not decided is {} similar or more", question.search.lowest);
         let hint = "Pass a lower value of lowest, or a larger sample.";
         notice(message).set_hint(hint).report(PgLogLevel::NOTICE);
         return Ok(None);
@@ -200,13 +198,13 @@ fn suggest_from_labels(call: &Call) -> Result<Option<Datum>> {
     let settings = LocalSettings::open();
     settings.write_exact_text();
     let session = Session::open();
-    let mut question = LabelQuestion::new(&session, &arguments)?;
+    let question = LabelQuestion::new(&session, &arguments)?;
     let (found, labeled) = question.search()?;
     labeled.check()?;
     let report = LabelReport {
         result: &result,
         arguments: &arguments,
-        lowest: question.lowest,
+        lowest: question.search.lowest,
         found: &found,
         labeled: &labeled,
         wanted,

@@ -1,14 +1,14 @@
 //! The rows of a suggestion from labels.
 
 use sketch::Config;
-use sketch::labels::{Advice, Estimate, Fit, LEAST_GAIN, Plateaus};
+use sketch::labels::{Advice, Estimate, Fit, Plateaus};
 
 use super::candidates::Candidates;
 use super::decided::Labeled;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::{Arguments, is_query, label, relation_named};
-use crate::corpus::suggest::job::{SuggestedJob, named_in_from};
-use crate::corpus::suggest::report::rounded;
+use crate::corpus::suggest::job::SuggestedJob;
+use crate::corpus::suggest::report::{rounded, write_row};
 use crate::pg::names::{literal, quoted, visible_name};
 use crate::prelude::*;
 
@@ -47,20 +47,15 @@ impl LabelReport<'_> {
             let more = format!(", lowest => {}", rounded(lowest, 100.0));
             return self.next(&job, &more, &format!("this asks for {where_else} pairs"));
         }
-        let plateaus = if wanted.is_some() { Plateaus::Flat } else { Plateaus::Usual };
-        let fit = Fit::new(labeled.labels.iter().copied(), &found.counts, plateaus)?;
-        let mut must_agree = false;
-        let advice = match wanted {
-            None => {
-                let (all, agreeing) = (fit.best(1.0), self.agreeing()?);
-                // The document of an index may be an expression.
-                must_agree = source.named.is_none() && agreeing.f1 > all.f1 + LEAST_GAIN;
-                if must_agree { agreeing } else { all }
+        let (advice, must_agree) = match wanted {
+            None => found.judged(labeled, sources).map(|judged| (judged.advice, judged.is_ruled))?,
+            Some(precision) => {
+                let fit = Fit::new(labeled.labels.iter().copied(), &found.counts, Plateaus::Flat)?;
+                match fit.reaching(*precision) {
+                    Some(advice) => (advice, false),
+                    None => return self.not_shown(&fit, *precision, &job),
+                }
             }
-            Some(precision) => match fit.reaching(*precision) {
-                Some(advice) => advice,
-                None => return self.not_shown(&fit, *precision, &job),
-            },
         };
         let Advice { threshold, found: number, f1, precision, recall } = advice;
         let why = match wanted {
@@ -87,26 +82,15 @@ impl LabelReport<'_> {
         }
         let functions: &[(&str, &str)] = match arguments.has(&["other"]) {
             true => &[("pairs", "near_duplicates_between")],
-            false if must_agree => &[("pairs", "near_duplicate_pairs")],
             false => &[("pairs", "near_duplicate_pairs"), ("plan", "near_duplicate_plan")],
         };
+        let body = quoted(&label(&source.columns[source.body].name));
+        let agree = must_agree.then(|| format!(", agree => {}", literal(&format!("codes({body})"))));
+        let agree = agree.unwrap_or_default();
         for (item, function) in functions {
-            let threshold = rounded(threshold, 1000.0);
-            let statement = match must_agree {
-                true => agreeing_pairs(arguments, sources, &job.whole(function, threshold, "")),
-                false => job.of(function, threshold, ""),
-            };
-            self.row(item, None, None, &statement);
+            self.row(item, None, None, &job.of(function, rounded(threshold, 1000.0), &agree));
         }
         Ok(())
-    }
-
-    /// The advice if only pairs whose codes agree count.
-    fn agreeing(&self) -> Result<Advice> {
-        let Self { found, labeled, .. } = self;
-        let labels = labeled.agreeing.iter().copied();
-        let fit = Fit::new(labels, &found.agreeing, Plateaus::Usual)?;
-        Ok(fit.best(labeled.answers.cautious_share()))
     }
 
     fn labels(&self) {
@@ -126,9 +110,11 @@ impl LabelReport<'_> {
 
     fn pairs(&self) {
         let Self { lowest, found, .. } = self;
-        let Candidates { counts, documents, sample, larger, large, .. } = found;
+        let Candidates { counts, documents, sample, larger, split, large, .. } = found;
         let why = if sample < documents {
-            format!("estimated pairs from {lowest} up, by {sample} of {documents} documents; from 0.5 up by {larger}")
+            format!(
+                "estimated pairs from {lowest} up, by {sample} of {documents} documents; from {split} up by {larger}"
+            )
         } else {
             format!("pairs from {lowest} up, of {documents} documents")
         };
@@ -152,7 +138,7 @@ impl LabelReport<'_> {
             }
             None => (NEXT, "too many of the most similar pairs are different".to_owned()),
         };
-        let threshold = fit.best(1.0).threshold.max(self.lowest);
+        let threshold = fit.best().threshold.max(self.lowest);
         let more = format!(", lowest => {}, pairs => {count}", rounded(threshold, 1000.0));
         self.next(job, &more, &why)
     }
@@ -190,21 +176,6 @@ impl LabelReport<'_> {
 
     fn row(&self, item: &str, value: Option<&str>, interval: Option<[f64; 2]>, why: &str) {
         let end = |place: usize| interval.map(|ends| float8_datum(rounded(ends[place], 1000.0)));
-        self.result.push(&[Some(text::write(item)), value.map(text::write), end(0), end(1), Some(text::write(why))]);
+        write_row(self.result, item, value, [end(0), end(1)], why);
     }
-}
-
-/// The statement that lists the pairs of `call` whose codes agree: they share one, or one document has none.
-fn agreeing_pairs(arguments: &Arguments, sources: &[Source], call: &str) -> String {
-    let second = &sources[sources.len() - 1];
-    let [(from_a, key_a, codes_a), (from_b, key_b, codes_b)] =
-        [("a", &sources[0]), ("b", second)].map(|(name, source)| {
-            let column = |place: usize| format!("{name}.{}", quoted(&label(&source.columns[place].name)));
-            let codes = format!("codes({})", column(source.body));
-            (format!("{} AS {name}", named_in_from(arguments, source)), column(source.key), codes)
-        });
-    format!(
-        "SELECT p.* FROM {call} AS p JOIN {from_a} ON {key_a} = p.doc_a JOIN {from_b} ON {key_b} = p.doc_b WHERE \
-         {codes_a} && {codes_b} OR '{{}}' IN ({codes_a}, {codes_b});"
-    )
 }

@@ -1,4 +1,4 @@
-//! The rows of a source with their keys as text, samples of their documents, and the buckets of a sample.
+//! The rows of a source with their keys as text, and samples of their documents.
 
 use std::collections::BinaryHeap;
 
@@ -136,35 +136,5 @@ fn hash_of(key: &str, seed: i64) -> i64 {
         let (function, seed) = (pg_sys::F_HASHTEXTEXTENDED.into(), Datum::from(seed));
         let collation = pg_sys::C_COLLATION_OID;
         pg_sys::OidFunctionCall2Coll(function, collation, text::write(key), seed).value() as i64
-    }
-}
-
-/// The bands of a sample's documents, each by its number and its hash.
-#[derive(Default)]
-pub struct SampleBuckets(Vec<(u32, i64, u32)>);
-
-impl SampleBuckets {
-    /// Adds the bands of document number `document` of the sample.
-    pub fn add(&mut self, bands: &[i64], document: u32) -> Result<()> {
-        let mut each = (0..).zip(bands);
-        Ok(each.try_for_each(|(band, hash)| memory::push(&mut self.0, (band, *hash, document)))?)
-    }
-
-    /// Ends the list of documents.
-    pub fn finish(&mut self) {
-        self.0.sort_unstable();
-    }
-
-    /// Lists the documents of the sample that share a band with another document, in order.
-    pub fn sharing(&self, bands: &[i64]) -> Result<Vec<u32>> {
-        let mut documents = Vec::new();
-        for (band, &hash) in (0..).zip(bands) {
-            let start = self.0.partition_point(|(b, h, _)| (*b, *h) < (band, hash));
-            let mut bucket = self.0[start..].iter().take_while(|(b, h, _)| (*b, *h) == (band, hash));
-            bucket.try_for_each(|(.., document)| memory::push(&mut documents, *document))?;
-        }
-        documents.sort_unstable();
-        documents.dedup();
-        Ok(documents)
     }
 }

@@ -36,7 +36,7 @@ impl SuggestedJob {
         let scope: String = source.scopes.iter().map(|place| format!(", {}", name(*place))).collect();
         let from = match source.relation {
             Some(table) => visible_name(table),
-            None => format!("{} AS docs", named_in_from(arguments, source)),
+            None => format!("({}) AS docs", text.trim_end_matches([';', ' ', '\n'])),
         };
         let (key, body, named) = (name(source.key), name(source.body), source.named.as_ref());
         let long = format!("SELECT {key}, {body}{scope} FROM {from} WHERE length({body}) >= ");
@@ -53,15 +53,10 @@ impl SuggestedJob {
 
     /// The statement that calls a function for the whole source from a threshold up, with further arguments.
     pub fn of(&self, function: &str, threshold: f64, more: &str) -> String {
-        format!("SELECT * FROM {};", self.whole(function, threshold, more))
-    }
-
-    /// The call in the statement of [`Self::of`].
-    pub fn whole(&self, function: &str, threshold: f64, more: &str) -> String {
         let Self { source, other, columns, scope, .. } = self;
         let other = other.as_ref().map_or(String::new(), |other| format!(", {other}"));
         let (options, threshold) = (self.options(), threshold.max(self.least));
-        format!("{function}({source}{other}, {threshold}{columns}{scope}{more}{options})")
+        format!("SELECT * FROM {function}({source}{other}, {threshold}{columns}{scope}{more}{options});")
     }
 
     /// The statement that calls a function for another source, with the same options only.
@@ -80,13 +75,6 @@ impl SuggestedJob {
     fn options(&self) -> String {
         self.options.iter().map(|(name, value)| format!(", {name} => {value}")).collect()
     }
-}
-
-/// A source after FROM: the name of its table, or its query in parentheses.
-pub fn named_in_from(arguments: &Arguments, source: &Source) -> String {
-    let query = arguments.shown(source.argument).unwrap_or_default();
-    let query = || format!("({})", query.trim_end_matches([';', ' ', '\n']));
-    source.relation.map_or_else(query, visible_name)
 }
 
 /// The options for texts that are not the default, as SQL.

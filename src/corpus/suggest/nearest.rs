@@ -80,7 +80,7 @@ impl Neighbors {
             }
             let Some(scope) = scopes.of(|place| row.scope(place))? else { return Ok(()) };
             let mut print = None;
-            for &similar in sets.compare(&hashes, least, &mut check_interrupts)? {
+            for &similar in sets.compare(&hashes, least, 0.0, &mut check_interrupts)? {
                 let member = &mut members[similar.member];
                 if member.key == row.name || member.taken.scope != Some(scope) {
                     continue;
@@ -136,7 +136,7 @@ impl Member<'_> {
         let best = self.nearest.as_ref().map(|best| (best.similarity, Reverse(best.key.as_str())));
         if best.is_none_or(|best| (similar.similarity, Reverse(key)) > best) {
             let is_kept = !similar.is_exact && bytes.len() <= NEAREST * self.taken.bytes.len();
-            let agrees = Codes::numbers(reader, &self.taken.bytes)?.agree(&Codes::numbers(reader, bytes)?);
+            let agrees = Codes::of(reader, &self.taken.bytes, 1)?.agree(&Codes::of(reader, bytes, 1)?);
             let bytes = is_kept.then(|| memory::copied(bytes)).transpose()?;
             let key = memory::owned(key)?;
             self.nearest = Some(Nearest { similarity: similar.similarity, key, bytes, agrees });

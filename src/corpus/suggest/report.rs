@@ -202,14 +202,15 @@ impl SuggestReport<'_> {
     }
 
     fn row(&self, item: &str, value: Option<&str>, count: Option<u64>, share: Option<f64>, explanation: &str) {
-        self.result.push(&[
-            Some(text::write(item)),
-            value.map(text::write),
-            count.map(|count| Datum::from(count as i64)),
-            share.map(float8_datum),
-            Some(text::write(explanation)),
-        ]);
+        let numbers = [count.map(|count| Datum::from(count as i64)), share.map(float8_datum)];
+        write_row(self.result, item, value, numbers, explanation);
     }
+}
+
+/// Writes a row of a report: two numbers stand between the value and the explanation.
+pub fn write_row(result: &ResultRows, item: &str, value: Option<&str>, numbers: [Option<Datum>; 2], why: &str) {
+    let [first, second] = numbers;
+    result.push(&[Some(text::write(item)), value.map(text::write), first, second, Some(text::write(why))]);
 }
 
 /// Rounds a number to a multiple of 1 / `parts`.

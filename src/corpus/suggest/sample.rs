@@ -251,7 +251,7 @@ fn pairs_of_few(sample: &Sample, reader: Reader, config: &Config, sets: &mut Sam
         hashes.clear();
         reader.hashes(config, &document.bytes, &mut hashes, &mut check_interrupts)?;
         let mut of_each = memory::filled(0.0, at)?;
-        for similar in sets.compare(&hashes, 0.0, &mut check_interrupts)? {
+        for similar in sets.compare(&hashes, 0.0, 0.0, &mut check_interrupts)? {
             if similar.member < at {
                 of_each[similar.member] = similar.similarity;
             }

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use sketch::{Sketcher, estimate_jaccard};
 
 use crate::corpus::jobs::criteria;
-use crate::corpus::reading::keyed_rows::{SampleBuckets, Sampling};
+use crate::corpus::reading::keyed_rows::Sampling;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::{Arguments, is_query, relation_named};
 use crate::corpus::source::reader::Criteria;
@@ -183,5 +183,35 @@ impl NearFinder for ByBands {
             }
         }
         Ok(())
+    }
+}
+
+/// The bands of a sample's documents, each by its number and its hash.
+#[derive(Default)]
+struct SampleBuckets(Vec<(u32, i64, u32)>);
+
+impl SampleBuckets {
+    /// Adds the bands of document number `document` of the sample.
+    fn add(&mut self, bands: &[i64], document: u32) -> Result<()> {
+        let mut each = (0..).zip(bands);
+        Ok(each.try_for_each(|(band, hash)| memory::push(&mut self.0, (band, *hash, document)))?)
+    }
+
+    /// Ends the list of documents.
+    fn finish(&mut self) {
+        self.0.sort_unstable();
+    }
+
+    /// Lists the documents of the sample that share a band with another document, in order.
+    fn sharing(&self, bands: &[i64]) -> Result<Vec<u32>> {
+        let mut documents = Vec::new();
+        for (band, &hash) in (0..).zip(bands) {
+            let start = self.0.partition_point(|(b, h, _)| (*b, *h) < (band, hash));
+            let mut bucket = self.0[start..].iter().take_while(|(b, h, _)| (*b, *h) == (band, hash));
+            bucket.try_for_each(|(.., document)| memory::push(&mut documents, *document))?;
+        }
+        documents.sort_unstable();
+        documents.dedup();
+        Ok(documents)
     }
 }

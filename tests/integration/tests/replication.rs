@@ -28,6 +28,12 @@ fn a_standby_answers_read_only() {
         let expected = if job.contains("plan") { "2" } else { "3" };
         assert_eq!(texts(&mut replica, &job), [expected], "{job}");
     }
+    let pairs = "SELECT doc_a || ' ' || doc_b FROM minlsh_label_pairs('docs', body => 'body') ORDER BY 1";
+    assert_eq!(texts(&mut replica, pairs), ["1 2", "1 3", "2 3"]);
+    let labels = "SELECT value FROM minlsh_suggest_from_labels( \
+         'SELECT i, repeat(md5((i / 2)::text), 2) FROM generate_series(1, 40) AS i', \
+         'SELECT i, i + 1, i % 2 = 0 FROM generate_series(1, 24) AS i') WHERE item IN ('labels', 'F1') ORDER BY item";
+    assert_eq!(texts(&mut replica, labels)[1], "24");
     // What happens on the primary arrives.
     client.run(&format!("INSERT INTO docs VALUES (4, '{TEXT}'); ALTER TABLE docs RENAME TO papers"));
     wait_until("the standby has the new row", || texts(&mut replica, ask) == ["1", "2", "3", "4"]);

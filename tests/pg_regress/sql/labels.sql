@@ -39,6 +39,17 @@ SELECT doc_a, doc_b FROM minlsh_label_pairs('label_products', body => 'name', de
 EXCEPT
 SELECT doc_a, doc_b FROM minlsh_label_pairs('SELECT id, name FROM label_products ORDER BY id DESC',
 	decided => 'SELECT doc_b, doc_a, same FROM label_decided', sample_seed => 3);
+-- Over a view as over its table: pairs, and what answers mean.
+CREATE VIEW label_view AS SELECT name, id AS number FROM label_products;
+SELECT doc_a, doc_b, similarity FROM minlsh_label_pairs('label_products', body => 'name', decided => 'label_decided')
+EXCEPT
+SELECT doc_a, doc_b, similarity FROM minlsh_label_pairs('label_view', body => 'name', key_column => 'number',
+	decided => 'label_decided');
+SELECT item, value, low, high FROM minlsh_suggest_from_labels('label_products', 'label_decided', body => 'name')
+EXCEPT
+SELECT item, value, low, high FROM minlsh_suggest_from_labels('label_view', 'label_decided', body => 'name',
+	key_column => 'number');
+DROP VIEW label_view;
 SELECT count(*) > 0 AS others FROM (
 	SELECT doc_a, doc_b FROM minlsh_label_pairs('label_products', body => 'name')
 	EXCEPT
@@ -70,6 +81,10 @@ WHERE item IN ('labels', 'codes', 'pairs', 'plan');
 SELECT rtrim(explanation, ';') AS statement FROM minlsh_suggest_from_labels('label_models', 'label_answers')
 WHERE item = 'pairs' \gset
 SELECT count(*) AS pairs, bool_and(doc_b = doc_a::int + 1000) AS same FROM (:statement) AS found;
+
+-- Where two sources name their texts differently, no one expression gives the codes of both.
+SELECT item FROM minlsh_suggest_from_labels('SELECT id, name FROM label_models WHERE id < 1000', 'label_answers',
+	other => 'SELECT id, name AS title FROM label_models WHERE id > 1000') WHERE item IN ('labels', 'codes');
 DROP TABLE label_models, label_answers;
 
 -- Two sources: pairs between them.

@@ -2,11 +2,16 @@
 
 use std::f64::consts::FRAC_PI_2;
 
-use super::fit::Estimate;
+use super::fit::{Advice, Fit};
+use super::pair_counts::bin_of;
 
 /// Minimum increase of F1 for which a second rule is advised.
-pub const LEAST_GAIN: f64 = 0.03;
+const LEAST_GAIN: f64 = 0.03;
+/// The rule is judged by this quantile of the share that passes.
+const CAREFUL: f64 = 0.1;
 
+/// Number of shares of equal probability that represent their distribution.
+const SHARES: usize = 16;
 /// Number of steps of the integral over an angle.
 const STEPS: usize = 4096;
 
@@ -20,20 +25,14 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// The share of same pairs that pass: mean and interval of Beta(`passing` + 0.5, `failing` + 0.5).
-    pub fn share(self) -> Estimate {
-        let [passing, failing] = [self.passing, self.failing].map(|count| count as f64);
-        let mean = (passing + 0.5) / (passing + failing + 1.0);
-        Estimate { mean, low: self.quantile(0.05), high: self.quantile(0.95) }
+    /// Shares of equal probability, ascending.
+    pub(super) fn shares(self) -> [f64; SHARES] {
+        std::array::from_fn(|place| self.quantile((place as f64 + 0.5) / SHARES as f64))
     }
 
-    /// The assumed share for judging the rule: its 10 % quantile.
-    pub fn cautious_share(self) -> f64 {
-        self.quantile(0.1)
-    }
-
-    /// The share below which `part` of the distribution lies. With x = sin(a)^2 its density has no poles.
-    fn quantile(self, part: f64) -> f64 {
+    /// The share of same pairs that pass: `part` of Beta(`passing` + 0.5, `failing` + 0.5) lies below it.
+    /// With x = sin(a)^2 its density has no poles.
+    pub fn quantile(self, part: f64) -> f64 {
         let [passing, failing] = [self.passing, self.failing].map(|count| count as f64);
         let power = |base: f64, exponent: f64| if exponent > 0.0 { exponent * base.ln() } else { 0.0 };
         let log = |angle: f64| 2.0 * (power(angle.sin(), passing) + power(angle.cos(), failing));
@@ -51,5 +50,32 @@ impl Answers {
             below += next;
         }
         1.0
+    }
+}
+
+/// Advice from answers, with a second rule if that makes F1 higher.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The fit of all answers, or of the answers about pairs that pass the rule.
+    pub fit: Fit,
+    /// The threshold with the best F1.
+    pub advice: Advice,
+    /// True if only pairs that pass the rule should be found.
+    pub is_ruled: bool,
+}
+
+impl Judgement {
+    /// Compares the fit of `all` answers with a `rule`, if there is one: the fit of the answers about pairs that pass
+    /// it, and how many of the pairs that are the same pass it.
+    pub fn new(all: Fit, rule: Option<(Fit, Answers)>) -> Self {
+        let advice = all.best();
+        if let Some((fit, answers)) = rule {
+            let ruled = fit.best_with(&answers.shares());
+            let careful = fit.mean_f1(answers.quantile(CAREFUL))[bin_of(ruled.threshold)];
+            if careful > advice.f1 + LEAST_GAIN {
+                return Self { fit, advice: ruled, is_ruled: true };
+            }
+        }
+        Self { fit: all, advice, is_ruled: false }
     }
 }

@@ -122,22 +122,26 @@ impl Fit {
         })
     }
 
-    /// The threshold with the greatest posterior mean of F1; if a gap has several, the middle one. `share` is the share
-    /// of same pairs that are counted; it is 1 unless another rule leaves some out.
-    pub fn best(&self, share: f64) -> Advice {
-        let mean = self.mean_f1(share);
+    /// The threshold with the greatest posterior mean of F1; if a gap has several, the middle one.
+    pub fn best(&self) -> Advice {
+        self.best_with(&[1.0])
+    }
+
+    /// The same for a fit that covers only a share of the same pairs: one of `shares`, of equal probability.
+    pub(super) fn best_with(&self, shares: &[f64]) -> Advice {
+        let mean = self.mean_f1(average(shares));
         let most = mean.iter().copied().fold(0.0, f64::max);
         let is_best = |bin: &usize| mean[*bin] >= most - 1e-9;
         let first = (0..BINS).find(is_best).unwrap_or(BINS - 1);
         let width = (first..BINS).take_while(is_best).count();
-        self.advice(first + width / 2, share)
+        self.advice(first + width / 2, shares)
     }
 
     /// The lowest threshold with a precision of at least `precision` with probability 0.9. `None` if the answers do not
     /// show it for any threshold that finds pairs. Use [`Plateaus::Flat`] for a cautious claim.
     pub fn reaching(&self, precision: f64) -> Option<Advice> {
         let bin = self.shown(&self.posterior, precision)?;
-        Some(self.advice(bin, 1.0))
+        Some(self.advice(bin, &[1.0]))
     }
 
     /// Minimum number of further answers, all "same" and about the most similar pairs, after which
@@ -177,18 +181,24 @@ impl Fit {
         (0..BINS).take_while(|bin| self.pairs[*bin] > 0.0).find(|bin| probability(*bin) >= SURE)
     }
 
-    /// The advice for the threshold at the start of a bin.
-    fn advice(&self, bin: usize, share: f64) -> Advice {
+    /// The advice for the threshold at the start of a bin, with `shares` as in [`best_with`](Self::best_with).
+    fn advice(&self, bin: usize, shares: &[f64]) -> Advice {
         let pairs = self.pairs[bin];
-        let precision = self.estimate(|plateau, same| if pairs > 0.0 { plateau * same[bin] / pairs } else { 0.0 });
-        let recall = self.estimate(|_, same| if same[0] > 0.0 { share * same[bin] / same[0] } else { 0.0 });
-        Advice { threshold: start(bin), found: pairs, f1: self.mean_f1(share)[bin], precision, recall }
+        let precision =
+            self.estimate(&[1.0], |plateau, same| if pairs > 0.0 { plateau * same[bin] / pairs } else { 0.0 });
+        let recall = self.estimate(shares, |_, same| if same[0] > 0.0 { same[bin] / same[0] } else { 0.0 });
+        Advice { threshold: start(bin), found: pairs, f1: self.mean_f1(average(shares))[bin], precision, recall }
     }
 
-    fn estimate(&self, of: impl Fn(f64, &[f64; BINS]) -> f64) -> Estimate {
+    /// An estimate of the product of a value of each point and one of `shares`, of equal probability.
+    fn estimate(&self, shares: &[f64], of: impl Fn(f64, &[f64; BINS]) -> f64) -> Estimate {
         let mean = self.points(&self.posterior).map(|(weight, plateau, same)| weight * of(plateau, same));
-        let cautious = self.points(&self.cautious);
-        let mut values: Vec<(f64, f64)> = cautious.map(|(weight, plateau, same)| (of(plateau, same), weight)).collect();
+        let mean = mean.sum::<f64>() * average(shares);
+        let cautious = self.points(&self.cautious).flat_map(|(weight, plateau, same)| {
+            let value = of(plateau, same);
+            shares.iter().map(move |share| (value * share, weight))
+        });
+        let mut values: Vec<(f64, f64)> = cautious.collect();
         values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let all: f64 = values.iter().map(|(_, weight)| weight).sum();
         let quantile = |part: f64| {
@@ -200,12 +210,12 @@ impl Fit {
             found.or(values.last()).map_or(0.0, |(value, _)| *value)
         };
         // The mean comes from the sharper posterior, so it may lie outside of the cautious interval.
-        let (mean, low, high) = (mean.sum::<f64>(), quantile(TAIL), quantile(1.0 - TAIL));
+        let (low, high) = (quantile(TAIL), quantile(1.0 - TAIL));
         Estimate { mean, low: low.min(mean), high: high.max(mean) }
     }
 
-    /// Posterior mean of F1 by threshold.
-    fn mean_f1(&self, share: f64) -> [f64; BINS] {
+    /// Posterior mean of F1 by threshold, for a fit that covers `share` of the same pairs.
+    pub(super) fn mean_f1(&self, share: f64) -> [f64; BINS] {
         let mut mean = [0.0; BINS];
         for (weight, plateau, same) in self.points(&self.posterior) {
             for (bin, mean) in mean.iter_mut().enumerate() {
@@ -224,7 +234,7 @@ impl Fit {
             below += weight;
             below > part
         }) else {
-            return self.best(1.0).threshold;
+            return self.best().threshold;
         };
         let f1 = |bin: usize| f1(plateau, same, self.pairs[bin], bin, 1.0);
         let best = (0..BINS).max_by(|a, b| f1(*a).total_cmp(&f1(*b))).unwrap_or(0);
@@ -238,6 +248,10 @@ impl Fit {
         let weights = posterior.iter().enumerate().filter(|(_, weight)| **weight > NEGLIGIBLE);
         weights.map(|(point, weight)| (*weight, plateaus[point % plateaus.len()].0, &self.same[point / plateaus.len()]))
     }
+}
+
+fn average(numbers: &[f64]) -> f64 {
+    numbers.iter().sum::<f64>() / numbers.len() as f64
 }
 
 /// F1 at a bin with `pairs` pairs in it and above.

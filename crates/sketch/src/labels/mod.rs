@@ -4,11 +4,12 @@
 //! threshold with the best F1. It also gives the share of found pairs that are right (precision) and the share of right
 //! pairs that are found (recall), each with an interval.
 //!
-//! 1. [`Reservoirs`] keep candidates of every similarity from all pairs that share a band, and [`PairCounts`] counts
+//! 1. [`Reservoirs`] keep candidates of every similarity from all pairs of a sample, and [`PairCounts`] counts
 //!    the pairs of the source that they represent.
 //! 2. [`spread`] selects the first pairs to ask about. After some answers, [`Fit::next`] selects the most informative
 //!    pairs.
 //! 3. [`Fit::best`] is the advice, and [`Fit::reaching`] the lowest threshold with a requested precision.
+//! 4. A [`Judgement`] says whether a second rule helps, such as "both have a code in common".
 //!
 //! The model is a logistic curve with a plateau, `P(same | s) = hi / (1 + exp(-(s - c) / w))`, whose posterior is
 //! computed on a grid. Answers need no weights, however their pairs were selected, because the selection depends on the
@@ -27,7 +28,7 @@
 //!     Label { similarity, is_same: similarity >= 0.5 }
 //! });
 //! let fit = Fit::new(labels, &pairs, Plateaus::Usual)?;
-//! let advice = fit.best(1.0);
+//! let advice = fit.best();
 //! assert!((0.35..0.65).contains(&advice.threshold));
 //! assert!(advice.precision.mean > 0.8 && advice.recall.mean > 0.8);
 //! # Ok::<(), sketch::Error>(())
@@ -39,7 +40,7 @@ mod fit;
 mod pair_counts;
 mod reservoirs;
 
-pub use agreement::{Answers, LEAST_GAIN};
+pub use agreement::{Answers, Judgement};
 pub use choice::spread;
 pub use fit::{Advice, Estimate, Fit, Plateaus};
 pub use pair_counts::{Label, PairCounts};

@@ -39,8 +39,10 @@ fn similar(sample: &[Vec<u64>], hashes: &[u64], least: f64) -> Vec<SimilarMember
     sample.iter().for_each(|set| sets.add(set, &mut || ()).unwrap());
     sets.finish().unwrap();
     // A comparison leaves nothing behind.
-    sets.compare(&[1, 2, 3], 0.0, &mut || ()).unwrap();
-    sets.compare(hashes, least, &mut || ()).unwrap().to_vec()
+    sets.compare(&[1, 2, 3], 0.0, 0.0, &mut || ()).unwrap();
+    let mut found = sets.compare(hashes, least, 0.0, &mut || ()).unwrap().to_vec();
+    found.sort_by_key(|similar| similar.member);
+    found
 }
 
 proptest! {
@@ -80,6 +82,41 @@ fn a_sample_of_large_sets_is_compared_by_parts_of_them() {
     assert_eq!(of_small, [exact(3), exact(4)]);
     assert_eq!(similar(&sample, &[], 0.0), []);
     assert_eq!(similar(&[], &range(0, 80), 0.0), []);
+}
+
+#[test]
+fn frequent_hashes_of_a_sample_hide_no_similar_set() {
+    // Half of each set is in all others, and a third in some.
+    let of = |i: u64| {
+        (0..40).chain((0..25).map(move |n| 1000 + i % 7 * 100 + n)).chain((0..15).map(move |n| i * 10_000 + n))
+    };
+    let sample: Vec<Vec<u64>> = (0..500).map(|i| of(i).map(mix64).collect()).collect();
+    for (least, count) in [(0.3, 500), (0.6, 71), (0.68, 71), (0.8, 1), (1.0, 1)] {
+        let found = similar(&sample, &sample[3], least);
+        let (one, sets) = (sorted(&sample[3]), (0..).zip(&sample));
+        let expected = sets.filter_map(|(member, set)| Some((member, jaccard(&one, &sorted(set), least)?)));
+        let found: Vec<_> = found.iter().map(|similar| (similar.member, similar.similarity)).collect();
+        assert_eq!(found, expected.collect::<Vec<_>>(), "{least}");
+        assert_eq!(found.len(), count, "{least}");
+    }
+    // A large set in the sample does not change what small ones are similar to.
+    let mut mixed = sample.clone();
+    mixed.push((0..100_000).map(mix64).collect());
+    assert_eq!(similar(&mixed, &sample[3], 0.6), similar(&sample, &sample[3], 0.6));
+}
+
+#[test]
+fn estimates_of_large_sets_may_be_lower() {
+    let range = |from: u64, to: u64| (from..to).map(mix64).collect::<Vec<_>>();
+    // 200 large sets with a similarity of 1/3: an estimate that is too low is listed, with some slack.
+    let mut sets = SampledSets::default();
+    (0..200).for_each(|i| sets.add(&range(i * 10, i * 10 + 1000), &mut || ()).unwrap());
+    sets.finish().unwrap();
+    let mut count = |least, slack| sets.compare(&range(0, 1000), least, slack, &mut || ()).unwrap().len();
+    // 51 sets have 500 hashes or more of the 1,000.
+    let [strict, loose, lower] =
+        [(1.0 / 3.0, 0.0), (1.0 / 3.0, SampledSets::ERROR), (0.1, 0.0)].map(|(a, b)| count(a, b));
+    assert!(strict < loose && loose >= 51 && loose < lower, "{strict} {loose} {lower}");
 }
 
 #[test]

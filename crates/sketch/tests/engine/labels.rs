@@ -1,7 +1,7 @@
 //! The fit of labels: against a naive copy, and in sessions with people who are simulated.
 
 use proptest::prelude::*;
-use sketch::labels::{Answers, Fit, Label, PairCounts, Plateaus, Reservoirs, spread};
+use sketch::labels::{Answers, Fit, Judgement, Label, PairCounts, Plateaus, Reservoirs, spread};
 
 use crate::common::{cases, is_thorough};
 
@@ -85,7 +85,7 @@ proptest! {
         let pairs: Vec<f64> = (0..BINS).map(|bin| heights[bin / 20] + 1.0).collect();
         let fit = Fit::new(labels.clone(), &counts(&pairs), Plateaus::Usual).unwrap();
         let expected = naive(&labels, &pairs, &USUAL, precision);
-        let best = fit.best(1.0);
+        let best = fit.best();
         let bin = (best.threshold * 200.0).round() as usize;
         let most = expected.f1.iter().copied().fold(0.0, f64::max);
         prop_assert!((expected.f1[bin] - most).abs() < 1e-6, "{} < {most}", expected.f1[bin]);
@@ -199,7 +199,7 @@ fn forty_answers_are_nearly_as_good_as_all_and_the_intervals_hold() {
     for seed in 0..sessions {
         for pairs in scenes(seed * 31 + 7) {
             let (labels, counts) = session(&pairs, 40, seed);
-            let advice = Fit::new(labels, &counts, Plateaus::Usual).unwrap().best(1.0);
+            let advice = Fit::new(labels, &counts, Plateaus::Usual).unwrap().best();
             let [precision, recall, f1] = truth(&pairs, advice.threshold);
             count += 1.0;
             shares += f1 / best_f1(&pairs);
@@ -269,7 +269,7 @@ fn a_threshold_in_a_gap_is_its_middle() {
         let is_same = i % 2 == 0;
         Label { similarity: if is_same { 0.8 } else { 0.2 }, is_same }
     });
-    let advice = Fit::new(labels, &pairs, Plateaus::Usual).unwrap().best(1.0);
+    let advice = Fit::new(labels, &pairs, Plateaus::Usual).unwrap().best();
     assert!((advice.threshold - 0.505).abs() < 0.011, "{}", advice.threshold);
     assert_eq!(advice.found, 100.0);
 }
@@ -322,11 +322,52 @@ fn the_share_that_passes_is_that_of_the_beta_distribution() {
     ];
     for (passing, failing, expected) in cases {
         let answers = Answers { passing, failing };
-        let found = [answers.cautious_share(), answers.share().low, answers.share().high];
+        let found = [0.1, 0.05, 0.95].map(|part| answers.quantile(part));
         for (found, expected) in found.iter().zip(expected) {
             assert!((found - expected).abs() < 2e-3, "{answers:?}: {found} {expected}");
         }
     }
+}
+
+/// Pairs that are the same, and others of which one in ten passes a rule, as similar as they are.
+#[test]
+fn a_rule_is_judged_by_what_it_finds_and_what_it_loses() {
+    let (mut covered, mut count) = (0.0, 0.0);
+    for (lost, seed) in [0.0, 0.1, 0.2, 0.8].into_iter().flat_map(|lost| (0..12).map(move |seed| (lost, seed))) {
+        let mut random = Random(seed);
+        let pairs = scene(seed, (1000, 0.55, 0.15), (8000, 0.4, 0.1));
+        let passes: Vec<bool> =
+            pairs.iter().map(|(_, is_same)| random.part() < if *is_same { 1.0 - lost } else { 0.1 }).collect();
+        let mut passing = PairCounts::default();
+        pairs.iter().zip(&passes).filter(|(_, passes)| **passes).for_each(|((s, _), _)| passing.add(*s, 1.0));
+        let similarities: Vec<f64> = pairs.iter().map(|pair| pair.0).collect();
+        let places = spread(&similarities, 0.1, 60, seed).unwrap();
+        let label = |place: &usize| Label { similarity: pairs[*place].0, is_same: pairs[*place].1 };
+        let mut counts = PairCounts::default();
+        similarities.iter().for_each(|similarity| counts.add(*similarity, 1.0));
+        let all = Fit::new(places.iter().map(label), &counts, Plateaus::Usual).unwrap();
+        let ruled = places.iter().filter(|place| passes[**place]).map(label);
+        let ruled = Fit::new(ruled, &passing, Plateaus::Usual).unwrap();
+        let same = places.iter().filter(|place| pairs[**place].1);
+        let passing = same.clone().filter(|place| passes[**place]).count() as u64;
+        let answers = Answers { passing, failing: same.count() as u64 - passing };
+        let alone = Judgement::new(all.clone(), None);
+        assert_eq!((alone.is_ruled, alone.advice), (false, all.best()));
+        let judged = Judgement::new(all, Some((ruled, answers)));
+        assert!(!judged.is_ruled || lost < 0.5, "{lost} lost, {answers:?}");
+        if judged.is_ruled {
+            let found = pairs
+                .iter()
+                .zip(&passes)
+                .filter(|((s, is_same), passes)| *is_same && **passes && *s >= judged.advice.threshold);
+            let recall = found.count() as f64 / pairs.iter().filter(|pair| pair.1).count() as f64;
+            let estimate = judged.advice.recall;
+            assert!(estimate.low < estimate.mean && estimate.mean < estimate.high, "{estimate:?}");
+            count += 1.0;
+            covered += f64::from(u8::from(estimate.low - 0.005 <= recall && recall <= estimate.high + 0.005));
+        }
+    }
+    assert!(count >= 24.0 && covered >= 0.9 * count, "{covered} of {count}");
 }
 
 #[test]
