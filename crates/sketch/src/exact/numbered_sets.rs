@@ -207,18 +207,22 @@ impl NumberedSets {
         let total = a.elements + b.elements;
         let jaccard = |common: u32| f64::from(common) / f64::from(total - common);
         let reaches = |common: u32| total > common && jaccard(common) >= threshold;
+        self.common(a, b, reaches).filter(|common| reaches(*common)).map(jaccard)
+    }
+
+    /// The number of elements that two sets share. `None` as soon as `suffices` is false for an upper bound of it.
+    #[inline(always)]
+    fn common(&self, a: Set, b: Set, suffices: impl Fn(u32) -> bool) -> Option<u32> {
         let (own, other) = (&self.words[a.start..a.end], &self.words[b.start..b.end]);
         let (mut i, mut j, mut common) = (0, 0, 0);
         // Number of elements after the current positions.
         let (mut left, mut right) = (a.elements, b.elements);
         loop {
-            if !reaches(common + left.min(right)) {
+            if !suffices(common + left.min(right)) {
                 return None;
             }
             for _ in 0..STRIDE {
-                let (Some(&(x, own)), Some(&(y, other))) = (own.get(i), other.get(j)) else {
-                    return reaches(common).then(|| jaccard(common));
-                };
+                let (Some(&(x, own)), Some(&(y, other))) = (own.get(i), other.get(j)) else { return Some(common) };
                 // Without a branch on the lesser position, which would be unpredictable.
                 common += if x == y { (own & other).count_ones() } else { 0 };
                 left -= if x <= y { own.count_ones() } else { 0 };
@@ -239,19 +243,11 @@ impl NumberedSets {
     #[must_use]
     pub fn shared(&self, a: u32, b: u32) -> u32 {
         let (Some(a), Some(b)) = (self.set(a), self.set(b)) else { return 0 };
-        self.level.compiled(
+        let common = self.level.compiled(
             #[inline(always)]
-            || {
-                let (own, other) = (&self.words[a.start..a.end], &self.words[b.start..b.end]);
-                let (mut i, mut j, mut common) = (0, 0, 0);
-                while let (Some(&(x, own)), Some(&(y, other))) = (own.get(i), other.get(j)) {
-                    common += if x == y { (own & other).count_ones() } else { 0 };
-                    i += usize::from(x <= y);
-                    j += usize::from(y <= x);
-                }
-                common
-            },
-        )
+            || self.common(a, b, |_| true),
+        );
+        common.unwrap_or(0)
     }
 
     /// Removes all sets. Keeps a limited amount of memory.
@@ -267,7 +263,7 @@ impl NumberedSets {
     }
 }
 
-/// Makes room for more values, but for at most `most`.
+/// Makes room for more values, up to `most` values in all.
 fn grow<T>(vec: &mut Vec<T>, additional: usize, most: usize) -> Result<()> {
     let needed = vec.len() + additional;
     if needed > vec.capacity() {
