@@ -7,7 +7,7 @@ use sketch::pipeline::SignerBatch;
 use sketch::stored::{self, StoredBytes};
 use sketch::{
     Banding, Config, DEFAULT_RECALL, ElementHash, Error, HashPart, Scheme, ShingleSet, Sketcher, hash128,
-    normalize_text, shingle_hashes, shingle_hashes_in,
+    normalize_text, shingle_hashes_in,
 };
 
 use crate::corpus::source::arguments::Arguments;
@@ -90,13 +90,10 @@ impl Reader {
 
     /// Appends the hashes of its elements, in any order and with repeats. The scheme of `config` must hash to 64 bits.
     pub fn hashes(self, config: &Config, bytes: &[u8], out: &mut Vec<u64>, check: Check) -> Result<(), Error> {
-        if self.kind == Kind::Text {
-            return shingle_hashes(config, &stored::text(bytes)?, out, check);
-        }
-        append_hashes(bytes, out)
+        self.hashes_in(config, bytes, HashPart::default(), out, check)
     }
 
-    /// The same of the hashes in `part` alone.
+    /// Like [`Self::hashes`], of the hashes in `part` alone.
     pub fn hashes_in(
         self,
         config: &Config,
@@ -108,8 +105,9 @@ impl Reader {
         if self.kind == Kind::Text {
             return shingle_hashes_in(config, &stored::text(bytes)?, part, out, check);
         }
+        let start = out.len();
         append_hashes(bytes, out)?;
-        out.retain(|hash| part.has(*hash));
+        part.retain(out, start);
         Ok(())
     }
 

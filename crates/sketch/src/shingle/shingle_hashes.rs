@@ -46,19 +46,27 @@ impl HashPart {
         // A shift by 64 bits is not defined.
         hash.checked_shr(u64::BITS - self.bits).unwrap_or(0) == self.part
     }
+
+    /// Removes the hashes of other parts, from position `start` of `hashes` on.
+    pub fn retain(self, hashes: &mut Vec<u64>, start: usize) {
+        if self.bits == 0 {
+            return;
+        }
+        let mut at = 0;
+        hashes.retain(|hash| {
+            at += 1;
+            at <= start || self.has(*hash)
+        });
+    }
 }
 
-/// Appends those hashes of [`shingle_hashes`] that are in `part` to `out`; it takes memory for them alone, except for
-/// bags.
+/// Appends the hashes of [`shingle_hashes`] that are in `part` to `out`. It takes memory for these hashes alone, except
+/// for bags.
 pub fn shingle_hashes_in(config: &Config, text: &str, part: HashPart, out: &mut Vec<u64>, check: Check) -> Result<()> {
     if part.bits == 0 || config.bag() {
         let start = out.len();
         shingle_hashes(config, text, out, check)?;
-        let mut at = 0;
-        out.retain(|hash| {
-            at += 1;
-            at <= start || part.has(*hash)
-        });
+        part.retain(out, start);
         return Ok(());
     }
     let text = normalize_text(config, text, check)?;
