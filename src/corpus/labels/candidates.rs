@@ -2,8 +2,8 @@
 //!
 //! The engine compares each document with the whole sample. For each 0.02 of similarity some pairs, selected by a hash,
 //! represent the others: some whose codes agree, and some whose codes do not. If the engine gives an estimate, these
-//! pairs are compared exactly. The weight of a pair is the inverse of the probability that one of its documents is in
-//! the sample.
+//! pairs are compared exactly. The weight of a pair is the inverse of the probability that the sample has
+//! one of its two documents.
 //!
 //! Very similar pairs are rare, so for them a larger sample is compared, with as many documents as memory holds.
 
@@ -82,22 +82,22 @@ impl Candidates {
 
 /// A document of the sample. Its order is the sample's.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Taken {
+struct Drawn {
     bytes: Vec<u8>,
     scope: Option<Scope>,
 }
 
-struct Member {
+struct Sampled {
     key: String,
     hash: u64,
-    taken: Taken,
+    taken: Drawn,
     codes: Codes,
 }
 
 /// The members of the sample, and their sets: one part that is compared from the lowest similarity up, and one where
 /// pairs are rare.
-struct Members {
-    all: Vec<Member>,
+struct Samples {
+    all: Vec<Sampled>,
     /// Each part with the number of its first member.
     parts: [(usize, SampledSets); 2],
 }
@@ -210,7 +210,7 @@ impl Search {
         documents: &mut LabelDocuments,
         progress: &Progress,
         found: &mut Candidates,
-    ) -> Result<(Vec<(String, Taken)>, Omitted)> {
+    ) -> Result<(Vec<(String, Drawn)>, Omitted)> {
         let (mut bytes, room) = (Vec::new(), of_suggestion() / 2);
         let wanted = Sampling { count: self.wanted.count.saturating_mul(LARGER), ..self.wanted };
         let mut taken = LeastHashes::new(wanted, room);
@@ -227,7 +227,7 @@ impl Search {
             }
             taken.add(row.name, cost, || {
                 let scope = scopes.of(|place| row.scope(place))?;
-                Ok(Taken { bytes: memory::copied(&bytes)?, scope })
+                Ok(Drawn { bytes: memory::copied(&bytes)?, scope })
             })
         })?;
         let taken = memory::collect(taken.finish())?;
@@ -248,7 +248,7 @@ impl Search {
     }
 
     /// Makes the sets of the sample. The first `sample` documents are compared from the lowest similarity up.
-    fn members(&self, taken: Vec<(String, Taken)>, sample: usize) -> Result<Members> {
+    fn members(&self, taken: Vec<(String, Drawn)>, sample: usize) -> Result<Samples> {
         let (mut all, mut hashes) = (Vec::new(), Vec::new());
         let mut parts = [0, sample].map(|first| (first, SampledSets::default()));
         for (key, taken) in taken {
@@ -257,14 +257,14 @@ impl Search {
             let (_, sets) = &mut parts[usize::from(all.len() >= sample)];
             sets.add(&hashes, &mut check_interrupts)?;
             let (hash, codes) = (self.hash(&key), Codes::of(self.reader, &taken.bytes, Codes::MIN_LENGTH)?);
-            memory::push(&mut all, Member { key, hash, taken, codes })?;
+            memory::push(&mut all, Sampled { key, hash, taken, codes })?;
         }
         parts.iter_mut().try_for_each(|(_, sets)| sets.finish())?;
-        Ok(Members { all, parts })
+        Ok(Samples { all, parts })
     }
 
     /// The similarity from which at most [`MANY`] pairs of the sample are, rounded up to 0.05.
-    fn split(&self, Members { all, parts }: &mut Members) -> Result<f64> {
+    fn split(&self, Samples { all, parts }: &mut Samples) -> Result<f64> {
         let [(_, sets), (end, _)] = parts;
         let (mut similarities, mut hashes) = (Vec::new(), Vec::new());
         for (number, member) in all.iter().take(*end).enumerate() {
@@ -280,8 +280,8 @@ impl Search {
     }
 
     /// Compares a document by its hashes with all members, and keeps pairs in their ranges.
-    fn compare(&self, members: &mut Members, other: &Other, ranges: &mut [Range; 2], is_one: bool) -> Result<()> {
-        let Members { all, parts } = members;
+    fn compare(&self, members: &mut Samples, other: &Other, ranges: &mut [Range; 2], is_one: bool) -> Result<()> {
+        let Samples { all, parts } = members;
         for (part, (first, sets)) in parts.iter_mut().enumerate() {
             let least = ranges[part].from;
             for similar in sets.compare(other.hashes, least, SampledSets::ERROR, &mut check_interrupts)? {
@@ -317,7 +317,7 @@ impl Search {
     }
 
     /// Weights the pairs of a range.
-    fn finish(&self, range: Range, members: &[Member], is_one: bool, found: &mut Candidates) -> Result<()> {
+    fn finish(&self, range: Range, members: &[Sampled], is_one: bool, found: &mut Candidates) -> Result<()> {
         let Range { from, to, sample, kept } = range;
         let (all, outside) = (found.documents as f64, (found.documents - sample) as f64);
         let drawn = match is_one {

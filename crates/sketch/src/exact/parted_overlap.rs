@@ -123,9 +123,9 @@ impl Counts {
 }
 
 /// The hashes of a text, partitioned by their upper bits into a power of two of parts, at least two.
-struct HashParts(Vec<HashPart>);
+struct HashParts(Vec<CountedPart>);
 
-struct HashPart {
+struct CountedPart {
     /// Hashes that are not stored yet.
     open: Vec<u64>,
     /// Numbers of the blocks with the other hashes.
@@ -158,7 +158,7 @@ impl HashParts {
     fn new(bits: u32) -> Result<Self> {
         let mut parts = memory::with_capacity(1 << bits)?;
         for _ in 0..1 << bits {
-            parts.push(HashPart { open: memory::with_capacity(BLOCK)?, aside: Vec::new() });
+            parts.push(CountedPart { open: memory::with_capacity(BLOCK)?, aside: Vec::new() });
         }
         Ok(Self(parts))
     }
@@ -173,7 +173,7 @@ impl HashParts {
     ) -> Result<(), E> {
         let shift = 64 - self.0.len().ilog2();
         for &hash in hashes {
-            let HashPart { open, aside } = &mut self.0[(hash >> shift) as usize];
+            let CountedPart { open, aside } = &mut self.0[(hash >> shift) as usize];
             open.push(hash);
             if open.len() < BLOCK {
                 continue;
@@ -201,7 +201,7 @@ impl HashParts {
         blocks: &mut dyn Blocks<E>,
         visit: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<(), E> {
-        let HashPart { open, aside } = &self.0[part];
+        let CountedPart { open, aside } = &self.0[part];
         for &number in aside {
             blocks.read(number, block)?;
             visit(block)?;

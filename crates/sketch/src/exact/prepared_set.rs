@@ -34,7 +34,7 @@ use crate::{Check, Config, Result, memory};
 /// ```
 pub struct PreparedSet {
     len: usize,
-    members: Members,
+    members: Elements,
     misses: Table,
     /// The misses, if the set is large or if more of them are tolerated than a table holds.
     many: Vec<u64>,
@@ -44,7 +44,7 @@ pub struct PreparedSet {
 }
 
 /// The elements of the set. Those that the current candidate has are marked.
-enum Members {
+enum Elements {
     Table(Table),
     Sorted { elements: Vec<u64>, directory: Directory, seen: Vec<u64> },
 }
@@ -59,13 +59,13 @@ impl PreparedSet {
         let members = if len > MOST_IN_TABLE {
             let elements = set.into_hashes();
             let directory = Directory::of(elements.iter().copied())?;
-            Members::Sorted { elements, directory, seen: memory::filled(0, len.div_ceil(BITS))? }
+            Elements::Sorted { elements, directory, seen: memory::filled(0, len.div_ceil(BITS))? }
         } else {
             let mut table = Table::with_room(len)?;
             set.iter().for_each(|hash| {
                 table.insert(hash, FIRST_STAMP);
             });
-            Members::Table(table)
+            Elements::Table(table)
         };
         let (misses, many, buffer) = (Table::with_room(0)?, Vec::new(), Vec::new());
         Ok(Self { len, members, misses, many, stamp: FIRST_STAMP, buffer })
@@ -133,7 +133,7 @@ impl PreparedSet {
         // many.
         let tolerated = if tolerated < most as f64 { tolerated as usize + 1 } else { most };
         self.many.clear();
-        let in_table = matches!(self.members, Members::Table(_)) && tolerated < MOST_IN_TABLE;
+        let in_table = matches!(self.members, Elements::Table(_)) && tolerated < MOST_IN_TABLE;
         if !in_table {
             // Each time that it is sorted, half of it at least is new.
             let room = most.min(2 * tolerated) + STRIDE;
@@ -142,7 +142,7 @@ impl PreparedSet {
             self.misses = Table::with_room(tolerated + 1)?;
         }
         self.stamp += 1;
-        if let Members::Sorted { seen, .. } = &mut self.members {
+        if let Elements::Sorted { seen, .. } = &mut self.members {
             seen.fill(0);
         }
         Ok(Some(Count { shared: 0, misses: 0, tolerated, in_table }))
@@ -161,7 +161,9 @@ impl PreparedSet {
     /// Counts some elements of the candidate; breaks off when there are too many misses.
     fn pass(&mut self, hashes: &[u64], count: &mut Count) -> ControlFlow<()> {
         let Self { members, misses, stamp, .. } = self;
-        let (true, Members::Table(members)) = (count.in_table, members) else { return self.pass_many(hashes, count) };
+        let (true, Elements::Table(members)) = (count.in_table, members) else {
+            return self.pass_many(hashes, count);
+        };
         for part in hashes.chunks(STRIDE) {
             for &hash in part {
                 match members.find(hash) {
@@ -209,7 +211,7 @@ impl PreparedSet {
     }
 }
 
-impl Members {
+impl Elements {
     /// Marks an element. Returns true if this candidate did not have it before, and `None` if it is not there.
     fn see(&mut self, hash: u64, stamp: u64) -> Option<bool> {
         match self {
@@ -242,7 +244,7 @@ struct Count {
     shared: usize,
     misses: usize,
     tolerated: usize,
-    /// True if distinct misses stand in a table.
+    /// True if distinct misses are in a table.
     in_table: bool,
 }
 
