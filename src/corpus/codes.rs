@@ -6,7 +6,7 @@ use crate::corpus::source::reader::Reader;
 use crate::document::kind::Kind;
 use crate::prelude::*;
 
-/// Hashes of codes, ascending. A document other than a text has none.
+/// Hashes of codes, ascending. A document other than a text has no codes.
 pub struct Codes(Vec<u64>);
 
 impl Codes {
@@ -26,7 +26,7 @@ impl Codes {
         Ok(Self(hashes))
     }
 
-    /// True if two documents share a code, or if one of them has none, as `agree => 'codes(body)'` requires.
+    /// True if two documents share a code, or if one of them has no code, as `agree => 'codes(body)'` requires.
     pub fn agree(&self, other: &Self) -> bool {
         let [a, b] = [&self.0, &other.0];
         let is_common = || a.iter().any(|code| b.binary_search(code).is_ok());

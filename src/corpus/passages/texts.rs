@@ -113,7 +113,7 @@ pub enum TextsInOrder<'a, T> {
 pub type VisitTexts<'a, T> = dyn FnMut(&Members, TextsInOrder<T>) -> Result<()> + 'a;
 
 impl Texts {
-    /// Reads the sources. Returns their texts, and which text has which fingerprints. Copies have none.
+    /// Reads the sources. Returns their texts, and which text has which fingerprints. Copies have no fingerprints.
     pub fn read(session: &Session, question: &PassageQuestion) -> Result<(Self, Sorter)> {
         let PassageQuestion { arguments, sources, cut, normalized, .. } = question;
         let sources = sources.iter().map(|name| {

@@ -93,7 +93,7 @@ impl Boilerplate {
     }
 }
 
-/// The shingles that do not count for documents of an origin. A document without an origin has none.
+/// The shingles that do not count for documents of an origin. For a document without an origin all shingles count.
 #[derive(Clone, Default)]
 pub struct Frame {
     /// The shingles that many documents of the origin share.

@@ -7,7 +7,7 @@
 //!   in the Basic Multilingual Plane. Combining marks, and characters beyond U+FFFF, end a token. Java takes the
 //!   categories from its own release's Unicode, and this crate from Unicode 17.
 //! - The quantum is rounded, half up, in 32-bit floating point; Nutch's configuration file says that it is truncated.
-//! - A space separates token and count, and a line feed separates entries; there is none at the end.
+//! - A space separates token and count, and a line feed separates entries; no line feed follows the last one.
 //! - Entries with equal quantised counts are in the order of their code points, as in Nutch since NUTCH-2381. Before
 //!   that, and in Solr's copy, they are in the order of a Java HashMap, which differs between equal profiles: such
 //!   signatures equal these only if all counts differ.

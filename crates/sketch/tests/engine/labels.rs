@@ -329,7 +329,7 @@ fn the_share_that_passes_is_that_of_the_beta_distribution() {
     }
 }
 
-/// Pairs that are the same, and others of which one in ten passes a rule, as similar as they are.
+/// Pairs that are the same, and as similar pairs that are different. One in ten of the latter passes a rule.
 #[test]
 fn a_rule_is_judged_by_what_it_finds_and_what_it_loses() {
     let (mut covered, mut count) = (0.0, 0.0);

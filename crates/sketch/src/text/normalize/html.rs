@@ -26,7 +26,7 @@ const PIECE: usize = 16 * 1024;
 /// Elements whose content is not text.
 const WITHOUT_TEXT: [&str; 2] = ["script", "style"];
 
-/// Returns `text` without its markup; `None` if it has none. `record` gets the changes of characters.
+/// Returns `text` without its markup; `None` if there is no markup. `record` gets the changes of characters.
 pub(super) fn without_markup(text: &str, mut record: Option<&mut PlaceRecord>, check: Check) -> Result<Option<String>> {
     let bytes = text.as_bytes();
     let mut tags = TagEnds::new(bytes);
