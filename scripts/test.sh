@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # make test: everything once, by quick builds. Each file of integration tests runs on one PostgreSQL: those of pages,
 # locks, snapshots and memory on the server with assertions, if it can be had, the others on the newest version;
-# regression tests run on every version.
-# make test-all (--all): integration tests on every version too, the oldest by the build that is installed, and the
-# engine's fuzz targets; each test as long as it can be (MINLSH_THOROUGH).
+# regression tests run on the oldest and the two newest versions, as each one is compiled for minutes.
+# make test-all (--all): everything on every version, the oldest by the build that is installed, and the engine's fuzz
+# targets; each test as long as it can be (MINLSH_THOROUGH).
 # With a version: everything on that one.
 here=$(dirname "$0")
 "$here/install-dependencies.sh" --test || exit
@@ -102,7 +102,7 @@ config_of() {
 # Fetches the released versions before they are needed.
 fetch() {
 	local number
-	for number in 19 18 17 16 15; do config_of $number >/dev/null; done
+	for number in 19 18 15; do config_of $number >/dev/null; done
 }
 # The newest version that can be had, or nothing.
 newest() {
@@ -159,7 +159,7 @@ upgrades() {
 			printf '0\tpg_upgrade: SKIPPED: it takes PostgreSQL %s, and a %s that was fetched\n' "$from" "$to" \
 				>>"$work/summary"
 		fi
-	done <<<$'16 18\n18 19'
+	done <<<"${all:+16 18$'\n'}18 19"
 }
 # older NUMBER: regression tests on a version, unless another part has them.
 older() {
@@ -175,8 +175,6 @@ older() {
 	fi
 }
 on_15() { older 15; }
-on_16() { older 16; }
-on_17() { older 17; }
 on_18() { older 18; }
 clients() {
 	local number
@@ -219,7 +217,7 @@ if [ -n "$all" ]; then
 else
 	# Three lanes on two processors, as tests also wait for disks, locks and one another. The longest parts come first,
 	# and those that wait for the network or for a time are not the last.
-	parts=(on_newest on_assertions engine for_minutes clients attacked on_18 on_17 on_16 on_15 lint upgrades book)
+	parts=(on_newest on_assertions engine for_minutes clients attacked on_18 on_15 lint upgrades book)
 	beside fetch
 	for _ in 1 2 3; do beside lane "${parts[@]}"; done
 	wait
