@@ -1,4 +1,4 @@
-"""docs/benchmarks.md and its plots, from the raw figures of results.json by the template benchmarks.md.in."""
+"""docs/benchmarks.md with its plots, and bench/FIGURES.md, from the raw figures of results.json by their templates."""
 
 from pathlib import Path
 from statistics import mean
@@ -12,7 +12,7 @@ from sections.labelled import ADVISED as LABELLED_ADVISED
 from sections.labelled import BEST as LABELLED_BEST
 from sections.pairs import PEERS
 
-TEMPLATE = Path(__file__).resolve().parent / "benchmarks.md.in"
+TEMPLATES = {"benchmarks.md": "benchmarks.md.in", "FIGURES.md": "figures.md.in"}
 
 
 def by_size(figures: dict) -> list:
@@ -79,44 +79,51 @@ def stages_table(figures: dict) -> str:
 
 
 def index_table(figures: dict) -> str:
-    ways = {"minlsh": "minlsh", "pg_trgm": "pg_trgm GIN"}
+    sizes = by_size(figures["sizes"])
+    # pg_trgm is beside the smallest table, because it is not measured with larger ones.
+    least = sizes[0][0]
+    columns = [(least, "minlsh"), (least, "pg_trgm"), *((count, "minlsh") for count, _ in sizes[1:])]
     body = []
 
-    def row(label, count, key, show, own="minlsh", scale=1.0):
-        each = figures["sizes"][str(count)]
+    def row(label, key, show, own="minlsh"):
         cells = []
-        for way in ways:
-            value = each.get(f"{own if way == 'minlsh' else way}: {key}")
-            mine = each[f"{own}: {key}"]
-            shown = "" if value is None else show(value * scale)
-            cells.append(shown if way == "minlsh" or value is None else f"{shown}, {times(value / mine)}")
-        body.append([label, f"{count:,}", *cells])
+        for count, way in columns:
+            mine = figures["sizes"][str(count)][f"{own}: {key}"]
+            value = mine if way == "minlsh" else figures["sizes"][str(count)].get(f"{way}: {key}")
+            ratio = "" if way == "minlsh" or value is None else f", {times(value / mine)}"
+            cells.append("" if value is None else show(value, count) + ratio)
+        body.append([label, *cells])
 
-    for count, _ in by_size(figures["sizes"]):
-        row("create, a document", count, "create", duration, scale=1 / count)
-        row("size, a document", count, "size", lambda size: f"{size:,.0f} bytes", scale=1 / count)
-        row("memory of the build", count, "memory", megabytes)
-        for own, label in (("near_duplicates", "`near_duplicates(id, 0.9)`"), ("operator", "`~=` in a join")):
-            for p in ("p50", "p95"):
-                row(f"{label}, {p}", count, p, duration, own)
+    row("create, a document", "create", lambda value, count: duration(value / count))
+    row("size, a document", "size", lambda value, count: f"{value / count:,.0f} bytes")
+    row("memory of the build", "memory", lambda value, count: megabytes(value))
+    for own, label in (("near_duplicates", "`near_duplicates(id, 0.9)`"), ("operator", "`~=` in a join")):
+        for p in ("p50", "p95"):
+            row(f"{label}, {p}", p, lambda value, count: duration(value), own)
     inserts = figures["inserts"]
     own = inserts["minlsh"] - inserts["no index"]
     other = inserts["pg_trgm"] - inserts["no index"]
-    cells = [duration(own), f"{duration(other)}, {times(other / own)}"]
-    body.append(["COPY, a row, above the table without index", f"{inserts['rows']:,}", *cells])
+
+    def single(label, rows, shown, peer=""):
+        cells = [(shown if count == rows else "") if way == "minlsh" else peer for count, way in columns]
+        body.append([label, *cells])
+
+    single("COPY, a row, above the table without index", inserts["rows"], duration(own),
+           f"{duration(other)}, {times(other / own)}")  # fmt: skip
     if "entries" in inserts:
         plain = inserts["entries"] - inserts["entries, no index"]
-        cells = [f"{duration(plain)}, {times(plain / own)}", ""]
-        body.append(["as many entries in a plain B-tree, the same", f"{inserts['rows']:,}", *cells])
+        shown = f"{duration(plain)}, {times(plain / own)}"
+        single("as many entries in a plain B-tree, the same", inserts["rows"], shown)
     if load := figures.get("near_unique"):
         ratio = times(load["constraint"] / load["index"])
-        cells = [f"{duration(load['constraint'])}, {ratio} the index alone", ""]
-        body.append(["texts of one template, under EXCLUDE with ON CONFLICT", f"{load['rows']:,}", *cells])
+        shown = f"{duration(load['constraint'])}, {ratio} the index alone"
+        single("texts of one template, under EXCLUDE with ON CONFLICT", load["rows"], shown)
     if reload := figures.get("reload"):
-        body.append(["empty the table and COPY all rows", f"{reload['rows']:,}", duration(reload["there"]), ""])
         afterwards = f"{duration(reload['dropped'])}, 1/{digits(reload['there'] / reload['dropped'])}"
-        body.append(["the same, the index dropped before and made after", f"{reload['rows']:,}", afterwards, ""])
-    return table(["", "documents", *ways.values()], body)
+        single("empty the table and COPY all rows", reload["rows"], duration(reload["there"]))
+        single("the same, the index dropped before and made after", reload["rows"], afterwards)
+    header = [f"{count:,}" if way == "minlsh" else "pg_trgm GIN" for count, way in columns]
+    return table(["documents", *header], body)
 
 
 def files_table(figures: dict) -> str:
@@ -462,7 +469,7 @@ def rounds(measured: dict) -> str:
     return f"medians of {measured['rounds']} rounds" + (f" (one round: {', '.join(once)})" if once else "")
 
 
-def write(results: dict, directory: Path) -> None:
+def write(results: dict, docs: Path, bench: Path) -> None:
     values = {}
     for section, tables in TABLES.items():
         measured = results.get(section)
@@ -488,5 +495,7 @@ def write(results: dict, directory: Path) -> None:
     values["tools_pairs"], values["tools_char_pairs"] = (f"{pairs.get(unit, 0):,}" for unit in ("word", "char"))
     values["truth"] = f"{recall.get('pairs', 0):,} pairs of {recall.get('documents', 0):,} documents"
     values["side_table"] = f"{recall.get('side table', 0):,.0f} bytes"
-    plots(results, directory / "plots")
-    (directory / "benchmarks.md").write_text(page(TEMPLATE, values), encoding="utf-8")
+    plots(results, docs / "plots")
+    for folder, (name, template) in zip((docs, bench), TEMPLATES.items()):
+        text = page(Path(__file__).resolve().parent / template, values)
+        (folder / name).write_text(text, encoding="utf-8")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The benchmarks: writes docs/benchmarks.md, its plots, the tables in README.md, docs/faq.md and docs/scaling.md, and
-the raw figures in bench/results.json.
+"""The benchmarks: writes docs/benchmarks.md, its plots, bench/FIGURES.md, the tables in README.md, docs/faq.md and
+docs/scaling.md, and the raw figures in bench/results.json.
 
     bench/run.sh                          # all of it; `make bench` is the same
     bench/run.sh pairs index              # two sections; the others stay as they were measured
@@ -96,7 +96,7 @@ def main() -> None:
             results[name] = page.beside_former(results.get(name), measure(name, options))
             # After each section: what was measured is not lost.
             file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    page.write(results, docs)
+    page.write(results, docs, options.output or harness.ROOT / "bench")
     if not options.output:
         readme.write(results, harness.ROOT)
         scaling.write(results, harness.ROOT)

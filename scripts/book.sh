@@ -13,14 +13,15 @@ source=build/book/src
 rm -rf build/book
 mkdir -p "$source/bench" "$source/examples" "$source/tests"
 cp -r docs/. "$source"
-for page in README CONTRIBUTING CHANGELOG SECURITY bench/{README,EXPERIMENTS} examples/TEXTBOOK tests/README; do
+for page in README CONTRIBUTING CHANGELOG SECURITY bench/{README,EXPERIMENTS,FIGURES} examples/TEXTBOOK tests/README; do
 	sed -E 's#\]\((\.\./)?docs/#](\1#g' "$page.md" >"$source/$page.md"
 done
 cp LICENSE "$source"
 sed -i -E 's#\]\((\.\./)?\.\./((bench/|examples/|tests/)?[A-Z]+\.md)#](\1\2#g' \
 	"$source"/{,reference/,how-to/}*.md
-# Two pages that the navigation leaves out, so that their links lead somewhere.
+# Three pages that the navigation leaves out, so that their links lead somewhere.
 printf '\n%s\n' --- '[The textbook in SQL](examples/TEXTBOOK.md)' '[Experiments](bench/EXPERIMENTS.md)' \
+	'[More figures](bench/FIGURES.md)' \
 	>>"$source/SUMMARY.md"
 scripts/links.py "$source"
 mdbook build

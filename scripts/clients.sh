@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the recipes of docs/clients.md, or those whose headings are given, against a private server, and compares what
-# they print with the page. A recipe whose driver cannot be had is SKIPPED, with the reason. --accept writes what they
-# print into the page.
+# Runs the recipes of docs/clients.md with tests/clients/checks.md, or those whose headings are given, against a private
+# server, and compares what they print with the page. A recipe whose driver cannot be had is SKIPPED, with the reason.
+# --accept writes what they print into the page.
 . "$(dirname "$0")/lib.sh"
 forget_connection_settings
 command -v python3 >/dev/null || { echo "SKIPPED: no python3"; exit; }
@@ -63,4 +63,4 @@ export WITHOUT_PYTHON WITHOUT_DBT WITHOUT_NODE WITHOUT_JAVA WITHOUT_PGBOUNCER PG
 export PATH=$root/build/clients-venv/bin:$root/build/dbt-venv/bin:$root/build/pgbouncer:$bin:$PATH
 export NODE_PATH=$root/build/clients-node/node_modules CLASSPATH=/usr/share/java/postgresql.jar
 export PGHOST=127.0.0.1 PGPORT=$port PGUSER=postgres PGPASSWORD=$password
-python3 tests/clients/run.py docs/clients.md build/clients "$@"
+python3 tests/clients/run.py docs/clients.md tests/clients/checks.md build/clients "$@"

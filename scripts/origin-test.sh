@@ -44,7 +44,7 @@ lacks() { scripts/release-check.sh || true; }
 [ "$(lacks | grep -v 'figures in')" = "missing: the day of $version in CHANGELOG.md" ] || die "lacking: $(lacks)"
 sed -i "s/^## $version (unreleased)/## $version (2026-01-02)/" CHANGELOG.md
 lacks | grep -qx 'missing: a commit of all changes' || die "lacking: $(lacks)"
-sed -i '/^Not measured/d' README.md $(git ls-files docs)
+sed -i '/^Not measured/d' README.md bench/FIGURES.md $(git ls-files docs)
 origin https://minlsh.invalid/ reports@minlsh.invalid
 scripts/release-check.sh >/dev/null || die "lacking: $(lacks)"
 git tag "v$version.1"

@@ -2,13 +2,15 @@
 """Draws pictures of the manual from what its pages show: the output of their examples, which the tests compare with
 what PostgreSQL prints, and their tables.
 
-    scripts/pictures.py           # writes docs/plots/{suggest,copies,bridges,gate}.svg
+    scripts/pictures.py           # writes docs/plots/{suggest,copies,bridges,gate,codes,plan,labels}.svg
     scripts/pictures.py --check   # fails if one of them is not what a page says now
 """
 
+import math
 import re
 import sys
 from html import escape
+from itertools import product
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -24,6 +26,7 @@ COLOURS = {
     "line": ("stroke:#4a6fa5;stroke-width:1.6;fill:none", "stroke:#8fb3e6;stroke-width:1.6;fill:none"),
     "mark": ("stroke:#c0392b;stroke-width:2;fill:none", "stroke:#ff7b6b;stroke-width:2;fill:none"),
     "red": ("fill:#c0392b", "fill:#ff7b6b"),
+    "band": ("fill:#dfe9f7", "fill:#22344f"),
     "random": ("stroke:#66758c;stroke-width:2;stroke-dasharray:2 4;fill:none",
                "stroke:#8b98a9;stroke-width:2;stroke-dasharray:2 4;fill:none"),
 }  # fmt: skip
@@ -199,9 +202,114 @@ def gate() -> str:
     return picture(760, y + 44, "The ways of an ingest gate", parts)
 
 
+def codes() -> str:
+    sql, output = example("how-to/short-texts.md", "CREATE TABLE offers")
+    names = dict(re.findall(r"\((\d), '(.*?)'\)", sql)[:3])
+    found = {row["agree"]: set(row["pairs"].split()) for row in rows(output)}
+    place = {key: 62 + 62 * number for number, key in enumerate(names)}
+    parts = []
+    for key, name in names.items():
+        runs = [("red" if re.search(r"\d", word) else "text", word) for word in name.split()]
+        parts += [box(20, place[key] - 26, 500, 44), text(32, place[key] + 1, key, "quiet", size=12)]
+        parts += paragraph(50, place[key] + 1, runs, 99, 12)
+    for a, b in zip(names, list(names)[1:]):
+        if f"{a}~{b}" in found[""]:
+            same, high, low = f"{a}~{b}" in found["codes(name)"], place[a] + 4, place[b] - 12
+            parts.append(path(f"M520 {high}C548 {high} 548 {low} 520 {low}", "line" if same else "random"))
+            words = "the same code: similar" if same else "different codes: not similar"
+            parts.append(text(552, (high + low) / 2 + 4, words, "text" if same else "quiet", size=12))
+    return picture(760, 224, "Names that are similar, and the pairs whose codes agree", parts)
+
+
+def plan() -> str:
+    sql, output = example("how-to/remove-duplicates.md", "keep => 'published DESC') ORDER BY doc_id")
+    articles = {key: (day, body) for key, day, body in re.findall(r"\((\d), '([\d-]+)', '(.*?)'\)", sql)}
+    removed = rows(output)
+    kept = sorted(articles.keys() - {row["doc_id"] for row in removed})
+    parts = [text(20, 32, "Kept", bold=True, size=15), text(420, 32, "Removed", bold=True, size=15)]
+
+    def card(x, y, key, kind, more=""):
+        day, body = articles[key]
+        title = text(x + 10, y + 18, f"{key}, {day}{more}", "quiet", size=12)
+        return [box(x, y, 320, 62, kind), title, *paragraph(x + 10, y + 36, [("text", body)], 54, 11)]
+
+    y = 46
+    for key in kept:
+        gone = [row for row in removed if row["kept_id"] == key]
+        middle = y + 37 * max(len(gone), 1) - 37
+        parts += card(20, middle, key, "node")
+        for row in gone:
+            parts.append(path(f"M340 {middle + 31}C380 {middle + 31} 380 {y + 31} 420 {y + 31}"))
+            parts += card(420, y, row["doc_id"], "card", f", similarity {row['similarity']}")
+            y += 74
+        y += 0 if gone else 74
+    return picture(760, y + 6, "What a plan keeps, and what it removes", parts)
+
+
+# The model of the answers, as the engine fits it: P(same | s) = hi / (1 + exp(-(s - c) / w)), and slips.
+CENTERS = [-0.04 + 0.02 * step for step in range(57)]
+WIDTHS = (0.005, 0.01, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.22)
+PLATEAUS = {1: 6, 0.97: 2, 0.92: 1.5, 0.85: 1.2, 0.7: 1, 0.5: 1, 0.3: 1, 0.1: 1}
+SLIPS, CAUTION = 0.02, 0.6
+
+
+def curves(answers) -> dict:
+    """By similarity the mean of the curves that the answers make likely, and the ends of nine tenths of them."""
+    grid = list(product(CENTERS, WIDTHS, PLATEAUS))
+    at = lambda s, c, w, hi: hi / (1 + math.exp(min(-(s - c) / w, 700)))  # noqa: E731
+    weights = []
+    for curve in grid:
+        known = 0.0
+        for similarity, same in answers:
+            probability = SLIPS + (1 - 2 * SLIPS) * at(similarity, *curve)
+            known += math.log(probability if same else 1 - probability)
+        weights.append(PLATEAUS[curve[2]] * math.exp(CAUTION * known))
+    total, drawn = sum(weights), {}
+    for step in range(101):
+        values = sorted((at(step / 100, *curve), weight / total) for curve, weight in zip(grid, weights))
+        below, ends = 0.0, []
+        for value, weight in values:
+            ends += [value for edge in (0.05, 0.95) if below < edge <= below + weight]
+            below += weight
+        drawn[step / 100] = (sum(value * weight for value, weight in values), ends[0], ends[-1])
+    return drawn
+
+
+def labels() -> str:
+    name = "how-to/label-pairs.md"
+    pairs = rows(example(name, "AS similarities")[1])
+    answers = [(float(value), row["same"] == "t") for row in pairs for value in row["similarities"].split()]
+    report = rows(example(name, "minlsh_suggest_from_labels('products', 'decided', body")[1])
+    report = {row["item"]: row for row in report}
+    left, width, top, bottom = 70, 660, 78, 240
+    x = lambda similarity: left + similarity * width  # noqa: E731
+    y = lambda share: bottom - share * (bottom - top)  # noqa: E731
+    drawn = curves(answers)
+    line = lambda column: [f"{x(s):.1f} {y(values[column]):.1f}" for s, values in drawn.items()]  # noqa: E731
+    parts = [text(20, 30, "Answers, and the curve that they make likely", bold=True, size=15),
+             f'<path d="M{"L".join(line(1) + line(2)[::-1])}Z" class="band"/>', path("M" + "L".join(line(0))),
+             path(f"M{left} {bottom}H{left + width}"), text(left - 10, top + 5, "same", "quiet", "end", 12),
+             text(left - 10, bottom + 5, "different", "quiet", "end", 12)]  # fmt: skip
+    for similarity, same in answers:
+        at = y(same) + (-5 if same else 5)
+        parts.append(f'<circle cx="{x(similarity):.1f}" cy="{at}" r="4" class="{"bar" if same else "faint"}"/>')
+    for tick in range(11):
+        parts.append(text(f"{x(tick / 10):.1f}", bottom + 28, f"{tick / 10:.1f}", "quiet", "middle", 12))
+    parts.append(text(left + width / 2, bottom + 46, "similarity of the pair", "quiet", "middle", 12))
+    threshold = report["threshold"]["value"]
+    at = f"{x(float(threshold)):.1f}"
+    parts += [path(f"M{at} {top - 26}V{bottom}", "mark"),
+              text(float(at) + 6, top - 18, f"threshold {threshold}", "red", size=12)]  # fmt: skip
+    for number, item in enumerate(("precision", "recall")):
+        value, low, high = (float(report[item][column]) for column in ("value", "low", "high"))
+        words = f"{item} {value:.2f}, between {low:.2f} and {high:.2f} in 9 of 10 cases"
+        parts.append(text(left + width, bottom - 60 + 20 * number, words, "text", "end", 12))
+    return picture(760, 300, "The probability that a pair is the same, by its similarity", parts)
+
+
 def main() -> None:
     stale = []
-    for draw in (suggest, copies, bridges, gate):
+    for draw in (suggest, copies, bridges, gate, codes, plan, labels):
         file, drawn = DOCS / "plots" / f"{draw.__name__}.svg", draw()
         if "--check" not in sys.argv:
             file.write_text(drawn, encoding="utf-8")

@@ -173,7 +173,7 @@ fn prepared(c: &mut Criterion) {
     }
 }
 
-/// Pairs of pages of one template: 7,500 shingles of 8,000 are those of all, and some of few.
+/// Pairs of pages of one template: all pages share 7,500 of 8,000 shingles, and a few pages share others.
 fn groups(c: &mut Criterion) {
     let number = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     let set = |document: u64| {

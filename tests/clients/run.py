@@ -1,11 +1,12 @@
 """Runs the recipes of a page, and compares what they print with what the page says.
 
-    run.py PAGE DIRECTORY [--accept] [HEADING...]
+    run.py PAGE CHECKS DIRECTORY [--accept] [HEADING...]
 
 Each heading of the second level is a recipe, with a directory and a database of its own. Its first one is what all
-share: the databases of the others are copies of its own. A fenced block whose first line is a comment with the name of
-a file is kept in that file; one of another language in RUN is run; a block `text` after it is what it prints: with
---accept, what it prints is written there.
+share: the databases of the others are copies of its own. The page of checks has more for recipes of the same headings:
+files, which are there before the recipe begins, and blocks that are run after it. A fenced block whose first line is a
+comment with the name of a file is kept in that file; one of another language in RUN is run; a block `text` after it is
+what it prints: with --accept, what it prints is written there.
 """
 
 import os
@@ -71,6 +72,11 @@ def recipes(markdown):
         yield heading, blocks
 
 
+def is_file(text):
+    """The name of the file that a block is, if it is one."""
+    return FILE.fullmatch(text.split("\n", 1)[0])
+
+
 def run(command, directory, database):
     environment = os.environ | {"PGDATABASE": database}
     options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": PATIENCE}
@@ -84,7 +90,7 @@ def follow(blocks, directory, database, accepted):
     """Does what a recipe says. Puts what it prints into `accepted` by its line, unless that is None."""
     printed = at = None
     for language, line, text in blocks:
-        named = FILE.fullmatch(text.split("\n", 1)[0])
+        named = is_file(text)
         if language == "text":
             if accepted is not None:
                 accepted[line] = (text, printed)
@@ -131,15 +137,16 @@ def rewrite(page, accepted):
     page.write_text("".join(lines))
 
 
-def main(page, home, *wanted):
-    accepted = {} if "--accept" in wanted else None
+def main(page, checks, home, *wanted):
+    accepted, checked = ({}, {}) if "--accept" in wanted else (None, None)
+    further = dict(recipes(Path(checks).read_text()))
     wanted = [word for word in wanted if word != "--accept"]
     template, failed, passed, skipped = None, 0, 0, 0
     for heading, blocks in recipes(Path(page).read_text()):
         if template is not None and wanted and not any(word in heading for word in wanted):
             continue
         name = re.sub(r"\W+", "_", heading.lower()).strip("_")
-        directory, start = Path(home) / name, time.monotonic()
+        directory, start, at = Path(home) / name, time.monotonic(), page
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
         try:
@@ -149,17 +156,22 @@ def main(page, home, *wanted):
                 skipped += 1
                 continue
             database = prepared(name, template)
+            more = further.get(heading, [])
+            follow([block for block in more if is_file(block[2])], directory, database, None)
             follow(blocks, directory, database, accepted)
+            at = checks
+            follow([block for block in more if not is_file(block[2])], directory, database, checked)
             template = template or database
             print(f"{heading}: passed ({time.monotonic() - start:.1f} s)", flush=True)
             passed += 1
         except Failure as failure:
-            print(f"{heading}: FAILED: {page} {failure}", flush=True)
+            print(f"{heading}: FAILED: {at} {failure}", flush=True)
             failed += 1
             if template is None:
                 break
-    if accepted:
-        rewrite(Path(page), accepted)
+    for file, new in ((page, accepted), (checks, checked)):
+        if new:
+            rewrite(Path(file), new)
     print(f"clients: {passed} passed, {failed} failed, {skipped} skipped")
     return failed or not passed
 

@@ -3,7 +3,7 @@
 //!
 //! Blocks of the language `signatures` hold the entries, one that begins in the first column and goes on in indented
 //! lines. `name: a, b` names arguments that several functions share; `key integer | bigint` stands for a function of
-//! each type, whose result has that type where the entry says `anyelement`.
+//! each type, whose result has that type where the entry says `anyelement`. `{a | b}` stands for an entry with each.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -85,6 +85,14 @@ fn written(root: &Path) -> (Vec<String>, Vec<(String, String)>) {
     (entries, lists)
 }
 
+/// The entries that `{a | b}` in an entry stands for.
+fn alternatives(entry: &str) -> Vec<String> {
+    let parts = entry.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
+    let Some((before, (choice, after))) = parts else { return vec![entry.to_owned()] };
+    let each = choice.split(" | ").flat_map(|one| alternatives(&format!("{before}{one}{after}")));
+    each.collect()
+}
+
 /// The functions that an entry stands for; another entry stands for itself.
 fn expanded(entry: &str, lists: &[(String, String)]) -> Vec<String> {
     let Some((name, arguments, result)) = function(entry) else { return vec![entry.to_owned()] };
@@ -132,7 +140,8 @@ fn the_reference_lists_what_the_catalog_has() {
     assert!(has.len() > 100, "{has:?}");
 
     let (entries, lists) = written(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
-    let all = entries.iter().flat_map(|entry| expanded(entry, &lists));
+    let each = entries.iter().flat_map(|entry| alternatives(entry));
+    let all = each.flat_map(|entry| expanded(&entry, &lists));
     let written: BTreeSet<String> = all.map(|entry| entry.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let missing: Vec<&String> = has.difference(&written).collect();
     let unknown: Vec<&String> = written.difference(&has).collect();
