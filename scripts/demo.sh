@@ -5,7 +5,7 @@ here=$(dirname "$0")
 . "$here/lib.sh"
 # Built in half the time that `make install` takes, and as good for a look.
 export PROFILE=${PROFILE:-quick}
-say "building the extension for PostgreSQL $(pg_major): about two minutes at the first time"
+say "building the extension for PostgreSQL $(pg_major): about 8 minutes of processor time at the first time"
 forget_connection_settings
 trap remove_run_dir EXIT
 make_run_dir demo
