@@ -31,7 +31,7 @@ fi
 
 venv=build/lint-venv
 if ! PIP_ONLY_BINARY=:all: scripts/venv.sh lint-venv scripts/lint-requirements.txt >/dev/null; then
-	say "pgspot, cargo deny: SKIPPED, the tools of scripts/lint-requirements.txt cannot be had here"
+	say "pgspot, cargo deny, known holes: SKIPPED, the tools of scripts/lint-requirements.txt cannot be had here"
 	exit
 fi
 
@@ -43,6 +43,8 @@ for script in sql/*.sql; do
 	[ -z "$findings" ] || die "$script: $findings (see sql/pgspot.allowed)"
 done
 
-# Whether a dependency has a known hole is asked in the GitHub workflow: it needs the advisory database.
 say "cargo deny"
 PATH=$PATH:$root/$venv/bin cargo deny check bans licenses sources
+# Whether a dependency has a known hole takes RustSec's database, which is not in a package registry.
+say "known holes"
+scripts/advisories.py "$venv/bin/cargo-audit"
