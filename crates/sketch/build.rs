@@ -66,7 +66,7 @@ fn class(c: char) -> &'static str {
     }
     if is_word(c.to_string()) {
         // Hebrew letters join an apostrophe behind them, these do not; and a joiner before them
-        // would join pictures, some of which are letters.
+        // would join pictures, and some pictures are letters.
         let joins = |x: &str| parts(format!("{x}{c}{x}_{c}_")) == 1 && parts(format!("{c}'")) == 2;
         let plain = || parts(format!("漢\u{200d}{c}")) == 2;
         return match () {

@@ -25,7 +25,7 @@ use sketch::{
 /// The least size that is refused.
 const GRANTED: usize = 1024;
 
-/// The system's allocator, which refuses what it is told to.
+/// The system's allocator, which refuses allocations beyond [`LEFT`].
 struct Refusing;
 
 thread_local! {

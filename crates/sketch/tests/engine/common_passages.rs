@@ -72,7 +72,7 @@ fn a_passage_that_is_twice_in_a_text_is_listed_once() {
 
 #[test]
 fn a_run_that_an_earlier_text_may_have_is_told() {
-    // The first text has the windows of the second one's run, of which too little was worth to be listed.
+    // The first text has the windows of the second one's run, but too few of them were worth to be listed.
     let count = |place: usize| if place < 5 { 9 } else { 90 };
     let first: Vec<_> = (0..20).map(|place| (place, place as u32, count(place))).collect();
     let second: Vec<_> = (0..5).map(|place| (place + 40, place as u32, 9)).collect();

@@ -13,7 +13,7 @@ use sketch::{Error, estimate_jaccard};
 /// More than any test's comparisons.
 const NO_LIMIT: usize = usize::MAX;
 
-/// Signatures of which many are equal, many similar, and some share a bucket by chance.
+/// Signatures: many are equal, many similar, and some share a bucket by chance.
 fn signatures() -> impl Strategy<Value = Vec<Vec<i32>>> {
     let template = prop::collection::vec(0..3_i32, SLOTS);
     let edits = prop::collection::vec((0..SLOTS, 0..9_i32), 0..5);

@@ -49,7 +49,7 @@ fn check(line: &str, number: usize) {
         let lean = to_lean(&expected, scheme, seed, order.parse().unwrap());
         assert_eq!(lean, Ok(bytes(field)), "line {number}, order {order}");
         if (num_perm, seed, order) == (1, 0, ">") && fields[0].contains("affine32") {
-            continue; // The one case in which the byte order cannot be told.
+            continue; // The one case in which the bytes do not show their order.
         }
         let Lean { scheme: read, seed: read_seed, signature } = from_lean(&bytes(field)).unwrap();
         assert_eq!((read_seed, signature.as_ref()), (seed, Some(&expected)), "line {number}");

@@ -225,7 +225,7 @@ fn hashes(sets: Range<usize>, ids: u64, most: usize) -> impl Strategy<Value = Ve
     prop::collection::vec(set, sets)
 }
 
-/// Asserts that the similarities of all pairs of a group are those of the sets.
+/// Asserts that the similarities of all pairs of a group equal the similarities of the sets.
 fn assert_similarities(sets: &[Vec<u64>], threshold: f64) -> Result<(), TestCaseError> {
     let mut numbered = NumberedSets::new(1 << 24);
     // What was there before does not matter.
@@ -521,7 +521,7 @@ fn coverage(documents: &[(u64, u64)], size: usize) -> usize {
 
 #[test]
 fn intervals_of_ratios_cover_the_truth() {
-    // Recall and precision like those of filters by estimate, some near 1.
+    // Recall and precision as filters by estimate have them, some near 1.
     for (largest, worst) in [(4.0, 0.3), (12.0, 0.7), (12.0, 0.2), (30.0, 0.5), (6.0, 0.9)] {
         for size in [100, 300, 1000] {
             let covered = coverage(&corpus(7, largest, worst), size);

@@ -26,7 +26,7 @@ fn run(first: char, count: usize) -> String {
     (0..count).filter_map(|i| char::from_u32(code(i))).collect()
 }
 
-/// Numbers of characters next to a limit of so many characters, and to one of so many bytes.
+/// Numbers of characters next to a limit of `limit` characters, and next to a limit of `limit` bytes.
 fn counts(limit: usize, width: usize) -> impl Iterator<Item = usize> {
     let mut counts: Vec<usize> =
         [limit, limit / width].into_iter().flat_map(|at| at.saturating_sub(1)..=at + 1).collect();
@@ -210,8 +210,8 @@ fn passages_are_found_whole() {
     }
 }
 
-/// Runs tests of texts once more with each set of instructions but the best, of which only some parts of the engine
-/// can be asked directly.
+/// Runs tests of texts once more with each set of instructions but the best. Only some parts of the engine can be
+/// called with a chosen set directly.
 #[test]
 fn each_set_of_instructions_passes_the_tests_of_texts() {
     const CHOSEN: &str = "MINLSH_SIMD";

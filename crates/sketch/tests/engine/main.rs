@@ -1,5 +1,5 @@
 //! The engine by its public interface. The files are one program, which is linked once: `make engine TESTS=golden`
-//! runs those of one. `memory.rs` is another program, as it has an allocator of its own.
+//! runs the tests of one file. `memory.rs` is another program, as it has an allocator of its own.
 
 mod accuracy;
 mod agreement;

@@ -100,7 +100,7 @@ fn an_error_comes_at_its_turn() {
     }
 }
 
-/// The threads' wait until the reader has done so many; the reader's counts them.
+/// Work that waits, in a thread, until the reader has done some batches; the reader's own work counts them.
 struct Long<'a> {
     done: &'a AtomicUsize,
     is_reader: bool,
@@ -150,7 +150,7 @@ fn a_long_batch_keeps_nobody_waiting() {
     }
 }
 
-/// Works for ever, unless it is told to stop.
+/// Never ends by itself: only `check_interrupts` stops it.
 struct Endless<'a>(&'a AtomicUsize);
 
 impl BatchWork for Endless<'_> {
@@ -334,7 +334,7 @@ fn a_signer_leaves_out_the_boilerplate_of_each_document() {
     expected.push((Vec::new(), CountedPart::default()));
     let found = batch.hashes().map(<[i64]>::to_vec).zip(batch.parts.iter().copied());
     assert_eq!(found.collect::<Vec<_>>(), expected);
-    // Fingerprints are those of the documents, and what a batch had before does not matter.
+    // Fingerprints are the documents' own, and what a batch had before does not matter.
     signer(Making::Fingerprint).work(&mut batch, &mut || ()).unwrap();
     let of = |content: Shingled| content.fingerprint(&mut || ()).unwrap().map(|hash| hash as i64);
     let all = texts.iter().chain([&texts[2]]).map(|text| Shingled::Text(&config, text));

@@ -25,7 +25,7 @@ fn what_is_said_of_texts_is_true_of_pairs_of_them() {
             let set = |text| ShingleSet::from_text(&config(size as i64), text, &mut || ()).unwrap();
             let similarity = set(&a).jaccard(&set(&b)).unwrap();
             match needs(size as i64, &a) {
-                // The entropy is that of a sample of 2,048 characters.
+                // The entropy is measured on a sample of 2,048 characters.
                 None => assert!(similarity < 0.25 * 1.1, "{size} {similarity}"),
                 Some(better) => {
                     assert!(similarity > 0.25 * 0.9, "{size} {similarity}");

@@ -12,7 +12,7 @@ fn middle(bin: usize) -> f64 {
     (bin as f64 + 0.5) / BINS as f64
 }
 
-/// A histogram of so many documents, and so many pairs, in each bin.
+/// A histogram with `documents[bin]` documents and `pairs[bin]` pairs in each bin.
 fn histogram(documents: &[u64; BINS], pairs: &[u64; BINS]) -> Histogram {
     let mut histogram = Histogram::default();
     for bin in 0..BINS {
@@ -85,7 +85,7 @@ fn without_a_valley_it_is_the_default() {
     other(&[], &[], 0.1, Suggested::Nothing);
     // All are as similar as random pairs are.
     other(&[(3, 80), (4, 20)], &[(3, 80), (4, 20)], 0.2, Suggested::Nothing);
-    // Too few copies to tell.
+    // Too few copies to show a valley.
     other(&[(3, 80), (18, 8)], &[(3, 80), (18, 8)], 0.2, Suggested::Unclear);
     let steady = (6..20).map(|bin| (bin, 100 - 4 * bin as u64)).collect::<Vec<_>>();
     other(&steady, &[(19, 1000)], 0.2, Suggested::Unclear);
@@ -124,7 +124,7 @@ proptest! {
 
 #[test]
 fn an_origin_explains_what_its_documents_share() {
-    // A fifth of the slots are those of the site, the others those of the document.
+    // A fifth of the slots comes from the site, the others from the document.
     let signature = |id: i32| (0..100).map(|slot| if slot < 20 { id % 4 } else { id }).collect();
     let signatures: Vec<Vec<i32>> = (0..100).map(signature).collect();
     let of = |origin: &dyn Fn(u32) -> u32, documents| {

@@ -1,4 +1,4 @@
-//! The signature of a text's frequent words is that of Apache Nutch.
+//! The signature of a text's frequent words equals the signature of Apache Nutch.
 
 use crate::common::bytes;
 use sketch::{Error, text_profile, text_profile_signature};

@@ -98,7 +98,7 @@ fn the_work_on_long_texts_is_bounded_and_looks_for_interrupts() {
     }
 }
 
-/// A text of 100,000 words, of which so many are distinct.
+/// A text of 100,000 words, `distinct` of them different.
 fn scrambled(seed: u64, distinct: u64) -> String {
     let mut state = seed;
     let mut next = || {

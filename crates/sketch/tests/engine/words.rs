@@ -1,4 +1,4 @@
-//! Words are those of Unicode Standard Annex 29, as the crate unicode-segmentation cuts them, wherever a text is cut
+//! Words are defined by Unicode Standard Annex 29, as the crate unicode-segmentation cuts them, wherever a text is cut
 //! into pieces and whichever instructions are used.
 
 use crate::common::{cases, config, found_tokens, signature, sketch};

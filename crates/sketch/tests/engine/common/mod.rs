@@ -19,8 +19,8 @@ pub fn is_thorough() -> bool {
     std::env::var_os("MINLSH_THOROUGH").is_some()
 }
 
-/// So many random cases of a property in `make test-all`, and a quarter of them, but at least 256, in `make test`.
-/// `MINLSH_CASES` has so many of each.
+/// Tries a property with `count` random cases in `make test-all`, and with a quarter of them, but at least 256, in
+/// `make test`. `MINLSH_CASES` is the number of cases of every property.
 pub fn cases(count: u32) -> ProptestConfig {
     let chosen = std::env::var("MINLSH_CASES").ok().and_then(|cases| cases.parse().ok());
     let usual = if is_thorough() { count } else { count.min((count / 4).max(256)) };
@@ -131,7 +131,7 @@ pub fn mix64(z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The hashes of all shingles, in order, without the seed; of a bag those of its elements.
+/// The hashes of all shingles, in order, without the seed; of a bag the hashes of its elements.
 pub fn hashes(config: &Config, text: &str) -> Vec<u64> {
     let hash = |shingle: Vec<String>| match (config.unit(), &shingle[..]) {
         (Unit::Char, _) => xxh3_64(shingle.concat().as_bytes()),
