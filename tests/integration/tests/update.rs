@@ -75,13 +75,30 @@ fn version(client: &mut Client) -> String {
     texts(client, "SELECT extversion FROM pg_extension WHERE extname = 'minlsh'").concat()
 }
 
+/// The version that a next release might have: the last number of `version` plus 1.
+fn next(version: &str) -> String {
+    let (before, last) = version.rsplit_once('.').expect("numbers and dots");
+    format!("{before}.{}", last.parse::<u32>().expect("a number") + 1)
+}
+
+/// The objects of the extension.
+fn objects(client: &mut Client) -> Vec<String> {
+    texts(
+        client,
+        "SELECT pg_describe_object(d.classid, d.objid, d.objsubid) FROM pg_depend AS d \
+         JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid \
+         WHERE d.deptype = 'e' AND e.extname = 'minlsh' ORDER BY 1",
+    )
+}
+
 #[test]
 fn alter_extension_update_keeps_everything() {
     let database = populated();
     let mut client = database.connect();
     let before = answers(&mut client);
     let here = version(&mut client);
-    let script = installed("minlsh.control").with_file_name(format!("minlsh--{here}--next.sql"));
+    let next = next(&here);
+    let script = installed("minlsh.control").with_file_name(format!("minlsh--{here}--{next}.sql"));
     let _removed = Temporary(script.clone());
     // What a next version may do: add, replace, and declare otherwise.
     let changes = "\\echo Use \"ALTER EXTENSION minlsh UPDATE\". \\quit\n\
@@ -90,16 +107,24 @@ fn alter_extension_update_keeps_everything() {
         CREATE OPERATOR FAMILY minlsh_next_ops USING minlsh;\n\
         SELECT minlsh_warn_reindex();\n";
     std::fs::write(&script, changes).expect("an update script");
-    let path = "SELECT path FROM pg_extension_update_paths('minlsh') WHERE target = 'next'";
-    assert_eq!(texts(&mut client, path), [format!("{here}--next")]);
+    let path = format!("SELECT path FROM pg_extension_update_paths('minlsh') WHERE target = '{next}'");
+    assert_eq!(texts(&mut client, &path), [format!("{here}--{next}")]);
 
-    client.run("ALTER EXTENSION minlsh UPDATE TO 'next'");
-    assert_eq!(version(&mut client), "next");
+    client.run(&format!("ALTER EXTENSION minlsh UPDATE TO '{next}'"));
+    assert_eq!(version(&mut client), next);
+    // The library is still the former one, as it is while its package waits to be installed.
+    let versions = "SELECT library || ' ' || extension FROM minlsh_versions()";
+    assert_eq!(texts(&mut client, versions), [format!("{here} {next}")]);
     assert_eq!(texts(&mut client, "SELECT minlsh_next()"), ["1"]);
     assert_eq!(answers(&mut client), before);
     assert_eq!(answers(&mut database.connect()), before);
     assert_alive(&mut client);
     assert_tree(&database, "docs_near");
+    // A new installation has the same objects.
+    let mut fresh = self::database().connect();
+    fresh.run(&format!("DROP EXTENSION minlsh; CREATE EXTENSION minlsh VERSION '{next}'"));
+    assert_eq!(objects(&mut fresh), objects(&mut client));
+    assert!(objects(&mut client).len() > 200);
     // What the update brought belongs to the extension.
     client.run("DROP EXTENSION minlsh CASCADE");
     assert_eq!(texts(&mut client, "SELECT proname FROM pg_proc WHERE proname = 'minlsh_next'"), Vec::<String>::new());
