@@ -27,7 +27,8 @@ def page(template: Path, values: dict) -> str:
     not."""
     parts = PROGRAM.split(template.read_text(encoding="utf-8").format(**values))
     parts[::2] = ["\n\n".join(map(wrapped, part.split("\n\n"))) for part in parts[::2]]
-    return "".join(parts) + "\n"
+    # What was not measured leaves no gap.
+    return re.sub(r"\n{3,}", "\n\n", "".join(parts)) + "\n"
 
 
 def wrapped(block: str) -> str:
