@@ -2,24 +2,13 @@
 # What the steps of docs/how-to/crawl-to-corpus.md cost: `crawl.sh DATABASE [PAGES]` makes a crawl of so many pages
 # (100,000) of 2.5 kB on 200 sites in a database of a server on this machine, takes the steps, and prints the processor
 # time of the session for each. It needs the extension, and leaves nothing in the database.
-set -euo pipefail
-
-database=$1 pages=${2:-100000}
-coproc session { psql -XqAt -v ON_ERROR_STOP=1 -d "$database" 2>&1; }
-run() { # Sends SQL that returns one row, and reads it.
-	printf '%s;\n' "$1" >&"${session[1]}"
-	IFS= read -r answer <&"${session[0]}"
-}
-ticks() { awk '{ print $14 + $15 }' "/proc/$pid/stat"; }
+pages=${2:-100000}
+. "$(dirname "$0")/session.sh" "$1"
 step() { # what, SQL
-	local before
-	before=$(ticks)
-	run "$2"
-	awk -v what="$1" -v ticks=$(($(ticks) - before)) -v hertz="$(getconf CLK_TCK)" -v answer="$answer" \
-		'BEGIN { printf "| %s | %.1f s | %s |\n", what, ticks / hertz, answer }'
+	taken "$2"
+	printf '| %s | %.1f s | %s |\n' "$1" "$seconds" "$answer"
 }
 
-run "SELECT pg_backend_pid()" && pid=$answer
 run "BEGIN; SET max_parallel_workers_per_gather = 0; SET client_min_messages = error;
 	CREATE FUNCTION words(of text, n integer) RETURNS text LANGUAGE sql
 	RETURN (SELECT string_agg(md5(of || ' ' || i), ' ') FROM generate_series(1, n) AS i);
@@ -32,7 +21,7 @@ run "BEGIN; SET max_parallel_workers_per_gather = 0; SET client_min_messages = e
 	FROM (SELECT i, (i * 7 + i / ($pages / 2) * 3) % 200 AS site FROM generate_series(1, $pages) AS i) AS s;
 	ANALYZE crawl;
 	SELECT count(*) || ' pages, ' || pg_size_pretty(sum(length(body))) FROM crawl"
-echo "$answer, $(nproc) cores, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)"
+echo "$answer, $(machine)"
 step "read all texts: \`sum(length(body))\`" "SELECT pg_size_pretty(sum(length(body))) FROM crawl"
 step "1. the plan, with \`boilerplate\`" "CREATE TABLE removed AS SELECT doc_id::bigint AS id
 	FROM near_duplicate_plan('crawl', 0.8, body => 'body', boilerplate => 'site');
