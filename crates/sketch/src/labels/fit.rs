@@ -31,28 +31,19 @@ pub enum Plateaus {
 }
 
 impl Plateaus {
-    /// The values with their priors, which need not add up to 1.
-    fn values(self) -> &'static [(f64, f64)] {
+    /// The values.
+    fn values(self) -> &'static [f64] {
         match self {
-            Self::Usual => {
-                &[(1.0, 6.0), (0.97, 2.0), (0.92, 1.5), (0.85, 1.2), (0.7, 1.0), (0.5, 1.0), (0.3, 1.0), (0.1, 1.0)]
-            }
-            Self::Flat => &[
-                (1.0, 1.0),
-                (0.99, 1.0),
-                (0.98, 1.0),
-                (0.97, 1.0),
-                (0.96, 1.0),
-                (0.94, 1.0),
-                (0.92, 1.0),
-                (0.89, 1.0),
-                (0.85, 1.0),
-                (0.78, 1.0),
-                (0.7, 1.0),
-                (0.5, 1.0),
-                (0.3, 1.0),
-                (0.1, 1.0),
-            ],
+            Self::Usual => &[1.0, 0.97, 0.92, 0.85, 0.7, 0.5, 0.3, 0.1],
+            Self::Flat => &[1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.89, 0.85, 0.78, 0.7, 0.5, 0.3, 0.1],
+        }
+    }
+
+    /// The priors of the first values, which need not add up to 1; the others have the prior 1.
+    fn priors(self) -> &'static [f64] {
+        match self {
+            Self::Usual => &[6.0, 2.0, 1.5, 1.2],
+            Self::Flat => &[],
         }
     }
 }
@@ -246,7 +237,7 @@ impl Fit {
     fn points<'a>(&'a self, posterior: &'a [f64]) -> impl Iterator<Item = (f64, f64, &'a [f64; BINS])> + 'a {
         let plateaus = self.plateaus.values();
         let weights = posterior.iter().enumerate().filter(|(_, weight)| **weight > NEGLIGIBLE);
-        weights.map(|(point, weight)| (*weight, plateaus[point % plateaus.len()].0, &self.same[point / plateaus.len()]))
+        weights.map(|(point, weight)| (*weight, plateaus[point % plateaus.len()], &self.same[point / plateaus.len()]))
     }
 }
 
@@ -262,14 +253,14 @@ fn f1(plateau: f64, same: &[f64; BINS], pairs: f64, bin: usize, share: f64) -> f
 
 /// The posterior of each curve and plateau, which adds up to 1, with the likelihood of `answers` to a `power`.
 fn posterior(answers: &[(usize, [f64; 2])], plateaus: Plateaus, power: f64) -> Result<Vec<f64>> {
-    let plateaus = plateaus.values();
+    let (plateaus, priors) = (plateaus.values(), plateaus.priors().iter().chain(std::iter::repeat(&1.0)));
     let mut logs = memory::with_capacity(CURVES * plateaus.len())?;
     for (center, width) in curves() {
         let mut rises = [0.0; BINS];
         for (rise, (bin, _)) in rises.iter_mut().zip(answers) {
             *rise = logistic(middle(*bin), center, width);
         }
-        for (plateau, prior) in plateaus {
+        for (plateau, prior) in plateaus.iter().zip(priors.clone()) {
             let each = rises.iter().zip(answers).map(|(rise, (_, [same, different]))| {
                 let chance = SLIPS + (1.0 - 2.0 * SLIPS) * plateau * rise;
                 same * chance.ln() + different * (1.0 - chance).ln()
