@@ -216,8 +216,7 @@ impl Error {
         let hint = match self {
             Self::OutOfMemory { bytes } => {
                 return format!(
-                    "Compare shorter texts or smaller sets, or provide about {bytes} more bytes of \
-                 memory."
+                    "Compare shorter texts or smaller sets, or provide about {bytes} more bytes of memory."
                 );
             }
             Self::Damaged => "Restore the damaged row from a backup, or delete it.",
@@ -228,8 +227,8 @@ impl Error {
             }
             Self::UnknownUnit(_) => "Use \"char\", \"word\" or \"anchored\".",
             Self::NumPerm(_) => {
-                "Use 128 unless you need smaller errors. The error of an estimate falls with the square \
-                 root of num_perm."
+                "Use 128 unless you need smaller errors. The error of an estimate falls with the square root of \
+                 num_perm."
             }
             Self::ShingleSize(_) => "Use 5 for characters, and 2 or 3 for words.",
             Self::Seed(_) => "Use the seed that datasketch used, which is 1 by default.",
@@ -245,9 +244,9 @@ impl Error {
             Self::QuantRate(_) => "Use a fraction, such as 0.01.",
             Self::Weight(_) => "Pass 0 for an element that is not in the set, or leave it out.",
             Self::UnknownStep(_) => {
-                "Use the steps nfc, nfkc, casefold, diacritics, punctuation, punctuation_space, \
-                 punctuation_basic, digits, invisible, whitespace, split_whitespace, min_length=N, \
-                 stop_words and stop_words=word+word, or the presets none, plain, aggressive and classic."
+                "Use the steps nfc, nfkc, casefold, diacritics, punctuation, punctuation_space, punctuation_basic, \
+                 digits, invisible, whitespace, split_whitespace, min_length=N, stop_words and stop_words=word+word, \
+                 or the presets none, plain, aggressive and classic."
             }
             Self::RepeatedStep(_) => "Specify each step once. Steps are applied in a fixed order.",
             Self::ContradictorySteps(..) => "Keep one of the two.",
@@ -280,8 +279,8 @@ impl Error {
             Self::MarkupOfWords => "Use normalize_text(body, 'html') for both texts first.",
             Self::PassageTokens => "Use steps other than \"min_length\" and \"stop_words\", such as \"plain\".",
             Self::Modulus(_) => {
-                "Use a prime that is at least the number of rows. Each function whose a is not divisible by \
-                 p is then a permutation."
+                "Use a prime that is at least the number of rows. Each function whose a is not divisible by p is then \
+                 a permutation."
             }
         };
         hint.to_owned()

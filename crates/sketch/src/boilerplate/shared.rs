@@ -191,7 +191,7 @@ impl<'a, 'b> Judged<'a, 'b> {
             // Beyond some number of parts, more memory is better than no end.
             let room = if parts < MOST_PARTS { memory / 2 } else { usize::MAX };
             for part in 0..parts {
-                let mut each = |take: &mut Take| {
+                let mut each = |take: &mut TakeText| {
                     for document in 0..documents {
                         let own = judged.of(document, check)?;
                         if parts == 1 {
@@ -260,7 +260,7 @@ impl DocumentHashes {
     }
 }
 
-type Take<'a> = dyn FnMut(u32, &[u64]) -> Result<()> + 'a;
+type TakeText<'a> = dyn FnMut(u32, &[u64]) -> Result<()> + 'a;
 
 /// The counts for a part of the hashes.
 #[derive(Default)]
@@ -275,7 +275,12 @@ struct PartCounts {
 
 impl PartCounts {
     /// Counts all hashes that `each` passes; false if the exact counts take more than `room` bytes.
-    fn count(&mut self, counters: usize, room: usize, each: &mut dyn FnMut(&mut Take) -> Result<()>) -> Result<bool> {
+    fn count(
+        &mut self,
+        counters: usize,
+        room: usize,
+        each: &mut dyn FnMut(&mut TakeText) -> Result<()>,
+    ) -> Result<bool> {
         let Self { least, counters: counts, entries, many } = self;
         counts.clear();
         memory::resize(counts, counters, 0)?;

@@ -1,7 +1,6 @@
 //! Exact similarities from hashes: of a pair, of a set and many texts, of the documents of a group, and of a sample
 //! that measures an index.
 
-mod agreement;
 mod comparison;
 mod directory;
 mod numbered_sets;
@@ -15,10 +14,9 @@ mod shared_counts;
 mod shingle_set;
 mod word_diff;
 
-pub use agreement::{agree, agreement_hash};
 pub use comparison::Comparison;
 pub use numbered_sets::NumberedSets;
-pub use overlap::Overlap;
+pub use overlap::{Overlap, agree, agreement_hash};
 pub use parted_overlap::{Blocks, overlap_of_texts, set_of_long_text};
 pub use prepared_set::PreparedSet;
 pub use sample::ratio_interval;

@@ -1,8 +1,10 @@
-//! Compares two sets of any elements: their sizes, and the number of shared elements.
+//! Compares two sets of any elements: their sizes, and the number of shared elements; or whether they agree, as sets of
+//! product codes must in addition to similar texts.
 
 use std::cmp::Ordering;
 
-use crate::limits::Check;
+use crate::hash::hash128;
+use crate::{Check, Result, memory};
 
 /// Number of comparisons between two calls of `check`: one may take a microsecond.
 const RUN: usize = 4096;
@@ -60,4 +62,28 @@ impl Overlap {
     pub fn containment(self) -> Option<f64> {
         (self.a > 0).then(|| self.shared as f64 / self.a as f64)
     }
+}
+
+/// True if two ascending sets share an element, or if one of them is empty.
+pub fn agree(a: &[u128], b: &[u128]) -> bool {
+    if a.is_empty() || b.is_empty() {
+        return true;
+    }
+    let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    // Searches the larger set; elements before the last position are not compared again.
+    let mut rest = many;
+    few.iter().any(|element| {
+        rest = &rest[rest.partition_point(|other| other < element)..];
+        rest.first() == Some(element)
+    })
+}
+
+/// A hash of an ascending set; 0 for an empty one.
+pub fn agreement_hash(set: &[u128]) -> Result<u64> {
+    if set.is_empty() {
+        return Ok(0);
+    }
+    let mut bytes = memory::with_capacity(size_of_val(set))?;
+    set.iter().for_each(|element| bytes.extend_from_slice(&element.to_le_bytes()));
+    Ok(hash128(&bytes) as u64)
 }

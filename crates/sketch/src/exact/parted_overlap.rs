@@ -1,14 +1,11 @@
 //! The overlap of two texts with more shingles than fit into memory.
 
-use std::ops::ControlFlow;
-
 use ahash::AHashMap;
 
 use super::overlap::Overlap;
 use super::shingle_set::ShingleSet;
 use crate::scheme::Scheme;
-use crate::shingle::{CHUNK, normalize_text, repeated, text_hashes};
-use crate::simd::Level;
+use crate::shingle::{each_chunk, repeated};
 use crate::{Check, Config, Error, Result, memory};
 
 /// Number of hashes in a block.
@@ -43,25 +40,15 @@ pub fn overlap_of_texts<E: From<Error>>(
         let b = ShingleSet::from_text(config, b, check)?;
         return Ok(a.overlap(&b, check));
     }
-    let bits = part_bits(most, limit);
-    let [a, b] = texts;
-    let mut count = 0;
-    let parts = [
-        HashParts::of_text(config, a, bits, &mut count, blocks, check)?,
-        HashParts::of_text(config, b, bits, &mut count, blocks, check)?,
-    ];
     let mut all = Overlap { a: 0, b: 0, shared: 0 };
-    let (mut counts, mut block) = (Counts::default(), memory::filled(0, BLOCK)?);
-    for part in 0..1 << bits {
-        counts.0.clear();
-        for (text, parts) in parts.iter().enumerate() {
-            parts.each(part, &mut block, blocks, &mut |hashes| {
-                check();
-                counts.add(text, hashes)
-            })?;
+    each_part(config, &texts, limit, blocks, check, &mut |counts| {
+        for &[a, b] in counts.values() {
+            let counted = |count: u32| if config.bag() { count } else { count.min(1) } as usize;
+            let (a, b) = (counted(a), counted(b));
+            (all.a, all.b, all.shared) = (all.a + a, all.b + b, all.shared + a.min(b));
         }
-        counts.sum(config.bag(), &mut all);
-    }
+        Ok(())
+    })?;
     Ok(all)
 }
 
@@ -74,58 +61,55 @@ pub fn set_of_long_text<E: From<Error>>(
     blocks: &mut dyn Blocks<E>,
     check: Check,
 ) -> Result<ShingleSet, E> {
-    let bits = part_bits(text.len(), limit);
-    let parts = HashParts::of_text(config, text, bits, &mut 0, blocks, check)?;
-    let (mut counts, mut block) = (Counts::default(), memory::filled(0, BLOCK)?);
     let mut elements = Vec::new();
-    for part in 0..1 << bits {
-        counts.0.clear();
-        parts.each(part, &mut block, blocks, &mut |hashes| {
-            check();
-            counts.add(0, hashes)
-        })?;
-        for (&hash, &[count, _]) in &counts.0 {
-            let repeats = if config.bag() { count.into() } else { 1 };
-            for repeat in 0..repeats {
-                memory::push(&mut elements, repeated(hash, repeat))?;
-            }
+    each_part(config, &[text], limit, blocks, check, &mut |counts| {
+        for (&hash, &[count, _]) in counts {
+            let mut repeats = 0..if config.bag() { count.into() } else { 1 };
+            repeats.try_for_each(|repeat| memory::push(&mut elements, repeated(hash, repeat)))?;
         }
-    }
+        Ok(())
+    })?;
     Ok(ShingleSet::from_hashes(elements, check))
 }
 
-/// Number of upper bits that partition `most` hashes so that each part is counted in `limit` bytes.
-fn part_bits(most: usize, limit: usize) -> u32 {
-    let wanted = (most * COUNTED).div_ceil(limit).next_power_of_two();
-    wanted.ilog2().clamp(1, 12)
-}
+/// The number of occurrences of each hash in one text or two.
+type Counts = AHashMap<u64, [u32; 2]>;
 
-/// The number of occurrences of each hash in the two texts.
-#[derive(Default)]
-struct Counts(AHashMap<u64, [u32; 2]>);
-
-impl Counts {
-    fn add(&mut self, text: usize, hashes: &[u64]) -> Result<()> {
-        self.0.try_reserve(hashes.len()).map_err(|_| memory::refused::<u64>(BLOCK))?;
-        for &hash in hashes {
-            self.0.entry(hash).or_insert([0; 2])[text] += 1;
-        }
-        Ok(())
+/// Counts the hashes of texts in parts, each in about `limit` bytes, and calls `take` with each part.
+fn each_part<E: From<Error>>(
+    config: &Config,
+    texts: &[&str],
+    limit: usize,
+    blocks: &mut dyn Blocks<E>,
+    check: Check,
+    take: &mut dyn FnMut(&Counts) -> Result<()>,
+) -> Result<(), E> {
+    let most = texts.iter().map(|text| text.len()).sum::<usize>();
+    let bits = (most * COUNTED).div_ceil(limit).next_power_of_two().ilog2().clamp(1, 12);
+    let (mut parts, mut count) = (memory::with_capacity(texts.len())?, 0);
+    for text in texts {
+        parts.push(HashParts::of_text(config, text, bits, &mut count, blocks, check)?);
     }
-
-    fn sum(&self, is_bag: bool, all: &mut Overlap) {
-        for &[a, b] in self.0.values() {
-            let counted = |count: u32| if is_bag { count } else { count.min(1) } as usize;
-            let (a, b) = (counted(a), counted(b));
-            (all.a, all.b, all.shared) = (all.a + a, all.b + b, all.shared + a.min(b));
+    let (mut counts, mut block) = (Counts::default(), memory::filled(0, BLOCK)?);
+    for part in 0..1 << bits {
+        counts.clear();
+        for (text, parts) in parts.iter().enumerate() {
+            parts.each(part, &mut block, blocks, &mut |hashes| {
+                check();
+                counts.try_reserve(hashes.len()).map_err(|_| memory::refused::<u64>(BLOCK))?;
+                hashes.iter().for_each(|hash| counts.entry(*hash).or_insert([0; 2])[text] += 1);
+                Ok(())
+            })?;
         }
+        take(&counts)?;
     }
+    Ok(())
 }
 
 /// The hashes of a text, partitioned by their upper bits into a power of two of parts, at least two.
-struct HashParts(Vec<CountedPart>);
+struct HashParts(Vec<SpilledPart>);
 
-struct CountedPart {
+struct SpilledPart {
     /// Hashes that are not stored yet.
     open: Vec<u64>,
     /// Numbers of the blocks with the other hashes.
@@ -142,23 +126,15 @@ impl HashParts {
         blocks: &mut dyn Blocks<E>,
         check: Check,
     ) -> Result<Self, E> {
-        let (mut parts, mut buffer) = (Self::new(bits)?, memory::filled(0, CHUNK)?);
-        let config = config.with_scheme(Scheme::Fss);
-        let text = normalize_text(&config, text, check)?;
-        let mut outcome = Ok(());
-        let mut take = |hashes: &mut [u64], _: Check| {
-            outcome = parts.take(hashes, config.bag(), count, blocks);
-            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        };
-        text_hashes(&config, Level::best(), &text, &mut buffer, check, &mut take)?;
-        outcome?;
+        let (mut parts, config) = (Self::new(bits)?, config.with_scheme(Scheme::Fss));
+        each_chunk(&config, text, check, &mut |hashes| parts.take(hashes, config.bag(), count, blocks))?;
         Ok(parts)
     }
 
     fn new(bits: u32) -> Result<Self> {
         let mut parts = memory::with_capacity(1 << bits)?;
         for _ in 0..1 << bits {
-            parts.push(CountedPart { open: memory::with_capacity(BLOCK)?, aside: Vec::new() });
+            parts.push(SpilledPart { open: memory::with_capacity(BLOCK)?, aside: Vec::new() });
         }
         Ok(Self(parts))
     }
@@ -173,7 +149,7 @@ impl HashParts {
     ) -> Result<(), E> {
         let shift = 64 - self.0.len().ilog2();
         for &hash in hashes {
-            let CountedPart { open, aside } = &mut self.0[(hash >> shift) as usize];
+            let SpilledPart { open, aside } = &mut self.0[(hash >> shift) as usize];
             open.push(hash);
             if open.len() < BLOCK {
                 continue;
@@ -201,7 +177,7 @@ impl HashParts {
         blocks: &mut dyn Blocks<E>,
         visit: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<(), E> {
-        let CountedPart { open, aside } = &self.0[part];
+        let SpilledPart { open, aside } = &self.0[part];
         for &number in aside {
             blocks.read(number, block)?;
             visit(block)?;

@@ -8,13 +8,11 @@
 //! A large set has a wide outline. Widths are powers of two, and the low bits of a hash select its bit. So a wide
 //! outline is compared with a narrow one by folding it.
 
-use std::ops::ControlFlow;
-
 use crate::hash::count_distinct;
 use crate::scheme::Scheme;
-use crate::shingle::{CHUNK, normalize_text, text_hashes};
+use crate::shingle::each_chunk;
 use crate::simd::Level;
-use crate::{Check, Config, Result, memory};
+use crate::{Check, Config, Error, Result, memory};
 
 const BITS: usize = u64::BITS as usize;
 
@@ -27,14 +25,11 @@ const STRIDE: usize = 64;
 /// A number of distinct shingles that `text` has at least, for which it is hashed once and nothing is sorted. Of a text
 /// without repeats it is seven eighths of them or more. It takes at most a byte of memory for each byte of `text`.
 pub fn fewest_shingles(config: &Config, text: &str, check: Check) -> Result<usize> {
-    let config = config.with_scheme(Scheme::Fss);
-    let text = normalize_text(&config, text, check)?;
-    // No text has more shingles than bytes: at least four bits for each of them.
+    // Few texts have more shingles than bytes: at least four bits for each of them.
     let mut words = memory::filled(0, (4 * text.len()).div_ceil(BITS).next_power_of_two())?;
-    let mut buffer = memory::filled(0, CHUNK)?;
-    text_hashes(&config, Level::best(), &text, &mut buffer, check, &mut |hashes: &mut [u64], _: Check| {
+    each_chunk(&config.with_scheme(Scheme::Fss), text, check, &mut |hashes| {
         set_bits(&mut words, hashes);
-        ControlFlow::Continue(())
+        Ok::<_, Error>(())
     })?;
     Ok(count_bits(&words))
 }

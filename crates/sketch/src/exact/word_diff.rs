@@ -42,7 +42,6 @@ impl FoundIn {
 
 /// Calls `visit` with the parts of two texts in order, each with the texts that have it. Together, the parts of `A` and
 /// `Both` are the words of `a` with the text between them. The parts of `B` and the counterparts of `Both` are `b`.
-/// counterparts of `Both` are `b`.
 ///
 /// Two words are equal if they are equal after `normalization`. A word is a segment of Unicode Standard Annex 29,
 /// including punctuation, with the white space after it. The comparison is git's histogram diff, which prefers the

@@ -9,7 +9,7 @@ use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by_key;
 use crate::limits::checked;
 use crate::simd::Level;
-use crate::{Check, Config, Result, memory};
+use crate::{Check, Config, Error, Result, memory};
 
 /// Appends the hash of each shingle of `text` to `out`, in order and with repeats. The seed of `config` is not used.
 ///
@@ -69,18 +69,25 @@ pub fn shingle_hashes_in(config: &Config, text: &str, part: HashPart, out: &mut 
         part.retain(out, start);
         return Ok(());
     }
+    each_chunk(config, text, check, &mut |hashes| {
+        hashes.iter().filter(|hash| part.has(**hash)).try_for_each(|hash| memory::push(out, *hash))
+    })
+}
+
+/// Calls `take` with the hashes of all shingles of a text, some at a time.
+pub(crate) fn each_chunk<E: From<Error>>(
+    config: &Config,
+    text: &str,
+    check: Check,
+    take: &mut dyn FnMut(&[u64]) -> Result<(), E>,
+) -> Result<(), E> {
     let text = normalize_text(config, text, check)?;
     let (mut buffer, mut outcome) = (memory::filled(0, CHUNK)?, Ok(()));
-    let mut keep = |hashes: &mut [u64], _: Check| {
-        for hash in hashes.iter().filter(|hash| part.has(**hash)) {
-            outcome = memory::push(out, *hash);
-            if outcome.is_err() {
-                return ControlFlow::Break(());
-            }
-        }
-        ControlFlow::Continue(())
+    let mut sink = |hashes: &mut [u64], _: Check| {
+        outcome = take(hashes);
+        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    text_hashes(config, Level::best(), &text, &mut buffer, check, &mut keep)?;
+    text_hashes(config, Level::best(), &text, &mut buffer, check, &mut sink)?;
     outcome
 }
 

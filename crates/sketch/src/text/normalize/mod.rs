@@ -26,5 +26,5 @@ pub use steps::Normalization;
 ///
 /// Normal forms and case folding of an assigned character never change, so the tables differ only for characters that
 /// were new in one of the versions.
-pub const UNICODE_VERSIONS: &str = "segmentation 17.0.0, normalization 18.0.0, \
-     general category 17.0.0, case folding 16.0.0";
+pub const UNICODE_VERSIONS: &str =
+    "segmentation 17.0.0, normalization 18.0.0, general category 17.0.0, case folding 16.0.0";
