@@ -151,6 +151,22 @@ reports! {
     null_not_allowed: ERRCODE_NULL_VALUE_NOT_ALLOWED;
     /// SQLSTATE 54000: a limit is exceeded.
     limit_exceeded: ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+    /// SQLSTATE 53400: a setting, such as `work_mem`, allows too little.
+    beyond_setting: ERRCODE_CONFIGURATION_LIMIT_EXCEEDED;
+    /// SQLSTATE 42P01: a relation that does not exist.
+    undefined_table: ERRCODE_UNDEFINED_TABLE;
+    /// SQLSTATE 42703: a column that does not exist.
+    undefined_column: ERRCODE_UNDEFINED_COLUMN;
+    /// SQLSTATE 42883: a function that does not exist.
+    undefined_function: ERRCODE_UNDEFINED_FUNCTION;
+    /// SQLSTATE 42601: a text that is not the expected SQL.
+    wrong_syntax: ERRCODE_SYNTAX_ERROR;
+    /// SQLSTATE 55006: an object that something else uses or has changed.
+    in_use: ERRCODE_OBJECT_IN_USE;
+    /// SQLSTATE 40001: the snapshot does not allow this; another attempt may succeed.
+    retry_later: ERRCODE_T_R_SERIALIZATION_FAILURE;
+    /// SQLSTATE XX002: an index that contradicts itself or its table.
+    damaged_index: ERRCODE_INDEX_CORRUPTED;
     /// SQLSTATE 01000: not an error; to be reported as a WARNING.
     warning: ERRCODE_WARNING;
     /// SQLSTATE 00000: not an error; to be reported as a NOTICE.

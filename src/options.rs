@@ -17,6 +17,7 @@ use sketch::{
 };
 
 use crate::error::shortened;
+use crate::pg::names::literal;
 use crate::prelude::*;
 
 /// A minimum Jaccard similarity, greater than 0 and at most 1.
@@ -282,22 +283,25 @@ pub fn shingling(config: &Config) -> String {
 
 /// The names of these options, with their values as SQL.
 fn shown_shingling(config: &Config) -> [(&'static str, String); 5] {
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     [
-        ("unit", quoted(config.unit().as_str())),
+        ("unit", literal(config.unit().as_str())),
         ("shingle_size", config.shingle_size().to_string()),
-        ("normalization", quoted(&config.normalization().to_string())),
-        ("stop_words", quoted(&config.stop_words().to_string())),
+        ("normalization", literal(&config.normalization().to_string())),
+        ("stop_words", literal(&config.stop_words().to_string())),
         ("bag", config.bag().to_string()),
     ]
 }
 
+/// The options for splitting texts that are not defaults, with their values as SQL.
+pub fn differing(config: &Config) -> Vec<(&'static str, String)> {
+    let default = Options::default().config().map(|default| shown_shingling(&default)).unwrap_or_default();
+    let pairs = shown_shingling(config).into_iter().zip(default);
+    pairs.filter(|(own, other)| own.1 != other.1).map(|(own, _)| own).collect()
+}
+
 /// The options for splitting texts that are not defaults, as further arguments.
 pub fn further_arguments(config: &Config) -> String {
-    let Ok(default) = Options::default().config() else { return String::new() };
-    let (ours, others) = (shown_shingling(config), shown_shingling(&default));
-    let differing = ours.into_iter().zip(others).filter(|(own, other)| own.1 != other.1);
-    differing.map(|((name, value), _)| format!(", {name} => {value}")).collect()
+    differing(config).iter().map(|(name, value)| format!(", {name} => {value}")).collect()
 }
 
 /// True if both split texts into the same shingles.
@@ -369,8 +373,8 @@ pub fn define_settings() {
     GucRegistry::define_int_guc(
         c"minlsh.bucket_limit",
         c"Maximum number of failed comparisons per document within a bucket.",
-        c"Whole-corpus functions compare documents that share a band. Beyond this limit, comparisons are \
-         left out, and a warning reports their number.",
+        c"Whole-corpus functions compare documents that share a band. Beyond this limit, comparisons are left out, and \
+          a warning reports their number.",
         &BUCKET_LIMIT,
         1,
         i32::MAX,

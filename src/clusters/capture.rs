@@ -91,8 +91,8 @@ fn warn_of_length(queue: Oid) {
         let (queue, limit) = (relation_name(queue), limit >> 10);
         warning(format!("queue \"{queue}\" exceeds minlsh.queue_warning, which is {limit} kB"))
             .set_detail(
-                "Every row that is written adds to the queue, and the clusters have not been \
-                 refreshed for a long time.",
+                "Every row that is written adds to the queue, and the clusters have not been refreshed for a long \
+                 time.",
             )
             .set_hint(format!(
                 "Run SELECT minlsh_refresh_clusters({tracked}), or drop the tracked clusters with \

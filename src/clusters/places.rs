@@ -221,8 +221,7 @@ pub fn print_of(row: &Row, column: i16) -> Result<Option<Fingerprint>> {
 
 /// The error for a refresh whose transaction has too old a snapshot; `detail` says what has happened since.
 pub fn too_late(detail: &str) -> SqlError {
-    let code = PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE;
-    error(code, "could not refresh clusters in this transaction")
+    retry_later("could not refresh clusters in this transaction")
         .set_detail(format!("The isolation level is REPEATABLE READ or SERIALIZABLE, and {detail}."))
         .set_hint("Retry the transaction, or refresh in READ COMMITTED.")
 }

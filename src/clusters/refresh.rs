@@ -3,7 +3,6 @@
 //! Locks come first: ACCESS SHARE on the documents and their leaves, so that no one truncates them after the snapshot;
 //! then EXCLUSIVE on the list, so that only one refresh runs. Writers and readers never wait. The stamp is read before
 //! the snapshot is taken, and again after it, so the next refresh notices what happens in between.
-//! between.
 
 use std::ffi::CString;
 
@@ -32,16 +31,13 @@ fn refresh_clusters(call: &Call) -> Result<Option<Datum>> {
     // SAFETY: raises an ERROR on a standby and in a read-only transaction.
     unsafe { pg_sys::PreventCommandIfReadOnly(c"minlsh_refresh_clusters()".as_ptr()) };
     let Some(members) = call.oid(0) else {
-        let code = PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED;
-        return Err(
-            error(code, "tracked must not be NULL").set_hint("Pass the table that minlsh_track_clusters() returned.")
-        );
+        return Err(null_not_allowed("tracked must not be NULL")
+            .set_hint("Pass the table that minlsh_track_clusters() returned."));
     };
     let every = call.bool(1).unwrap_or(false);
     let tracked = Tracked::find(members, Lock::Read)?;
     let tables = tracked.open_tables(Lock::Write)?;
-    let settings = LocalSettings::open();
-    settings.set(c"row_security", c"off");
+    let settings = LocalSettings::of(&[(c"row_security", c"off")]);
     let row = Refresh::begin(&tracked, &tables)?.run(every)?;
     drop(settings);
     result_row(call, row).map(Some)
@@ -300,8 +296,7 @@ fn state(queue: &ChangeQueue, snapshot: &Snapshot, tracked: &Tracked) -> Result<
 
 /// A digest of the pairs that are marked as apart, independent of their order and of the session's settings for output.
 fn digest_of_apart(tables: &Tables) -> Result<String> {
-    let settings = LocalSettings::open();
-    settings.write_exact_text();
+    let _exact_text = LocalSettings::of_exact_text();
     let mut digest = String::new();
     let sql = "SELECT format('%s %s', count(*), sum(hashtextextended(format('%L %L', a, b), 0))) FROM {apart}";
     tables.each(sql, &[], |row| {

@@ -24,8 +24,7 @@ sql_function!(minlsh_untrack_clusters, untrack_clusters);
 /// `minlsh_track_clusters(index, threshold, name, schema) → regclass`
 fn track_clusters(call: &Call) -> Result<Option<Datum>> {
     let Some(oid) = call.oid(0) else {
-        let code = PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED;
-        return Err(error(code, "index must not be NULL").set_hint("Name an index of type minlsh."));
+        return Err(null_not_allowed("index must not be NULL").set_hint("Name an index of type minlsh."));
     };
     let info = index_of(oid)?;
     let documents = open_table(info.index.table)?;
@@ -65,8 +64,7 @@ fn index_of(oid: Oid) -> Result<Info> {
         } else {
             format!("Pass an index of the table: {}.", indexes.join(" or "))
         };
-        let code = PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE;
-        error(code, format!("\"{}\" is not a minlsh index", relation_name(oid))).set_hint(hint)
+        wrong_object(format!("\"{}\" is not a minlsh index", relation_name(oid))).set_hint(hint)
     })?;
     if catalog::is_partition(oid) {
         return Err(not_supported(format!("index \"{}\" belongs to a partition", info.index.name))

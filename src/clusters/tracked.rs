@@ -68,10 +68,8 @@ impl Tracked {
         let table = self.documents.oid;
         let column = self.record.key();
         let key = Key::of_column(table, column).ok_or_else(|| {
-            wrong_state(format!("the key column of table \"{}\" is no longer a key", self.documents.name)).set_hint(
-                "Add the primary key again, or drop the tracked clusters with \
-                 minlsh_untrack_clusters().",
-            )
+            wrong_state(format!("the key column of table \"{}\" is no longer a key", self.documents.name))
+                .set_hint("Add the primary key again, or drop the tracked clusters with minlsh_untrack_clusters().")
         })?;
         // Rows without a key could be neither noted nor shown.
         match self.documents.column(column).filter(|column| !column.not_null) {
@@ -143,7 +141,7 @@ fn tables_of(members: Oid) -> Result<Oids> {
     let name = sql::relation_name(members);
     if name.is_empty() {
         let message = format!("relation with OID {} does not exist", members.to_u32());
-        return Err(error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message));
+        return Err(undefined_table(message));
     }
     let schema = catalog::relation_schema(members);
     let mut oids = [members; ENDINGS.len()];
@@ -186,7 +184,7 @@ fn not_tracked(relation: Oid) -> SqlError {
         format!("Pass {}.", meant.join(" or "))
     };
     let message = format!("\"{}\" is not a table of tracked clusters", relation_name(relation));
-    error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message).set_hint(hint)
+    undefined_object(message).set_hint(hint)
 }
 
 fn missing(members: Oid, name: &CStr) -> SqlError {

@@ -18,7 +18,6 @@
 //! The view `minlsh_progress` shows the progress of all jobs that the caller may see. Each job counts its work in one
 //! of PostgreSQL's slots ([`Progress`](crate::pg::job::Progress)).
 
-mod codes;
 pub mod groups;
 pub mod jobs;
 mod labels;
@@ -31,12 +30,11 @@ use crate::pg::job::PHASES;
 use crate::pg::progress::running;
 use crate::prelude::*;
 
-sql_function!(minlsh_running_jobs, running_jobs);
+set_function!(minlsh_running_jobs, running_jobs);
 
 /// `minlsh_running_jobs() → (pid, datid, relid, phase, documents_read, documents_estimated, candidates, compared,
 /// spilled_bytes)`: the jobs that the caller may see, as in `pg_stat_progress_*`.
-fn running_jobs(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn running_jobs(_call: &Call, result: &ResultRows) -> Result<()> {
     running(&mut |slot| {
         let [phase, read, estimated, candidates, compared, spilled, ..] = slot.st_progress_param;
         let phase = usize::try_from(phase - 1).ok().and_then(|phase| PHASES.get(phase));
@@ -53,5 +51,5 @@ fn running_jobs(call: &Call) -> Result<Option<Datum>> {
             Some(Datum::from(spilled)),
         ]);
     });
-    Ok(None)
+    Ok(())
 }

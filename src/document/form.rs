@@ -76,8 +76,7 @@ impl TypeForm {
                 let message = format!("invalid input syntax for type {}", self.name);
                 error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, message).set_detail(detail).set_hint(
                     format!(
-                        "Cast it to text if it is a text. A literal that begins with {} is {} with its \
-                         options.",
+                        "Cast it to text if it is a text. A literal that begins with {} is {} with its options.",
                         self.start, self.meaning
                     ),
                 )

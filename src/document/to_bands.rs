@@ -186,8 +186,7 @@ fn with_signed<T>(text: &[u8], index: &IndexOptions, look: impl FnOnce(&[i64]) -
 fn low_threshold(document: Threshold, index: Threshold) -> SqlError {
     invalid_parameter(format!("threshold {document} of the document is below that of the index, which is {index}"))
         .set_hint(format!(
-            "Create the document with a threshold of {index} or more, or the index WITH (threshold = \
-         {document})."
+            "Create the document with a threshold of {index} or more, or the index WITH (threshold = {document})."
         ))
 }
 

@@ -21,7 +21,7 @@ use crate::prelude::*;
 
 sql_function!(minlsh_version, version);
 sql_function!(minlsh_versions, versions);
-sql_function!(minlsh_self_test, self_test);
+set_function!(minlsh_self_test, self_test);
 sql_function!(minlsh_wrong_order, wrong_order);
 sql_function!(minlsh_explain_without_index, explain_without_index);
 sql_function!(minlsh_source_as_regclass, source_as_regclass);
@@ -53,14 +53,13 @@ fn versions(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// `minlsh_self_test() → SETOF (instructions, options, passed)`
-fn self_test(call: &Call) -> Result<Option<Datum>> {
-    let rows = ResultRows::start(call);
+fn self_test(_call: &Call, rows: &ResultRows) -> Result<()> {
     for answer in sketch::self_test()? {
         let texts = [answer.instructions, answer.options].map(|text| Some(text::write(&text)));
         let [instructions, options] = texts;
         rows.push(&[instructions, options, Some(Datum::from(answer.passed))]);
     }
-    Ok(None)
+    Ok(())
 }
 
 /// An argument as a call writes it.
@@ -91,8 +90,8 @@ fn wrong_order(call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_explain(a "any", b "any")`
 fn explain_without_index(_: &Call) -> Result<Option<Datum>> {
     Err(invalid_parameter("minlsh_explain() needs an index").set_hint(
-        "Pass the index or its table before the two keys, as in minlsh_explain('docs', 1, 2). Compare \
-         texts that are not stored with minlsh_explain_texts().",
+        "Pass the index or its table before the two keys, as in minlsh_explain('docs', 1, 2). Compare texts that are \
+         not stored with minlsh_explain_texts().",
     ))
 }
 

@@ -22,7 +22,7 @@ sql_function!(minlsh_minhash_containment, minhash_containment);
 sql_function!(minlsh_band_hashes, band_hashes);
 sql_function!(minlsh_lsh_probability, lsh_probability);
 sql_function!(minlsh_lsh_threshold, lsh_threshold);
-sql_function!(minlsh_lsh_params, lsh_params);
+set_function!(minlsh_lsh_params, lsh_params);
 
 /// `minhash(text, num_perm, shingle_size, unit, scheme, seed, normalization, stop_words, bag)
 /// → integer[]`
@@ -191,8 +191,7 @@ fn lsh_threshold(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// `lsh_params(threshold, num_perm, recall) → SETOF (bands, rows, recall_at_threshold, probes)`: one row.
-fn lsh_params(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn lsh_params(call: &Call, result: &ResultRows) -> Result<()> {
     let (threshold, recall) = (call.float8(0).given()?, call.float8(2).given()?);
     let banding = Banding::for_recall(threshold, call.int4(1).given()?.into(), recall)?;
     result.push(&[
@@ -201,7 +200,7 @@ fn lsh_params(call: &Call) -> Result<Option<Datum>> {
         Some(float8_datum(banding.probability(threshold))),
         Some(Datum::from(banding.probes(threshold, recall) as i32)),
     ]);
-    Ok(None)
+    Ok(())
 }
 
 /// The arguments `bands` and `rows`, from argument `first` on.

@@ -16,11 +16,11 @@ sql_function!(minlsh_tokens, tokens);
 sql_function!(minlsh_codes, codes);
 sql_function!(minlsh_shingles, shingles);
 sql_function!(minlsh_shingle_hashes, shingle_hashes);
-sql_function!(minlsh_text_profile, text_profile);
+set_function!(minlsh_text_profile, text_profile);
 sql_function!(minlsh_text_profile_signature, text_profile_signature);
-sql_function!(minlsh_diff, diff);
+set_function!(minlsh_diff, diff);
 sql_function!(minlsh_marked_diff, marked_diff);
-sql_function!(minlsh_shared_passages, shared_passages);
+set_function!(minlsh_shared_passages, shared_passages);
 sql_function!(minlsh_passage_coverage, passage_coverage);
 
 /// `normalize_text(text, normalization, stop_words) → text`
@@ -95,15 +95,13 @@ fn cut_text(call: &Call) -> Result<(&str, Config)> {
 }
 
 /// `text_profile(text, min_token_len, quant_rate) → SETOF (token, count)`
-fn text_profile(call: &Call) -> Result<Option<Datum>> {
-    let rows = ResultRows::start(call);
+fn text_profile(call: &Call, rows: &ResultRows) -> Result<()> {
     let (body, min_token_len, quant_rate) = profiled(call)?;
     sketch::text_profile(body, min_token_len, quant_rate, &mut check_interrupts, &mut |token, count| {
         // A text of less than 1 GB has fewer than 2^31 equal tokens.
         text::lent(token, |token| rows.push(&[Some(token), Some(Datum::from(count as i32))]));
         Ok(())
     })
-    .map(|()| None)
 }
 
 /// `text_profile_signature(text, min_token_len, quant_rate) → text`: in the form of `md5()`.
@@ -120,16 +118,14 @@ fn profiled(call: &Call) -> Result<(&str, i64, f64)> {
 }
 
 /// `minlsh_diff(a, b, normalization) → SETOF (found_in, passage)`
-fn diff(call: &Call) -> Result<Option<Datum>> {
-    let rows = ResultRows::start(call);
+fn diff(call: &Call, rows: &ResultRows) -> Result<()> {
     let (a, b, config) = two_to_diff(call)?;
     word_diff(config.normalization(), a, b, &mut check_interrupts, &mut |found_in, passage| {
         text::lent(found_in.as_str(), |found_in| {
             text::lent(passage, |passage| rows.push(&[Some(found_in), Some(passage)]));
         });
         Ok::<_, SqlError>(())
-    })?;
-    Ok(None)
+    })
 }
 
 /// `minlsh_marked_diff(a, b, normalization) → text`: with marks like wdiff's.
@@ -166,9 +162,8 @@ pub fn marked(normalization: &Normalization, a: &str, b: &str) -> Result<String,
 
 /// `shared_passages(a text, b text, min_match, normalization)
 /// → (a_from, a_length, b_from, b_length integer, passage text)`: by position in the first text.
-fn shared_passages(call: &Call) -> Result<Option<Datum>> {
+fn shared_passages(call: &Call, rows: &ResultRows) -> Result<()> {
     let (a, b, min_match, normalization) = two_texts(call)?;
-    let rows = ResultRows::start(call);
     let read = |text| {
         let characters = Characters::with_places(&normalization, text, &mut check_interrupts);
         characters.map(Characters::without_text)
@@ -191,7 +186,7 @@ fn shared_passages(call: &Call) -> Result<Option<Datum>> {
             rows.push(&[a_from, a_length, b_from, b_length, Some(passage)]);
         });
     }
-    Ok(None)
+    Ok(())
 }
 
 /// `passage_coverage(passage text, body text, min_match, normalization) → double precision`

@@ -81,8 +81,7 @@ fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows, operator: Option<
         // Before the first row with elements arrives.
         element::check(base_element_type(info.index.types()[document])).map_err(|report| {
             report.set_hint(
-                "Index an array of text, varchar, bytea, uuid or integers, or an expression that casts to \
-                 text[].",
+                "Index an array of text, varchar, bytea, uuid or integers, or an expression that casts to text[].",
             )
         })?;
     }
@@ -109,9 +108,6 @@ fn refuse_settings(info: &Info, operator: Option<Oid>) -> Result<()> {
     let name = &info.index.name;
     let document = if info.document() == 0 { "...".to_owned() } else { info.body_name() };
     Err(not_supported(format!("exclusion constraint \"{name}\" depends on minlsh.threshold"))
-        .set_detail(
-            "The similarity of two plain values depends on that setting, which each session may \
-             change.",
-        )
+        .set_detail("The similarity of two plain values depends on that setting, which each session may change.")
         .set_hint(format!("Use minlsh_document({document}, 0.9) WITH ~=, which has its own threshold.")))
 }

@@ -132,7 +132,7 @@ fn each_entry(
         return Ok(());
     }
     let message = format!("searches find {found} of the {entries} entries of the index");
-    Err(error(PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED, message))
+    Err(damaged_index(message))
 }
 
 fn is_standby() -> bool {

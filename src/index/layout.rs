@@ -14,6 +14,7 @@ use pgrx::pg_sys::{BTPageOpaqueData, BlockNumber, Buffer};
 
 use crate::index::nbtree::{self, HIGH_KEY, NO_BLOCK};
 use crate::pg::guc::is_serializable;
+use crate::pg::memory::unless_raised;
 use crate::prelude::*;
 
 /// Number of the support function that hashes values of a scope column. Only the operator classes of scope columns have
@@ -227,10 +228,8 @@ impl Deref for LockedPage {
 
 impl Drop for LockedPage {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: `of` pinned and locked the buffer, which is released once.
-            unsafe { pg_sys::UnlockReleaseBuffer(self.buffer) };
-        }
+        // SAFETY: `of` pinned and locked the buffer, which is released once.
+        unless_raised(|| unsafe { pg_sys::UnlockReleaseBuffer(self.buffer) });
     }
 }
 

@@ -73,11 +73,8 @@ impl<'a> MinlshIndex<'a> {
 
     /// The error for a page that cannot be read.
     pub fn damaged(&self, block: pg_sys::BlockNumber) -> SqlError {
-        error(
-            PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED,
-            format!("page {block} of minlsh index \"{}\" is damaged", self.open.name()),
-        )
-        .set_hint("Use REINDEX to build the index again. minlsh_check() lists what is wrong.")
+        damaged_index(format!("page {block} of minlsh index \"{}\" is damaged", self.open.name()))
+            .set_hint("Use REINDEX to build the index again. minlsh_check() lists what is wrong.")
     }
 }
 
@@ -117,8 +114,8 @@ fn layout(open: &Open) -> Result<Layout> {
             "Use a text, an array or a minlsh_document. Cast other types, as in ((body::text)).".to_owned()
         } else {
             format!(
-                "Join several texts in one expression, as in (({JOINED})). Give a text that is compared by \
-                 =, such as a tenant, its operator class, as in (tenant minlsh_text_scope_ops, body)."
+                "Join several texts in one expression, as in (({JOINED})). Give a text that is compared by =, such as \
+                 a tenant, its operator class, as in (tenant minlsh_text_scope_ops, body)."
             )
         };
         return Err(not_supported(format!(
@@ -131,7 +128,7 @@ fn layout(open: &Open) -> Result<Layout> {
         let IndexColumn { input_type: input, .. } = IndexColumn::of(open, column);
         // SAFETY: an index of the access method has these support function numbers for each attribute.
         let function = |number| unsafe { pg_sys::index_getprocid(open.raw(), column as i16 + 1, number) };
-        if !(OperatorClass { input, stored: attribute.atttypid, function }).problems().is_empty() {
+        if !problems(input, attribute.atttypid, &function).is_empty() {
             return Err(cannot_serve(column));
         }
     }
@@ -161,7 +158,7 @@ pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
         // A class without a storage type stores its input type.
         let stored = if class.opckeytype == Oid::INVALID { input } else { class.opckeytype };
         let function = |number| function_of_family(family, input, number as i16);
-        let mut problems = OperatorClass { input, stored, function }.problems();
+        let mut problems = problems(input, stored, &function);
         let (cache, operator) = (pg_sys::SysCacheIdentifier::AMOPSTRATEGY, |_: &pg_sys::FormData_pg_amop| ());
         // SAFETY: this cache lists `pg_amop` by family.
         if unsafe { catalog::listed(cache, Datum::from(family), operator) }.is_empty() {
@@ -174,58 +171,49 @@ pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
     })
 }
 
-/// An operator class: its input type, its stored type, and its support functions by number.
-struct OperatorClass<F> {
-    input: Oid,
-    stored: Oid,
-    function: F,
-}
-
-impl<F: Fn(u16) -> Oid> OperatorClass<F> {
-    /// The reasons why an index cannot use its functions.
-    fn problems(&self) -> Vec<String> {
-        let (input, function) = (self.input, &self.function);
-        let is_scope = function(SCOPE_HASH) != Oid::INVALID;
-        let (stored, compare, name) = match is_scope {
-            true => (pg_sys::CHAROID, pg_sys::F_BTCHARCMP, "btcharcmp"),
-            false => (pg_sys::TIDOID, pg_sys::F_BTTIDCMP, "bttidcmp"),
-        };
-        let mut problems = Vec::new();
-        if self.stored != stored {
-            problems.push(format!("it must have STORAGE {}", type_label(stored)));
-        }
-        // Pages are written and read in the order of these functions.
-        if function(COMPARE) != Oid::from(compare) {
-            problems.push(format!("support function {COMPARE} must be {name}"));
-        }
-        if function(EQUAL_IMAGE) != Oid::from(pg_sys::F_BTEQUALIMAGE) {
-            problems.push(format!("support function {EQUAL_IMAGE} must be btequalimage"));
-        }
-        let (passage, is_text) = (function(PASSAGE_HASHES), input == pg_sys::TEXTOID);
-        if passage != Oid::INVALID
-            && (is_scope || !is_text || catalog::c_function(passage).as_deref() != Some(b"minlsh_passage_hashes"))
-        {
-            problems.push(format!("support function {PASSAGE_HASHES} is for texts alone"));
-        }
-        let known = [COMPARE, EQUAL_IMAGE, SCOPE_HASH, PASSAGE_HASHES];
-        for other in (1..=PASSAGE_HASHES).filter(|number| !known.contains(number)) {
-            if function(other) != Oid::INVALID {
-                problems.push(format!("it must not have a support function {other}"));
-            }
-        }
-        if is_scope && !is_hash_of(function(SCOPE_HASH), input) {
-            problems.push(format!(
-                "support function {SCOPE_HASH} must be an immutable hash with a seed, as (value {}, seed bigint) \
-                 RETURNS bigint",
-                type_label(input)
-            ));
-        }
-        let texts_and_sets = [pg_sys::TEXTOID, pg_sys::ANYARRAYOID, pg_sys::INT4ARRAYOID];
-        if !is_scope && !texts_and_sets.contains(&input) && !is_document(input) {
-            problems.push("it must be for text, anyarray, integer[] (signatures) or minlsh_document".to_owned());
-        }
-        problems
+/// The reasons why an index cannot use an operator class with this input type, stored type, and support functions by
+/// number.
+fn problems(input: Oid, stored: Oid, function: &dyn Fn(u16) -> Oid) -> Vec<String> {
+    let is_scope = function(SCOPE_HASH) != Oid::INVALID;
+    let (wanted, compare, name) = match is_scope {
+        true => (pg_sys::CHAROID, pg_sys::F_BTCHARCMP, "btcharcmp"),
+        false => (pg_sys::TIDOID, pg_sys::F_BTTIDCMP, "bttidcmp"),
+    };
+    let mut problems = Vec::new();
+    if stored != wanted {
+        problems.push(format!("it must have STORAGE {}", type_label(wanted)));
     }
+    // Pages are written and read in the order of these functions.
+    if function(COMPARE) != Oid::from(compare) {
+        problems.push(format!("support function {COMPARE} must be {name}"));
+    }
+    if function(EQUAL_IMAGE) != Oid::from(pg_sys::F_BTEQUALIMAGE) {
+        problems.push(format!("support function {EQUAL_IMAGE} must be btequalimage"));
+    }
+    let (passage, is_text) = (function(PASSAGE_HASHES), input == pg_sys::TEXTOID);
+    if passage != Oid::INVALID
+        && (is_scope || !is_text || catalog::c_function(passage).as_deref() != Some(b"minlsh_passage_hashes"))
+    {
+        problems.push(format!("support function {PASSAGE_HASHES} is for texts alone"));
+    }
+    let known = [COMPARE, EQUAL_IMAGE, SCOPE_HASH, PASSAGE_HASHES];
+    for other in (1..=PASSAGE_HASHES).filter(|number| !known.contains(number)) {
+        if function(other) != Oid::INVALID {
+            problems.push(format!("it must not have a support function {other}"));
+        }
+    }
+    if is_scope && !is_hash_of(function(SCOPE_HASH), input) {
+        problems.push(format!(
+            "support function {SCOPE_HASH} must be an immutable hash with a seed, as (value {}, seed bigint) \
+                 RETURNS bigint",
+            type_label(input)
+        ));
+    }
+    let texts_and_sets = [pg_sys::TEXTOID, pg_sys::ANYARRAYOID, pg_sys::INT4ARRAYOID];
+    if !is_scope && !texts_and_sets.contains(&input) && !is_document(input) {
+        problems.push("it must be for text, anyarray, integer[] (signatures) or minlsh_document".to_owned());
+    }
+    problems
 }
 
 /// Types that PostgreSQL itself hashes with another type's function.

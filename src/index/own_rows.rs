@@ -24,12 +24,12 @@ use crate::options::same_shingling;
 use crate::prelude::*;
 
 /// An index, its file, and the address of a row.
-type Key = (Oid, Oid, u64);
+type IndexedRow = (Oid, Oid, u64);
 
 /// Maximum number of words in an outline: 4 kB for a row.
 const MOST_WORDS: usize = 512;
 /// Bytes of a row besides the words of its outline.
-const OVERHEAD: usize = 3 * size_of::<(Key, OwnRow)>();
+const OVERHEAD: usize = 3 * size_of::<(IndexedRow, OwnRow)>();
 /// Bytes for the hashes of a document, unless the limit of memory is lower.
 const LONGEST: usize = 32 << 20;
 
@@ -43,7 +43,7 @@ struct OwnRow {
 /// The rows that this transaction has inserted.
 #[derive(Default)]
 struct OwnRows {
-    rows: AHashMap<Key, OwnRow>,
+    rows: AHashMap<IndexedRow, OwnRow>,
     /// Total size of all rows ever added.
     bytes: usize,
 }
@@ -156,7 +156,7 @@ pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u
     })
 }
 
-fn key_of(index: &MinlshIndex, row: u64) -> Key {
+fn key_of(index: &MinlshIndex, row: u64) -> IndexedRow {
     let index = index.open();
     (index.oid(), index.class().relfilenode, row)
 }

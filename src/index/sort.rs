@@ -111,7 +111,7 @@ impl Sorter {
     /// Passes the entries in memory to `taker`, ascending.
     fn sorted(&mut self, taker: &mut impl EntryTaker) -> Result<()> {
         let memory = copies(self.memory);
-        with_crew(self.threads, memory, |crew| sorted(&mut self.entries, memory, crew, taker))
+        sorted(&mut self.entries, memory, &mut Crew::With(setting(memory), self.threads), taker)
     }
 
     /// Calls `visit` with all entries, ascending.
@@ -129,7 +129,7 @@ impl Sorter {
             self.spill()?;
         }
         drop(std::mem::take(&mut self.entries));
-        with_crew(threads, memory / 2, |crew| merged(&mut self.runs, memory, crew, taker))
+        merged(&mut self.runs, memory, &mut Crew::With(setting(memory / 2), threads), taker)
     }
 }
 
@@ -229,14 +229,6 @@ fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
 /// Bytes for copies of parts.
 fn copies(memory: usize) -> usize {
     memory / 8
-}
-
-/// Calls `sort` with a crew of `threads` that has at most `memory` bytes in flight.
-fn with_crew<T>(threads: usize, memory: usize, sort: impl FnOnce(&mut Crew) -> T) -> T {
-    match threads {
-        0 => sort(&mut Crew::Alone(&mut { check_interrupts })),
-        _ => sort(&mut Crew::With(setting(memory), threads)),
-    }
 }
 
 /// Sorts entries by key and row, and passes them on part by part, with `memory` bytes for copies of parts.

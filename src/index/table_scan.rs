@@ -15,6 +15,7 @@ use crate::index::minlsh_index::MinlshIndex;
 use crate::memory::of_indexed_rows;
 use crate::options::IndexOptions;
 use crate::pg::memory::in_transaction;
+use crate::pg::table::SEQUENTIAL;
 use crate::pg::worker_threads::{for_build, setting};
 use crate::prelude::*;
 
@@ -130,9 +131,6 @@ impl<'a> IndexedRows<'a> {
         // scan that it is given allows it.
         let (synchronised, any_visible) = (self.snapshot.is_some(), false);
         let progress = self.snapshot.is_none();
-        let flags = pg_sys::ScanOptions::SO_TYPE_SEQSCAN
-            | pg_sys::ScanOptions::SO_ALLOW_STRAT
-            | pg_sys::ScanOptions::SO_ALLOW_PAGEMODE;
         let callback: pg_sys::IndexBuildCallback = Some(take_row);
         // SAFETY: the maker of `self` promises that both relations are open and belong together, with this description.
         // A table has the functions of its access method. Nothing is dropped in the closure.
@@ -141,10 +139,9 @@ impl<'a> IndexedRows<'a> {
             let (function, begin) = (methods.index_build_range_scan, methods.scan_begin);
             pg_guard_ffi_boundary(|| {
                 let null = std::ptr::null_mut::<pg_sys::TableScanDescData>();
-                let own = self
-                    .snapshot
-                    .zip(begin)
-                    .map_or(null, |(snapshot, begin)| begin(heap, snapshot.raw(), 0, null.cast(), null.cast(), flags));
+                let own = self.snapshot.zip(begin).map_or(null, |(snapshot, begin)| {
+                    begin(heap, snapshot.raw(), 0, null.cast(), null.cast(), SEQUENTIAL)
+                });
                 // The function ends the scan.
                 function.map_or(0.0, |function| {
                     function(heap, index, info, synchronised, any_visible, progress, 0, all, callback, state, own)

@@ -12,21 +12,20 @@ use crate::pg::rights::{check_owner, check_owner_before, current_role, no_such_r
 use crate::prelude::*;
 use crate::side_table;
 
-sql_function!(minlsh_check, check);
+set_function!(minlsh_check, check);
 
 /// `minlsh_check(index, sample, sample_seed) → (doc_id, problem)`; NULL: all indexes that the caller owns.
-fn check(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn check(call: &Call, result: &ResultRows) -> Result<()> {
     let share = call.float8(1).map(|part| share(part, call.int8(2).unwrap_or(0))).transpose()?;
     let Some(name) = call.oid(0) else {
         // Another session may have dropped some by now.
         for table in indexed_tables().into_iter().filter(|table| relation::lock(*table, Lock::Read)) {
-            check_named(table, share, &result)?;
+            check_named(table, share, result)?;
         }
-        return Ok(None);
+        return Ok(());
     };
-    if check_named(name, share, &result)? || is_indexed(name) {
-        Ok(None)
+    if check_named(name, share, result)? || is_indexed(name) {
+        Ok(())
     } else {
         let name = relation_name(name);
         Err(undefined_object(format!("\"{name}\" is not a minlsh index and does not have one"))

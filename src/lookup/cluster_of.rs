@@ -12,7 +12,7 @@ use crate::pg::guc::LocalSettings;
 use crate::prelude::*;
 use crate::row_key::{self, KeyValue, STORED};
 
-sql_function!(minlsh_near_duplicate_cluster_of, near_duplicate_cluster_of);
+set_function!(minlsh_near_duplicate_cluster_of, near_duplicate_cluster_of);
 
 /// Positions of the arguments.
 const OF: usize = 0;
@@ -24,8 +24,7 @@ const MAX_MEMBERS: usize = 3;
 const DEFAULT_MAX_MEMBERS: i32 = 10_000;
 
 /// `near_duplicate_cluster_of(key, threshold, index, max_members) → (doc_id)`
-fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn near_duplicate_cluster_of(call: &Call, result: &ResultRows) -> Result<()> {
     let target = find::read(call, INDEX)?;
     let threshold = find::threshold(call, THRESHOLD, &target)?;
     let most = call.int4(MAX_MEMBERS).unwrap_or(DEFAULT_MAX_MEMBERS);
@@ -33,14 +32,14 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
         invalid_parameter(format!("max_members must be at least 1, not {most}"))
             .set_hint("Pass the number of members beyond which the search stops.")
     })?;
-    let asked = Asked::new(&target, threshold, None)?;
+    let asked = Asked::new(&target, threshold, None, None)?;
     let key_type = asked.key_type()?;
-    let Some(key) = row_key::argument(call, OF, key_type, target.name())? else { return Ok(None) };
+    let Some(key) = row_key::argument(call, OF, key_type, target.name())? else { return Ok(()) };
     let mut members = FoundMembers::new(key_type, target.key()?.collation(), most)?;
     let wanted = result.column_type(0);
     let session = Session::open();
     // By the key as it was passed the row would be found twice, if an equal key is stored in another form.
-    let Some(key) = target.stored_key(&session, key)? else { return Ok(None) };
+    let Some(key) = target.stored_key(&session, key)? else { return Ok(()) };
     // Rows of the same set have the same near-duplicates, unless each row has its own threshold.
     members.find(&session, &asked, target.info.kind != Kind::Document, key)?;
     // A single row is not a cluster.
@@ -50,7 +49,7 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
             result.push(&[Some(members.key(member).as_result(wanted))]);
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 /// The members found so far. Keys with different texts are different.
@@ -71,8 +70,7 @@ impl FoundMembers {
 
     /// Finds all members, breadth-first.
     fn find(&mut self, session: &Session, asked: &Asked, has_copies: bool, key: KeyValue) -> Result<()> {
-        let settings = LocalSettings::open();
-        settings.write_exact_text();
+        let _exact_text = LocalSettings::of_exact_text();
         // SAFETY: `to_text` returns a text.
         let name = unsafe { text::read(key.to_text()) }?;
         self.add(name)?;
@@ -109,8 +107,8 @@ impl FoundMembers {
         if self.keys.len() == self.most {
             let message = format!("the cluster has more than {} members", self.most);
             return Err(limit_exceeded(message).set_hint(
-                "Raise max_members, pass a higher threshold, or use near_duplicate_clusters(), which finds \
-                 all clusters of a table at once.",
+                "Raise max_members, pass a higher threshold, or use near_duplicate_clusters(), which finds all \
+                 clusters of a table at once.",
             ));
         }
         let member = self.keys.len() as u32;

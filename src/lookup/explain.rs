@@ -17,8 +17,8 @@ use crate::row_key;
 use crate::side_table::StoredSketch;
 use crate::side_table::sign::of_signature;
 
-sql_function!(minlsh_explain, explain);
-sql_function!(minlsh_explain_texts, explain_texts);
+set_function!(minlsh_explain, explain);
+set_function!(minlsh_explain_texts, explain_texts);
 
 /// Positions of the arguments.
 const INDEX: usize = 0;
@@ -31,38 +31,35 @@ const EXAMPLES: usize = 10;
 
 /// `minlsh_explain(index, a, b, threshold) → one row`, or none if the caller cannot see one of the documents, or a
 /// partial index lacks it.
-fn explain(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn explain(call: &Call, result: &ResultRows) -> Result<()> {
     let target = find::required(call, INDEX)?;
     let settings = &target.options;
     let threshold = find::threshold(call, THRESHOLD, &target)?;
     let of_key = target.key()?;
     let read = |argument| row_key::argument(call, argument, of_key.base_type, target.name());
-    let (Some(a), Some(b)) = (read(A)?, read(B)?) else { return Ok(None) };
+    let (Some(a), Some(b)) = (read(A)?, read(B)?) else { return Ok(()) };
     let session = Session::open();
     let (row_a, row_b) = (target.stored(&session, a)?, target.stored(&session, b)?);
     for (key, row) in [(a, &row_a), (b, &row_b)] {
         let Some(row) = row else {
             pgrx::notice!("no document that you can see has the key {}", key.shown());
-            return Ok(None);
+            return Ok(());
         };
         if target.info.index.partial && row.bool(2)? != Some(true) {
             let index = target.name();
             pgrx::notice!("partial index \"{index}\" does not have the document of key {}", key.shown());
-            return Ok(None);
+            return Ok(());
         }
     }
-    let (Some(a), Some(b)) = (&row_a, &row_b) else { return Ok(None) };
+    let (Some(a), Some(b)) = (&row_a, &row_b) else { return Ok(()) };
     let kind = target.info.kind;
     let (a, b) = (Operand::of_row(kind, a)?, Operand::of_row(kind, b)?);
-    show(&result, settings, threshold, &a, &b)?;
-    Ok(None)
+    show(result, settings, threshold, &a, &b)
 }
 
 /// `minlsh_explain_texts(a text, b text, threshold, shingle_size, unit, normalization, stop_words, bag, num_perm,
 /// scheme, seed, recall) → one row`: for texts that need not be stored.
-fn explain_texts(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn explain_texts(call: &Call, result: &ResultRows) -> Result<()> {
     let options = Options {
         num_perm: call.int4(8).given()?,
         scheme: call.text(9).given()?.into(),
@@ -72,8 +69,7 @@ fn explain_texts(call: &Call) -> Result<Option<Datum>> {
     let threshold = Threshold::new(call.float8(2).given()?)?;
     let settings = IndexOptions::new(options.config()?, threshold, call.float8(11).given()?)?;
     let (a, b) = (call.bytes(0).given()?, call.bytes(1).given()?);
-    show(&result, &settings, threshold, &Operand::of_text(a), &Operand::of_text(b))?;
-    Ok(None)
+    show(result, &settings, threshold, &Operand::of_text(a), &Operand::of_text(b))
 }
 
 struct Operand<'a> {
@@ -201,10 +197,10 @@ fn check_memory(bytes: usize) -> Result<()> {
         return Ok(());
     }
     let megabytes = |bytes: usize| bytes.div_ceil(1 << 20);
-    Err(error(
-        PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-        format!("the comparison of two texts of {} MB does not fit into maintenance_work_mem", megabytes(bytes)),
-    )
+    Err(beyond_setting(format!(
+        "the comparison of two texts of {} MB does not fit into maintenance_work_mem",
+        megabytes(bytes)
+    ))
     .set_detail("It keeps the shingles, passages and words of both texts, to show which are shared.")
     .set_hint(format!(
         "Set maintenance_work_mem to '{} MB' or more, or use jaccard() and containment(), which need less.",

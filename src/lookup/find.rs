@@ -28,7 +28,7 @@ use crate::side_table::{SideTable, check_current};
 
 /// Finds the index of a call.
 #[derive(Clone, Copy)]
-struct Finder {
+struct IndexFinder {
     extension: Extension,
     /// The argument that names the index, for messages.
     argument: &'static str,
@@ -37,55 +37,72 @@ struct Finder {
 /// Finds the index that argument `argument` names.
 pub fn read(call: &Call, argument: usize) -> Result<Rc<Indexed>> {
     match call.oid(argument) {
-        Some(named) => Finder::of(call, "index").named(named),
+        Some(named) => IndexFinder::of(call, "index").named(named),
         None => only(call),
     }
 }
 
 /// Finds the only index that a call without a name can mean.
 pub fn only(call: &Call) -> Result<Rc<Indexed>> {
-    let finder = Finder::of(call, "index");
-    finder.named(session_cache::only(|| finder.only())?)
+    let (finder, meant) = (IndexFinder::of(call, "index"), session_cache::unnamed());
+    if let Some(index) = session_cache::known(&meant) {
+        return finder.named(index);
+    }
+    let index = finder.only()?;
+    session_cache::keep(meant, index);
+    finder.named(index)
 }
 
 /// Finds the index that `relation`, the argument `source`, is or has; `None` for a table without an index of all its
 /// rows.
 pub fn of_relation(call: &Call, relation: Oid) -> Result<Option<Rc<Indexed>>> {
-    Finder::of(call, "source").find(relation)
+    IndexFinder::of(call, "source").find(relation)
 }
 
-impl Finder {
+impl IndexFinder {
     fn of(call: &Call, argument: &'static str) -> Self {
         Self { extension: call.extension(), argument }
     }
 
-    /// Finds the index that `named` is or has.
+    /// Finds the index that `named` is or has, in the session's cache if nothing has changed since it was found, up to
+    /// the time that its table is locked.
     fn named(self, named: Oid) -> Result<Rc<Indexed>> {
-        session_cache::named(named, self.extension, || self.find_named(named))
+        let meant = (named, None);
+        if let Some(index) = session_cache::known(&meant) {
+            // Another role may have found it: a caller may not lock what it may not read.
+            rights::check_before_reading(named)?;
+            let kept = session_cache::index(index, self.extension).ok();
+            if let Some(kept) = kept.filter(|_| !session_cache::has_changed()) {
+                return Ok(kept);
+            }
+        }
+        let found = self.find(named)?.ok_or_else(|| self.has_none(named))?;
+        // A side table is opened at each call, to detect alterations.
+        if found.side.is_none() {
+            session_cache::keep(meant, found.info.index.oid);
+        }
+        Ok(found)
     }
 
-    /// [`Self::named`] without the session's cache.
-    fn find_named(self, named: Oid) -> Result<Rc<Indexed>> {
-        self.find(named)?.ok_or_else(|| {
-            let (argument, table) = (self.argument, relation_name(named));
-            let all = Info::of_table(named);
-            if all.is_empty() {
-                let message = format!("{argument}: table \"{table}\" has no minlsh index");
-                return undefined_object(message).set_hint(create(named));
-            }
-            let message = format!("{argument}: table \"{table}\" has no minlsh index of all its rows");
-            if let Some((detail, hint)) =
-                all.iter().filter(|info| !info.index.partial).find_map(|info| Missing::shown(&missing(&info.index)))
-            {
-                return undefined_object(message).set_detail(detail).set_hint(hint);
-            }
-            undefined_object(message)
-                .set_detail("Partial and invalid indexes do not count. Name a partial index to use it.")
-                .set_hint(self.name_one(&oids(&all)))
-        })
+    /// The error for a table without an index of all its rows.
+    fn has_none(self, named: Oid) -> SqlError {
+        let (argument, table) = (self.argument, relation_name(named));
+        let all = Info::of_table(named);
+        if all.is_empty() {
+            let message = format!("{argument}: table \"{table}\" has no minlsh index");
+            return undefined_object(message).set_hint(create(named));
+        }
+        let report = undefined_object(format!("{argument}: table \"{table}\" has no minlsh index of all its rows"));
+        let mut whole = all.iter().filter(|info| !info.index.partial);
+        if let Some((detail, hint)) = whole.find_map(|info| Missing::shown(&missing(&info.index))) {
+            return report.set_detail(detail).set_hint(hint);
+        }
+        report
+            .set_detail("Partial and invalid indexes do not count. Name a partial index to use it.")
+            .set_hint(self.name_one(&oids(&all)))
     }
 
-    /// [`Self::find_named`], but `None` for a table without an index.
+    /// Finds the index that `named` is or has; `None` for a table without one.
     fn find(self, named: Oid) -> Result<Option<Rc<Indexed>>> {
         match catalog::relation_kind(named) {
             b'i' | b'I' => self.index(named).map(Some),
@@ -226,7 +243,7 @@ impl Finder {
 
     fn no_such_relation(self, oid: Oid) -> SqlError {
         let (argument, oid) = (self.argument, oid.to_u32());
-        error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, format!("{argument}: relation with OID {oid} does not exist"))
+        undefined_table(format!("{argument}: relation with OID {oid} does not exist"))
     }
 
     fn ambiguous(self, message: String, indexes: &[Oid]) -> SqlError {

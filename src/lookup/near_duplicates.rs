@@ -26,10 +26,10 @@ use crate::row_key::{self, Key, KeyValue};
 use crate::side_table::SideTable;
 use crate::side_table::sign::sign_text;
 
-sql_function!(minlsh_near_duplicates, near_duplicates);
-sql_function!(minlsh_near_duplicates_of, near_duplicates_of);
-sql_function!(minlsh_nearest_documents, nearest_documents);
-sql_function!(minlsh_nearest_documents_of, nearest_documents_of);
+set_function!(minlsh_near_duplicates, near_duplicates);
+set_function!(minlsh_near_duplicates_of, near_duplicates_of);
+set_function!(minlsh_nearest_documents, nearest_documents);
+set_function!(minlsh_nearest_documents_of, nearest_documents_of);
 
 /// Positions of the arguments: a key or a document, then options of the search.
 const OF: usize = 0;
@@ -46,37 +46,25 @@ const SCOPE_OF_NEAREST: usize = 4;
 const DEFAULT_K: i32 = 10;
 
 /// `near_duplicates(doc_id, threshold, index, verify) → (doc_id, similarity)`
-fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn near_duplicates(call: &Call, result: &ResultRows) -> Result<()> {
     let target = find::read(call, INDEX)?;
     let threshold = find::threshold(call, THRESHOLD, &target)?;
-    of_document(call, &target, threshold, None, &result)
+    of_document(call, Asked::new(&target, threshold, find::verify(call, VERIFY)?, None)?, result)
 }
 
 /// `nearest_documents(doc_id, k, index, verify) → (doc_id, similarity)`
-fn nearest_documents(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn nearest_documents(call: &Call, result: &ResultRows) -> Result<()> {
     let target = find::read(call, INDEX)?;
     let k = valid_k(call.int4(K).unwrap_or(DEFAULT_K))?;
-    of_document(call, &target, target.options.threshold, Some(k), &result)
+    of_document(call, Asked::new(&target, target.options.threshold, find::verify(call, VERIFY)?, Some(k))?, result)
 }
 
-/// The near-duplicates of the document whose key is the first argument, at most the `limit` most similar ones.
-fn of_document(
-    call: &Call,
-    target: &Indexed,
-    threshold: Threshold,
-    limit: Option<i64>,
-    result: &ResultRows,
-) -> Result<Option<Datum>> {
-    let asked = Asked::new(target, threshold, find::verify(call, VERIFY)?)?;
-    if let Some(key) = row_key::argument(call, OF, asked.key_type()?, target.name())? {
-        let session = Session::open();
-        if let Some(search) = asked.of_row(&session, key, limit)? {
-            asked.answer(&session, search, limit, result)?;
-        }
-    }
-    Ok(None)
+/// The near-duplicates of the document whose key is the first argument.
+fn of_document(call: &Call, asked: Asked, result: &ResultRows) -> Result<()> {
+    let key = row_key::argument(call, OF, asked.key_type()?, asked.index.name())?;
+    let session = Session::open();
+    let search = key.map(|key| asked.of_row(&session, key)).transpose()?.flatten();
+    search.map_or(Ok(()), |search| asked.answer(&session, &search, result))
 }
 
 /// An index for searches of near-duplicates of its rows, by a caller with the necessary rights.
@@ -85,6 +73,8 @@ pub struct Asked<'a> {
     side: Option<Side<'a>>,
     threshold: Threshold,
     verify: Verify,
+    /// Maximum number of results, the most similar ones; `None` means all.
+    limit: Option<i64>,
 }
 
 enum Way<'s> {
@@ -94,10 +84,9 @@ enum Way<'s> {
 
 impl<'a> Asked<'a> {
     /// Checks the caller's rights and the way of verification; `None` stands for the index's best way.
-    pub fn new(index: &'a Indexed, threshold: Threshold, verify: Option<Verify>) -> Result<Self> {
+    pub fn new(index: &'a Indexed, threshold: Threshold, verify: Option<Verify>, limit: Option<i64>) -> Result<Self> {
         check_verify(index, verify)?;
-        let side = Side::of(index)?;
-        Ok(Self { index, side, threshold, verify: verify.unwrap_or(Verify::Exact) })
+        Ok(Self { index, side: Side::of(index)?, threshold, verify: verify.unwrap_or(Verify::Exact), limit })
     }
 
     /// The type of the keys.
@@ -106,8 +95,8 @@ impl<'a> Asked<'a> {
     }
 
     /// The search for the near-duplicates of a row; `None` if the row does not exist, or has no document.
-    fn of_row(&self, session: &Session, key: KeyValue, limit: Option<i64>) -> Result<Option<Way<'_>>> {
-        let wanted = || self.index.of_row(session, key, self.threshold, limit);
+    fn of_row(&self, session: &Session, key: KeyValue) -> Result<Option<Way<'_>>> {
+        let wanted = || self.index.of_row(session, key, self.threshold, self.limit);
         let Some(side) = &self.side else { return Ok(wanted()?.map(Way::Query)) };
         if self.verify == Verify::Signature {
             return Ok(side.stored(key)?.map(|probe| Way::Estimates(side, probe)));
@@ -122,7 +111,6 @@ impl<'a> Asked<'a> {
         session: &Session,
         given: Parameter,
         document: Option<Document>,
-        limit: Option<i64>,
         scope: Vec<Parameter>,
     ) -> Result<Option<Way<'_>>> {
         let value = match (&self.side, &document) {
@@ -134,8 +122,8 @@ impl<'a> Asked<'a> {
             },
         };
         let wanted = || match document {
-            Some(document) => Ok(Some(self.of_document(document, limit, scope))),
-            None => self.index.of_argument(session, given, self.threshold, limit, scope),
+            Some(document) => Ok(Some(self.of_document(document, scope))),
+            None => self.index.of_argument(session, given, self.threshold, self.limit, scope),
         };
         let (Some(side), Some(value)) = (&self.side, value) else {
             return Ok(wanted()?.map(Way::Query));
@@ -158,11 +146,11 @@ impl<'a> Asked<'a> {
     }
 
     /// A search for the near-duplicates of a document, from the requested threshold up.
-    fn of_document(&self, document: Document, limit: Option<i64>, scope: Vec<Parameter>) -> Wanted {
-        let (threshold, type_oid) = (self.threshold, self.index.extension.document);
+    fn of_document(&self, document: Document, scope: Vec<Parameter>) -> Wanted {
+        let Self { threshold, limit, .. } = *self;
         let document = Document { threshold, ..document }.write();
         // SAFETY: the argument has this type, and lives as long as the call.
-        let document = unsafe { Parameter::new(type_oid, Some(document)) };
+        let document = unsafe { Parameter::new(self.index.extension.document, Some(document)) };
         Wanted { document, threshold, limit, row: None, scope, among: None }
     }
 
@@ -188,9 +176,9 @@ impl<'a> Asked<'a> {
     }
 
     /// Writes the documents that a search finds to the result.
-    fn answer(&self, session: &Session, search: Way, limit: Option<i64>, result: &ResultRows) -> Result<()> {
+    fn answer(&self, session: &Session, search: &Way, result: &ResultRows) -> Result<()> {
         let shown = result.column_type(0);
-        self.each_found(session, &search, limit, &mut |key, similarity| {
+        self.each_found(session, search, &mut |key, similarity| {
             result.push(&[Some(key.as_result(shown)), Some(float8_datum(similarity))]);
             Ok(())
         })
@@ -198,8 +186,8 @@ impl<'a> Asked<'a> {
 
     /// Calls `visit` with the key, as text, and the similarity of each near-duplicate of a row.
     pub fn each(&self, session: &Session, key: KeyValue, visit: &mut dyn FnMut(&str, f64) -> Result<()>) -> Result<()> {
-        let Some(search) = self.of_row(session, key, None)? else { return Ok(()) };
-        self.each_found(session, &search, None, &mut |key, similarity| {
+        let Some(search) = self.of_row(session, key)? else { return Ok(()) };
+        self.each_found(session, &search, &mut |key, similarity| {
             // SAFETY: `to_text` returns a text.
             visit(unsafe { text::read(key.to_text()) }?, similarity)
         })
@@ -211,34 +199,31 @@ impl<'a> Asked<'a> {
         &self,
         session: &Session,
         search: &Way,
-        limit: Option<i64>,
         visit: &mut dyn FnMut(KeyValue, f64) -> Result<()>,
     ) -> Result<()> {
         let mut memory = Memory::scratch(c"minlsh near-duplicate");
         let visit = &mut |key, similarity| memory.run_and_reset(|| visit(key, similarity));
         match search {
             Way::Query(wanted) => self.index.each(session, wanted, visit),
-            Way::Estimates(side, probe) => side.each_estimated(session, probe, self.threshold, limit, visit),
+            Way::Estimates(side, probe) => side.each_estimated(session, probe, (self.threshold, self.limit), visit),
         }
     }
 }
 
 /// `near_duplicates_of(document, threshold, index, verify, k, scope) → (doc_id, similarity)`: for a text, a set, a
 /// signature or a document.
-fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn near_duplicates_of(call: &Call, result: &ResultRows) -> Result<()> {
     let target = find::read(call, INDEX)?;
     let asked = call.float8(THRESHOLD).map(Threshold::new).transpose()?;
     let limit = call.int4(LIMIT).map(valid_k).transpose()?;
-    of_argument(call, &target, asked, limit, SCOPE, &result)
+    of_argument(call, &target, asked, limit, SCOPE, result)
 }
 
 /// `nearest_documents_of(document, k, index, verify, scope) → (doc_id, similarity)`
-fn nearest_documents_of(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn nearest_documents_of(call: &Call, result: &ResultRows) -> Result<()> {
     let target = find::read(call, INDEX)?;
     let k = valid_k(call.int4(K).unwrap_or(DEFAULT_K))?;
-    of_argument(call, &target, Some(target.options.threshold), Some(k), SCOPE_OF_NEAREST, &result)
+    of_argument(call, &target, Some(target.options.threshold), Some(k), SCOPE_OF_NEAREST, result)
 }
 
 /// The near-duplicates of the first argument, at most the `limit` most similar ones. The threshold is the requested
@@ -251,7 +236,7 @@ fn of_argument(
     limit: Option<i64>,
     scope: usize,
     result: &ResultRows,
-) -> Result<Option<Datum>> {
+) -> Result<()> {
     let verify = find::verify(call, VERIFY)?;
     let type_oid = catalog::base_type(call.argument_type(OF));
     let is_document = type_oid == target.extension.document;
@@ -266,14 +251,12 @@ fn of_argument(
         None if is_document => {}
         None => check_kind(target, type_oid, verify)?,
     }
-    let asked = Asked::new(target, threshold, verify)?;
+    let asked = Asked::new(target, threshold, verify, limit)?;
     let scope = target.scope(call, scope)?;
-    let (Some(given), Some(scope)) = (call.parameter(OF), scope) else { return Ok(None) };
+    let (Some(given), Some(scope)) = (call.parameter(OF), scope) else { return Ok(()) };
     let session = Session::open();
-    if let Some(search) = asked.of_given(&session, given, document, limit, scope)? {
-        asked.answer(&session, search, limit, result)?;
-    }
-    Ok(None)
+    let search = asked.of_given(&session, given, document, scope)?;
+    search.map_or(Ok(()), |search| asked.answer(&session, &search, result))
 }
 
 fn valid_k(k: i32) -> Result<i64> {
@@ -425,8 +408,7 @@ impl<'a> Side<'a> {
         &self,
         session: &Session,
         probe: &Probe,
-        threshold: Threshold,
-        limit: Option<i64>,
+        (threshold, limit): (Threshold, Option<i64>),
         visit: &mut dyn FnMut(KeyValue, f64) -> Result<()>,
     ) -> Result<()> {
         if let Some(key) = probe.key

@@ -11,7 +11,6 @@ use crate::indexed::Indexed;
 use crate::pg::call::Extension;
 use crate::pg::names::search_path;
 use crate::pg::relation;
-use crate::pg::rights;
 use crate::pg::rights::current_role;
 use crate::pg::table_query::TableQuery;
 use crate::prelude::*;
@@ -51,7 +50,7 @@ pub struct QueryKey {
 const SCHEMAS: i32 = pg_sys::SysCacheIdentifier::NAMESPACEOID as i32;
 
 /// The relation that a call names; or none, and the current role with the schemas on its search path.
-type Meant = (Oid, Option<(Oid, Vec<Oid>)>);
+pub type Meant = (Oid, Option<(Oid, Vec<Oid>)>);
 
 thread_local! {
     static INDEXES: RefCell<HashMap<Oid, Rc<Indexed>>> = RefCell::default();
@@ -89,36 +88,18 @@ pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
     }
 }
 
-/// The only index that a call without a name can mean, as `find` finds it, cached until any change that may affect the
-/// result. Rights are checked at each use.
-pub fn only(find: impl FnOnce() -> Result<Oid>) -> Result<Oid> {
-    let meant = (Oid::INVALID, Some((current_role(), search_path())));
-    found(&meant).map_or_else(|| find().inspect(|index| keep(meant, *index)), Ok)
+/// A call that names no relation.
+pub fn unnamed() -> Meant {
+    (Oid::INVALID, Some((current_role(), search_path())))
 }
 
-/// The index that `find` finds for the relation that a call names. It is found again after any change that may affect
-/// the result, up to the time that its table is locked.
-pub fn named(relation: Oid, extension: Extension, find: impl FnOnce() -> Result<Rc<Indexed>>) -> Result<Rc<Indexed>> {
-    let meant = (relation, None);
-    if let Some(oid) = found(&meant) {
-        // Another role may have found it: a caller may not lock what it may not read.
-        rights::check_before_reading(relation)?;
-        if let Ok(found) = index(oid, extension)
-            && !CHANGED.get()
-        {
-            return Ok(found);
-        }
-    }
-    let found = find()?;
-    // A side table is opened at each call, to detect alterations.
-    if found.side.is_none() {
-        keep(meant, found.info.index.oid);
-    }
-    Ok(found)
+/// True if any change since [`known`] may affect which index a call means.
+pub fn has_changed() -> bool {
+    CHANGED.get()
 }
 
-/// The cached index, unless anything has changed since.
-fn found(meant: &Meant) -> Option<Oid> {
+/// The cached index of a call, unless anything has changed since. Rights are checked at each use.
+pub fn known(meant: &Meant) -> Option<Oid> {
     listen();
     if CHANGED.take() {
         FOUND.take();
@@ -126,9 +107,9 @@ fn found(meant: &Meant) -> Option<Oid> {
     FOUND.with_borrow(|found| found.get(meant).copied())
 }
 
-/// Caches an index, unless anything has changed meanwhile.
-fn keep(meant: Meant, index: Oid) {
-    if !CHANGED.get() {
+/// Caches the index of a call, unless anything has changed since [`known`].
+pub fn keep(meant: Meant, index: Oid) {
+    if !has_changed() {
         FOUND.with_borrow_mut(|found| found.insert(meant, index));
     }
 }

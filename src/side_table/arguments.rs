@@ -30,8 +30,8 @@ pub fn open_table(table: Oid) -> Result<Relation> {
         b'm' | b'v' | b'f' => {
             return Err(wrong()
                 .set_detail(
-                    "Triggers keep a side table up to date, and views, materialized views and foreign \
-                     tables do not fire them.",
+                    "Triggers keep a side table up to date, and views, materialized views and foreign tables do not \
+                     fire them.",
                 )
                 .set_hint("Index the underlying table, or copy the rows into a table."));
         }
@@ -106,12 +106,11 @@ fn options(call: &Call) -> Result<IndexOptions> {
 /// The column that argument `argument` names.
 fn column(relation: &Relation, name: &CStr, argument: &str) -> Result<Column> {
     relation.column_called(name).cloned().ok_or_else(|| {
-        let (code, table) = (PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, &relation.name);
-        let name = name.to_string_lossy();
-        let name = shortened(&name);
-        error(code, format!("{argument}: table \"{table}\" has no column \"{name}\"")).set_hint(format!(
-            "Pass the name of one column. For an expression add a generated column, or create an index, as \
-             in USING minlsh (({JOINED}))."
+        let (table, name) = (&relation.name, name.to_string_lossy());
+        let message = format!("{argument}: table \"{table}\" has no column \"{}\"", shortened(&name));
+        undefined_column(message).set_hint(format!(
+            "Pass the name of one column. For an expression add a generated column, or create an index, as in USING \
+             minlsh (({JOINED}))."
         ))
     })
 }
@@ -141,9 +140,6 @@ fn check_key(relation: &Relation, column: &Column) -> Result<()> {
         "column \"{}\" of table \"{}\" cannot be the key of an index",
         column.name, relation.name
     ))
-    .set_detail(
-        "A key needs a NOT NULL constraint and its own unique index, which is neither partial nor \
-         deferrable.",
-    )
+    .set_detail("A key needs a NOT NULL constraint and its own unique index, which is neither partial nor deferrable.")
     .set_hint("Use the primary key, or add the constraints to this column."))
 }

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 use sketch::counted;
 
 use crate::index::stored_options;
-use crate::options::IndexOptions;
+use crate::options::{IndexOptions, shingling};
 use crate::pg::catalog::{base_type, function_schema};
 use crate::pg::catching::catching;
 use crate::pg::companion::{Companion, create_trigger, create_triggers, empty, rebuild_indexes, revoke_all};
@@ -60,8 +60,7 @@ fn already(existing: &SideTable, if_not_exists: bool) -> Result<Option<Datum>> {
     }
     let message = format!("table \"{table}\" has an identical minlsh index: \"{name}\"");
     Err(error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message).set_hint(format!(
-        "Use it, build it again with SELECT minlsh_reindex({}), or pass if_not_exists => true to get its \
-         name.",
+        "Use it, build it again with SELECT minlsh_reindex({}), or pass if_not_exists => true to get its name.",
         regclass_literal(existing.storage)
     )))
 }
@@ -153,26 +152,15 @@ fn prepare_table(storage: Oid) -> Result<()> {
 }
 
 fn create_signature_index(extension: Oid, storage: Oid, options: &IndexOptions) -> Result<()> {
-    let config = &options.config;
-    let options = [
-        ("threshold", options.threshold.to_string()),
-        ("recall", options.recall.to_string()),
-        ("num_perm", config.num_perm().to_string()),
-        ("scheme", config.scheme().as_str().to_owned()),
-        ("seed", config.seed().to_string()),
-        ("shingle_size", config.shingle_size().to_string()),
-        ("unit", config.unit().as_str().to_owned()),
-        ("normalization", config.normalization().to_string()),
-        ("stop_words", config.stop_words().to_string()),
-        ("bag", config.bag().to_string()),
-    ];
-    let options = options.map(|(name, value)| Sql::new(name).text(" = ").literal(&value));
+    let IndexOptions { config, threshold, recall, .. } = options;
+    let (num_perm, scheme, seed) = (config.num_perm(), config.scheme(), config.seed());
+    let signing = format!("num_perm = {num_perm}, scheme = '{scheme}', seed = '{seed}', {}", shingling(config));
     Sql::new("CREATE INDEX ON ")
         .relation(storage)
         .text(" USING minlsh (signature ")
         .qualified(extension, c"minlsh_signature_ops")
-        .text(") WITH (")
-        .list(&options, ", ")
+        .text(format!(") WITH (threshold = {threshold}, recall = {recall}, "))
+        .text(text::encode(&signing))
         .text(")")
         .run()
 }

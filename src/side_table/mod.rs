@@ -117,7 +117,7 @@ impl SideTable {
         }
         let message =
             format!("side table \"{}\" was built after the snapshot of this transaction", storage.rows.table.name());
-        Err(error(PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
+        Err(retry_later(message)
             .set_detail("The snapshot does not see its rows.")
             .set_hint("Try again in a new transaction."))
     }

@@ -108,8 +108,5 @@ pub fn check_stored(column: &Column) -> Result<()> {
         return Ok(());
     }
     let message = format!("column \"{}\" is a virtual generated column", column.name);
-    Err(not_supported(message).set_hint(
-        "Make the column STORED, because triggers do not see virtual \
-         columns.",
-    ))
+    Err(not_supported(message).set_hint("Make the column STORED, because triggers do not see virtual columns."))
 }

@@ -167,8 +167,7 @@ fn check_owner(table: &Open, documents: &Open, lock: Lock) -> Result<()> {
         documents.name()
     ))
     .set_hint(format!(
-        "Use ALTER TABLE ... OWNER TO to give it the same owner, or drop it with SELECT \
-         minlsh_drop_index({name});"
+        "Use ALTER TABLE ... OWNER TO to give it the same owner, or drop it with SELECT minlsh_drop_index({name});"
     )))
 }
 

@@ -99,12 +99,18 @@ pub enum Measure<'a> {
     Same,
     /// By signatures with this number of slots.
     Estimated(usize),
-    /// By shingles, with the sets of all documents in memory.
-    Exact(&'a Distinct, &'a NumberedSets),
-    /// By shingles that were counted for all pairs.
-    Counted(&'a Distinct, &'a SharedCounts),
-    /// By shingles, with as many sets in memory as fit.
-    OneByOne(&'a Distinct, &'a mut Cache),
+    /// By the shingles of the distinct documents.
+    Exact(&'a Distinct, Sets<'a>),
+}
+
+/// The sets by which distinct documents are compared.
+pub enum Sets<'a> {
+    /// All of them, in memory.
+    All(&'a NumberedSets),
+    /// None: the shingles of all pairs were counted.
+    Counted(&'a SharedCounts),
+    /// As many in memory as fit.
+    Cached(&'a mut Cache),
 }
 
 /// Number of documents in the lists of a portion.
@@ -119,9 +125,14 @@ impl Measure<'_> {
         match self {
             Self::Same => Measure::Same,
             Self::Estimated(slots) => Measure::Estimated(*slots),
-            Self::Exact(distinct, sets) => Measure::Exact(distinct, sets),
-            Self::Counted(distinct, counts) => Measure::Counted(distinct, counts),
-            Self::OneByOne(distinct, own) => Measure::OneByOne(distinct, cache.get_or_insert_with(|| own.fork(count))),
+            Self::Exact(distinct, sets) => {
+                let sets = match sets {
+                    Sets::All(sets) => Sets::All(sets),
+                    Sets::Counted(counts) => Sets::Counted(counts),
+                    Sets::Cached(own) => Sets::Cached(cache.get_or_insert_with(|| own.fork(count))),
+                };
+                Measure::Exact(distinct, sets)
+            }
         }
     }
 }
@@ -152,7 +163,7 @@ impl<'a, 'c> Group<'a, 'c> {
 
     /// True if memory does not hold the sets of all documents at once.
     pub fn is_beyond_memory(&self) -> bool {
-        matches!(self.measure, Measure::Counted(..) | Measure::OneByOne(..))
+        matches!(self.measure, Measure::Exact(_, Sets::Counted(_) | Sets::Cached(_)))
     }
 
     /// Number of documents.
@@ -183,7 +194,7 @@ impl<'a, 'c> Group<'a, 'c> {
         }
         let Self { held, places, ref mut measure, comparing, memory, ref mut crew, .. } = *self;
         let size = crew.size();
-        if let Measure::OneByOne(_, cache) = measure {
+        if let Measure::Exact(_, Sets::Cached(cache)) = measure {
             // Without its sets.
             **cache = cache.fork(1);
         }
@@ -272,20 +283,16 @@ impl<'a, 'c> Group<'a, 'c> {
                 Ok(Some(estimate).filter(|estimate| *estimate >= threshold))
             }
             Measure::Exact(distinct, sets) => {
-                let (a, b) = (distinct.of_document(a), distinct.of_document(b));
-                Ok(sets.similarity(a as u32, b as u32, threshold))
-            }
-            Measure::Counted(distinct, counts) => {
-                let (a, b) = (distinct.of_document(a), distinct.of_document(b));
-                Ok(counts.similarity(a as u32, b as u32, threshold))
-            }
-            Measure::OneByOne(distinct, cache) => {
-                let (a, b) = (distinct.of_document(a), distinct.of_document(b));
-                if a == b {
-                    return Ok(Some(1.0));
+                let [a, b] = [a, b].map(|document| distinct.of_document(document) as u32);
+                match sets {
+                    Sets::All(sets) => Ok(sets.similarity(a, b, threshold)),
+                    Sets::Counted(counts) => Ok(counts.similarity(a, b, threshold)),
+                    Sets::Cached(_) if a == b => Ok(Some(1.0)),
+                    Sets::Cached(cache) => {
+                        let places = [a, b].map(|own| (own, distinct.places[own as usize]));
+                        cache.at_least(&mut self.bytes, places, threshold, self.crew)
+                    }
                 }
-                let places = [a, b].map(|own| (own as u32, distinct.places[own]));
-                cache.at_least(&mut self.bytes, places, threshold, self.crew)
             }
         }
     }
@@ -335,21 +342,18 @@ impl Corpus for Group<'_, '_> {
     fn same_as(&self, document: u32) -> u32 {
         match &self.measure {
             Measure::Same | Measure::Estimated(_) => 0,
-            Measure::Exact(distinct, _) | Measure::Counted(distinct, _) | Measure::OneByOne(distinct, _) => {
-                distinct.of_document(document) as u32
-            }
+            Measure::Exact(distinct, _) => distinct.of_document(document) as u32,
         }
     }
 
     fn set_hash(&mut self, document: u32) -> Result<u64, Error> {
-        match &mut self.measure {
+        let Measure::Exact(distinct, sets) = &mut self.measure else { return Ok(0) };
+        let own = distinct.of_document(document);
+        match sets {
+            Sets::All(sets) => Ok(sets.hash(own as u32).unwrap_or_default()),
             // Counts are compared in no time.
-            Measure::Same | Measure::Estimated(_) | Measure::Counted(..) => Ok(0),
-            Measure::Exact(distinct, sets) => Ok(sets.hash(distinct.of_document(document) as u32).unwrap_or_default()),
-            Measure::OneByOne(distinct, cache) => {
-                let own = distinct.of_document(document);
-                cache.set_hash(&mut self.bytes, (own as u32, distinct.places[own]), self.crew)
-            }
+            Sets::Counted(_) => Ok(0),
+            Sets::Cached(cache) => cache.set_hash(&mut self.bytes, (own as u32, distinct.places[own]), self.crew),
         }
     }
 

@@ -18,7 +18,7 @@ use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, HashPart, Sketcher};
 
 use crate::corpus::groups::batch::{Batch, Bytes, Held, Until};
-use crate::corpus::groups::group::{ApartPairs, Cache, Comparing, Distinct, Group, Measure, exceed, set_bytes};
+use crate::corpus::groups::group::{ApartPairs, Cache, Comparing, Distinct, Group, Measure, Sets, exceed, set_bytes};
 use crate::corpus::reading::Documents;
 use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
 use crate::corpus::reading::columns::NamedRows;
@@ -27,7 +27,8 @@ use crate::corpus::source::rows::Again;
 use crate::document::kind::Kind;
 use crate::memory::JobShares;
 use crate::options::{Verify, bucket_limit};
-use crate::pg::job::{Counter, JobPhase, Progress, crew};
+use crate::pg::job::{Counter, JobPhase, Progress};
+use crate::pg::worker_threads::setting;
 use crate::prelude::*;
 
 /// Size in bytes from which a group is worth threads, and a check which of its documents can be similar at all.
@@ -107,8 +108,7 @@ impl Batches {
         documents.progress.enter(JobPhase::Grouping);
         let is_worth = documents.len() >= JOINED;
         let threads = if is_worth { documents.progress.threads() } else { 0 };
-        let mut check = check_interrupts;
-        let mut crew = crew(memory.documents, threads, &mut check);
+        let mut crew = Crew::With(setting(memory.documents), threads);
         let mut components = groups(&mut documents.columns, &mut crew)?;
         let (batch_of, until) = assign(&documents, &mut components, second, memory.batch)?;
         let again = rows.spools.again();
@@ -294,9 +294,7 @@ impl Batches {
             spare().push(room);
             Ok((portion.iter().map(|group| group.len()).sum::<usize>(), found, left_out))
         };
-        let mut check = check_interrupts;
-        let mut crew = crew(comparing.memory, threads, &mut check);
-        crew.each(&mut next, &compute, &mut |(part, found, more)| {
+        Crew::With(setting(comparing.memory), threads).each(&mut next, &compute, &mut |(part, found, more)| {
             let left = self.documents.saturating_sub(before);
             left_out += more;
             before += part;
@@ -382,8 +380,7 @@ impl Comparing {
         taker: &mut dyn Taker<T>,
     ) -> Result<(LeftOut, bool)> {
         let (mut outcome, mut is_beyond) = (Ok(()), false);
-        let mut check = check_interrupts;
-        let mut crew = self.crew(bytes.held.sizes(group), threads, &mut check);
+        let mut crew = self.crew(bytes.held.sizes(group), threads);
         let memory = if bytes.is_held() { self.memory } else { self.group };
         // Beside the counts of pairs.
         let most = SharedCounts::bytes(group.len().min(COUNTED)).min(memory / 2);
@@ -431,9 +428,9 @@ impl Comparing {
     }
 
     /// A crew for documents of `bytes` bytes.
-    fn crew<'a>(&self, bytes: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {
+    fn crew(&self, bytes: usize, threads: usize) -> Crew<'static> {
         // Its memory is in addition to what is made already.
-        crew(self.memory / 4, if bytes >= LARGE { threads } else { 0 }, check)
+        Crew::With(setting(self.memory / 4), if bytes >= LARGE { threads } else { 0 })
     }
 
     /// Splits a group whose sets do not fit into memory, by the outlines of its documents. Returns root and place of
@@ -450,8 +447,7 @@ impl Comparing {
         if distinct.places.len() <= WHOLE || !exceed(reader, distinct.bytes(&bytes), memory) {
             return Ok(None);
         }
-        let (mut check, threshold) = (check_interrupts, threshold.get());
-        let mut crew = self.crew(size, threads, &mut check);
+        let (threshold, mut crew) = (threshold.get(), self.crew(size, threads));
         // Half of memory is for outlines, the other half for sorting.
         let half = self.memory / 2;
         let outlines = distinct.outlines(&mut bytes, reader, config, half, &mut crew)?;
@@ -498,19 +494,19 @@ impl Comparing {
             let source = (reader, config);
             let fit = distinct.fill(&mut bytes, source, HashPart::default(), room, crew)?;
             if fit == count {
-                return visit(bytes, Measure::Exact(&distinct, room), crew);
+                return visit(bytes, Measure::Exact(&distinct, Sets::All(room)), crew);
             }
             if count <= COUNTED
                 && let Some(counts) = distinct.counts(&mut bytes, source, room, crew)?
             {
-                return visit(bytes, Measure::Counted(&distinct, &counts), crew);
+                return visit(bytes, Measure::Exact(&distinct, Sets::Counted(&counts)), crew);
             }
         }
         // Half of memory is for outlines, the other half for sets.
         let half = if bytes.is_held() { self.memory } else { self.group } / 2;
         let outlines = distinct.outlines(&mut bytes, reader, config, half, crew)?;
         let mut cache = Cache::new(reader, config, Arc::new(outlines), half);
-        visit(bytes, Measure::OneByOne(&distinct, &mut cache), crew)
+        visit(bytes, Measure::Exact(&distinct, Sets::Cached(&mut cache)), crew)
     }
 }
 

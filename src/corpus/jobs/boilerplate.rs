@@ -6,19 +6,17 @@ use crate::corpus::source::arguments::Arguments;
 use crate::prelude::*;
 use crate::row_key::KeyValue;
 
-sql_function!(minlsh_near_duplicate_boilerplate, near_duplicate_boilerplate);
+set_function!(minlsh_near_duplicate_boilerplate, near_duplicate_boilerplate);
 
 /// `near_duplicate_boilerplate(source, boilerplate, body, ...) →
 /// (doc_id, origin, judged_by, level, shingles, counted, by_equality)`
-fn near_duplicate_boilerplate(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn near_duplicate_boilerplate(call: &Call, result: &ResultRows) -> Result<()> {
     let (session, arguments) = (Session::open(), Arguments::of(call));
     let question = Question::new(&session, &arguments, &["source"], false)?;
     let key_type = catalog::base_type(question.source().key_column().0);
-    let mut context = Memory::scratch(c"minlsh boilerplate");
     question.each_judged(&mut |boilerplates: &mut Boilerplates, row| {
         check_interrupts();
-        context.run_and_reset(|| {
+        result.add(|| {
             let origin = boilerplates.origin(row.number);
             // SAFETY: a row's document, which `reader` has read before.
             let document = unsafe { boilerplates.reader.document(row.document()?) };
@@ -27,7 +25,7 @@ fn near_duplicate_boilerplate(call: &Call) -> Result<Option<Datum>> {
             // SAFETY: the row's key has the type of the source's keys, and `push` copies the text.
             let key = unsafe { KeyValue::new(row.key, key_type).to_text() };
             let number = |count: usize| Datum::from(i64::try_from(count).unwrap_or(i64::MAX));
-            result.push(&[
+            Ok([
                 Some(key),
                 boilerplates.shown(origin).map(text::write),
                 Some(Datum::from(judged_by.unwrap_or(0) as i32)),
@@ -35,9 +33,7 @@ fn near_duplicate_boilerplate(call: &Call) -> Result<Option<Datum>> {
                 Some(number(part.shingles)),
                 Some(number(part.counted)),
                 Some(Datum::from(part.by_equality)),
-            ]);
-            Ok(())
+            ])
         })
-    })?;
-    Ok(None)
+    })
 }

@@ -15,9 +15,9 @@ use crate::corpus::source::arguments::{Arguments, raw_text};
 use crate::error::shortened;
 use crate::prelude::*;
 
-sql_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
-sql_function!(minlsh_near_duplicate_plan, near_duplicate_plan);
-sql_function!(minlsh_near_duplicate_bridges, near_duplicate_bridges);
+set_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
+set_function!(minlsh_near_duplicate_plan, near_duplicate_plan);
+set_function!(minlsh_near_duplicate_bridges, near_duplicate_bridges);
 
 /// Minimum number of documents for reporting a template.
 const TEMPLATE_LEAST: u32 = 1000;
@@ -33,13 +33,12 @@ const COMPARE_PAIRS: u64 = 20_000;
 
 /// `near_duplicate_clusters(source, threshold, verify, linkage, body, ...) →
 /// (doc_id, cluster_id, similarity, size, weakest_link, least_similar, least_is_exact)`
-fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn near_duplicate_clusters(call: &Call, result: &ResultRows) -> Result<()> {
     let arguments = Arguments::of(call);
     let linkage = linkage(&arguments)?;
     let work = Work::of(&arguments, &["source"], None)?;
     let ranks = Ranks::of(&work.members.sorted()?)?;
-    each(work, linkage, &ranks, &mut |cluster, members| write(cluster, members, &result)).map(|()| None)
+    each(work, linkage, &ranks, &mut |cluster, members| write(cluster, members, result))
 }
 
 /// Calls `visit` with the clusters of all groups; within a group they are in the order of their representatives. A
@@ -87,8 +86,8 @@ fn linkage(arguments: &Arguments) -> Result<Linkage> {
         None | Some("single") => Ok(single_linkage),
         Some("leader") => Ok(leader_clusters),
         Some(other) => Err(invalid_parameter(format!("unknown value for linkage: \"{}\"", shortened(other))).set_hint(
-            "Use \"single\" (connected components) or \"leader\" (every member is similar to the \
-                 representative of the cluster).",
+            "Use \"single\" (connected components) or \"leader\" (every member is similar to the representative of the \
+             cluster).",
         )),
     }
 }
@@ -113,14 +112,12 @@ fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
 /// `near_duplicate_plan(source, threshold, keep, verify, body, ...) → (doc_id, kept_id, similarity)`
 ///
 /// The source is read in the order of `keep`, so that the caller's query evaluates `keep` once, over all its columns.
-fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn near_duplicate_plan(call: &Call, result: &ResultRows) -> Result<()> {
     let arguments = Arguments::of(call);
     let keep = arguments.raw("keep").map(raw_text).transpose()?;
     if keep.as_ref().is_some_and(|keep| keep.to_bytes().trim_ascii().is_empty()) {
         return Err(invalid_parameter("keep must not be empty").set_hint(
-            "Pass an ORDER BY list, such as 'published_at DESC, length(body) DESC', or NULL to keep the \
-             lowest key.",
+            "Pass an ORDER BY list, such as 'published_at DESC, length(body) DESC', or NULL to keep the lowest key.",
         ));
     }
     let work = Work::of(&arguments, &["source"], keep.as_deref())?;
@@ -134,14 +131,12 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
             let [removed, kept] = [document, cluster.representative].map(|name| members.key(name));
             result.push(&[removed, kept, float8_datum(similarity)].map(Some));
         }
-    })?;
-    Ok(None)
+    })
 }
 
 /// `near_duplicate_bridges(source, threshold, verify, body, ...) →
 /// (cluster_id, doc_a, doc_b, similarity, size_a, size_b)`
-fn near_duplicate_bridges(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn near_duplicate_bridges(call: &Call, result: &ResultRows) -> Result<()> {
     let Work { members, mut batches, .. } = Work::of(&Arguments::of(call), &["source"], None)?;
     // In the order of keys.
     let ranks = Ranks::of(&members.sorted()?)?;
@@ -154,8 +149,7 @@ fn near_duplicate_bridges(call: &Call) -> Result<Option<Datum>> {
             result.push(&[cluster, a, b, similarity, size_a, size_b].map(Some));
             Ok(())
         },
-    )?;
-    Ok(None)
+    )
 }
 
 struct NamedBridge {

@@ -322,10 +322,7 @@ pub fn check_room(bytes: usize) -> Result<()> {
     if bytes <= of_apart() {
         return Ok(());
     }
-    Err(error(
-        PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-        "the pairs that are apart do not fit into maintenance_work_mem",
-    )
-    .set_detail("They may take a third of it, at 32 bytes for each pair.")
-    .set_hint("Raise maintenance_work_mem, or list only pairs that are found without apart."))
+    Err(beyond_setting("the pairs that are apart do not fit into maintenance_work_mem")
+        .set_detail("They may take a third of it, at 32 bytes for each pair.")
+        .set_hint("Raise maintenance_work_mem, or list only pairs that are found without apart."))
 }

@@ -17,21 +17,13 @@ use crate::error::{out_of_memory, shortened};
 use crate::pg::catching::hinting;
 use crate::prelude::*;
 
-sql_function!(minlsh_near_duplicate_pairs, near_duplicate_pairs);
-sql_function!(minlsh_near_duplicates_between, near_duplicates_between);
+// `near_duplicate_pairs(source, threshold, verify, body, ...) → (doc_a, doc_b, similarity)`
+set_function!(minlsh_near_duplicate_pairs, |call, result| list(call, &["source"], result));
+// `near_duplicates_between(a, b, threshold, verify, body, ...) → (doc_a, doc_b, similarity)`
+set_function!(minlsh_near_duplicates_between, |call, result| list(call, &["a", "b"], result));
 
-/// `near_duplicate_pairs(source, threshold, verify, body, ...) → (doc_a, doc_b, similarity)`
-fn near_duplicate_pairs(call: &Call) -> Result<Option<Datum>> {
-    list(call, &["source"])
-}
-
-/// `near_duplicates_between(a, b, threshold, verify, body, ...) → (doc_a, doc_b, similarity)`
-fn near_duplicates_between(call: &Call) -> Result<Option<Datum>> {
-    list(call, &["a", "b"])
-}
-
-fn list(call: &Call, sources: &[&'static str]) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+/// Lists the pairs of the sources that `sources` names.
+fn list(call: &Call, sources: &[&'static str], rows: &ResultRows) -> Result<()> {
     let arguments = Arguments::of(call);
     let once = are_once(&arguments)?;
     let Work { members, mut batches, .. } = Work::of(&arguments, sources, None)?;
@@ -39,7 +31,7 @@ fn list(call: &Call, sources: &[&'static str]) -> Result<Option<Datum>> {
     let has_two = sources.len() > 1;
     let second = has_two.then(|| members.second());
     let (copies, copied) = (VecDeque::new(), Cell::new(0));
-    let mut rows = PairRows { members: &members, has_two, rows: &result, copies, left: 0, copied: &copied };
+    let mut rows = PairRows { members: &members, has_two, rows, copies, left: 0, copied: &copied };
     let judge = |group: &mut Group, emit: &mut Emit<FoundPairs>| match &ranks {
         Some(ranks) => once_of_group(group, second, ranks, emit),
         None => all_of_group(group, second, emit),
@@ -50,8 +42,7 @@ fn list(call: &Call, sources: &[&'static str]) -> Result<Option<Datum>> {
         batches.each(&judge, &mut rows)?;
         rows.give(u64::MAX);
         Ok(())
-    })?;
-    Ok(None)
+    })
 }
 
 /// Reads the argument `copies`.

@@ -14,14 +14,12 @@ use sketch::labels::{Fit, Judgement, Label, PairCounts, Plateaus, Reservoirs, pa
 use sketch::{Config, SampledSets, SimilarMember, hash128, memory};
 
 use super::decided::{LabelDocuments, Labeled};
-use crate::corpus::codes::Codes;
-use crate::corpus::reading::columns::{Scope, Scopes, twice_there};
+use crate::corpus::reading::columns::{Scope, Scopes};
 use crate::corpus::reading::keyed_rows::{KeyedRow, KeyedRows, LeastHashes, Sampling};
 use crate::corpus::reading::omitted::{Omitted, Reason, notice_omitted};
 use crate::corpus::source::arguments::label;
-use crate::corpus::source::reader::Reader;
+use crate::corpus::source::reader::{Codes, Reader};
 use crate::corpus::source::{Source, common};
-use crate::error::shortened;
 use crate::memory::of_suggestion;
 use crate::pg::job::{Counter, JobPhase, Progress};
 use crate::prelude::*;
@@ -103,7 +101,7 @@ struct Samples {
 }
 
 /// A kept pair: the member, the key of the other document, and the bits of the exact similarity, which sort like it.
-type Kept = (usize, String, u64);
+type KeptPair = (usize, String, u64);
 
 /// The pairs to find in a range of similarities.
 struct Range {
@@ -112,7 +110,7 @@ struct Range {
     /// Number of documents of the sample that take part, from the first.
     sample: u64,
     /// The pairs whose codes do not agree, and the pairs whose codes agree.
-    kept: [Reservoirs<Kept>; 2],
+    kept: [Reservoirs<KeptPair>; 2],
 }
 
 /// A search of a source for pairs.
@@ -230,13 +228,10 @@ impl Search {
                 Ok(Drawn { bytes: memory::copied(&bytes)?, scope })
             })
         })?;
-        let taken = memory::collect(taken.finish())?;
+        let taken = taken.finish_distinct()?;
         found.larger = taken.len() as u64;
         found.sample = found.larger.min(self.wanted.count as u64);
-        match taken.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            Some(pair) => Err(twice_there("source", &shortened(&pair[0].0))),
-            None => Ok((taken, omitted)),
-        }
+        Ok((taken, omitted))
     }
 
     /// The ranges of similarities, each with its sample.

@@ -4,9 +4,8 @@ use ahash::AHashMap;
 use sketch::Config;
 use sketch::labels::{Answers, Label};
 
-use crate::corpus::codes::Codes;
 use crate::corpus::source::arguments::{Arguments, label, select_given};
-use crate::corpus::source::reader::Reader;
+use crate::corpus::source::reader::{Codes, Reader};
 use crate::corpus::source::{Source, check_type};
 use crate::error::shortened;
 use crate::memory::of_suggestion;
@@ -82,12 +81,9 @@ impl Decided {
             let (Some(a), Some(b)) = keys? else { return Ok(()) };
             bytes += a.len() + b.len() + DECISION;
             if bytes > of_suggestion() / 4 {
-                return Err(error(
-                    PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-                    "the pairs of decided do not fit into work_mem",
-                )
-                .set_detail("They may take a quarter of it, at about 200 bytes for each pair.")
-                .set_hint("Raise work_mem, or pass a query for fewer of them."));
+                return Err(beyond_setting("the pairs of decided do not fit into work_mem")
+                    .set_detail("They may take a quarter of it, at about 200 bytes for each pair.")
+                    .set_hint("Raise work_mem, or pass a query for fewer of them."));
             }
             let is_same = row.value(same as i16 + 1).map(|same| same.value() as u8 != 0);
             let keys = self.ordered(a, b);

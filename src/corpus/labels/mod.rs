@@ -30,8 +30,8 @@ use candidates::{Candidate, Search};
 use decided::{Decided, LabelDocuments, Labeled};
 use report::{LOWEST, LabelReport};
 
-sql_function!(minlsh_label_pairs, label_pairs);
-sql_function!(minlsh_suggest_from_labels, suggest_from_labels);
+set_function!(minlsh_label_pairs, label_pairs);
+set_function!(minlsh_suggest_from_labels, suggest_from_labels);
 
 /// Maximum number of pairs in a list.
 const MOST_PAIRS: i32 = 10_000;
@@ -85,8 +85,7 @@ impl<'a> LabelQuestion<'a> {
 
 /// `minlsh_label_pairs(source, body, decided, pairs, lowest, other, ...) →
 /// (doc_a, doc_b, similarity, text_a, text_b, difference)`
-fn label_pairs(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn label_pairs(call: &Call, result: &ResultRows) -> Result<()> {
     let arguments = Arguments::of(call);
     let pairs = arguments.int4("pairs").unwrap_or(20);
     if !(1..=MOST_PAIRS).contains(&pairs) {
@@ -94,8 +93,7 @@ fn label_pairs(call: &Call) -> Result<Option<Datum>> {
         return Err(invalid_parameter(message).set_hint("Pass the number of pairs to label."));
     }
     // Keys are compared as text.
-    let settings = LocalSettings::open();
-    settings.write_exact_text();
+    let _exact_text = LocalSettings::of_exact_text();
     let session = Session::open();
     let question = LabelQuestion::new(&session, &arguments)?;
     let (mut found, labeled) = question.search()?;
@@ -119,12 +117,11 @@ fn label_pairs(call: &Call) -> Result<Option<Datum>> {
         let message = format!("no pair that is not decided is {} similar or more", question.search.lowest);
         let hint = "Pass a lower value of lowest, or a larger sample.";
         notice(message).set_hint(hint).report(PgLogLevel::NOTICE);
-        return Ok(None);
+        return Ok(());
     }
     // In descending order of similarity.
     let chosen = chosen.iter().rev().map(|place| &found.pairs[*place]);
-    write_pairs(&question, &memory::collect(chosen)?, &result)?;
-    Ok(None)
+    write_pairs(&question, &memory::collect(chosen)?, result)
 }
 
 /// Writes pairs with their texts, for which the sources are read again.
@@ -180,8 +177,7 @@ fn difference(kind: Kind, a: &str, b: &str) -> Result<Option<Datum>> {
 
 /// `minlsh_suggest_from_labels(source, decided, body, wanted_precision, lowest, other, ...) →
 /// (item, value, low, high, explanation)`
-fn suggest_from_labels(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn suggest_from_labels(call: &Call, result: &ResultRows) -> Result<()> {
     let arguments = Arguments::of(call);
     if !arguments.has(&["decided"]) {
         return Err(null_not_allowed("decided must not be NULL").set_hint(decided::DECIDED));
@@ -195,20 +191,18 @@ fn suggest_from_labels(call: &Call) -> Result<Option<Datum>> {
             invalid_parameter(message).set_hint("Pass the share of the pairs found that must be right, such as 0.95.")
         );
     }
-    let settings = LocalSettings::open();
-    settings.write_exact_text();
+    let _exact_text = LocalSettings::of_exact_text();
     let session = Session::open();
     let question = LabelQuestion::new(&session, &arguments)?;
     let (found, labeled) = question.search()?;
     labeled.check()?;
     let report = LabelReport {
-        result: &result,
+        result,
         arguments: &arguments,
         lowest: question.search.lowest,
         found: &found,
         labeled: &labeled,
         wanted,
     };
-    report.write(&question.sources, &question.search.config)?;
-    Ok(None)
+    report.write(&question.sources, &question.search.config)
 }

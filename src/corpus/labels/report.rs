@@ -33,7 +33,7 @@ impl LabelReport<'_> {
     pub fn write(&self, sources: &[Source], config: &Config) -> Result<()> {
         let source = &sources[0];
         let Self { arguments, lowest, found, labeled, wanted, .. } = self;
-        let job = SuggestedJob::new(source, arguments, config)?;
+        let job = SuggestedJob::new(source, arguments, config);
         self.labels();
         self.pairs();
         let [same, different] = labeled.counts();

@@ -15,15 +15,14 @@ use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::prelude::*;
 
-sql_function!(minlsh_passages_between, passages_between);
+set_function!(minlsh_passages_between, passages_between);
 
 /// Number of recent pairs to remember: adjacent windows are in the same pairs.
 const RECENT: usize = 1 << 16;
 
 /// `passages_between(a, b, min_match, [key], coverage, max_documents, ...)
 /// → (a_id, b_id, a_from, a_length, b_from, b_length, passage)`
-fn passages_between(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn passages_between(call: &Call, result: &ResultRows) -> Result<()> {
     let question = PassageQuestion { sources: &["b", "a"], ..PassageQuestion::of(call, false)? };
     let coverage = question.coverage()?;
     let max_documents = question.documents("max_documents", 1)?;
@@ -38,7 +37,6 @@ fn passages_between(call: &Call) -> Result<Option<Datum>> {
     let pairs = pairs(windows, &texts, max_documents as usize)?;
     let cut = texts.cut.clone();
     let make = || Ok(sharing(cut.clone(), coverage));
-    let mut context = Memory::scratch(c"minlsh passages listed");
     let left_out = texts.compare(pairs, &make, &mut |keys, batch| {
         let passages = &batch.found.passages;
         let Some(a) = batch.texts().next().filter(|_| !passages.is_empty()) else { return Ok(()) };
@@ -46,8 +44,8 @@ fn passages_between(call: &Call) -> Result<Option<Datum>> {
         let number = |number: usize| Some(Datum::from(number as i32));
         for shared in passages {
             check_interrupts();
-            context.run_and_reset(|| {
-                result.push(&[
+            result.add(|| {
+                Ok([
                     Some(keys.key(a.number)),
                     Some(keys.key(shared.number)),
                     number(shared.a.start + 1),
@@ -55,8 +53,8 @@ fn passages_between(call: &Call) -> Result<Option<Datum>> {
                     number(shared.b.start + 1),
                     number(shared.b.len()),
                     Some(text::write(&a.text[offsets.bytes(&shared.a)])),
-                ]);
-            });
+                ])
+            })?;
         }
         Ok(())
     })?;
@@ -65,7 +63,7 @@ fn passages_between(call: &Call) -> Result<Option<Datum>> {
             "passages that more than {max_documents} documents of b have are left out: {left_out} in documents of a"
         );
     }
-    Ok(None)
+    Ok(())
 }
 
 /// The pairs of documents that share windows, with notes on the windows that too many documents have.

@@ -15,8 +15,8 @@ use crate::pg::job::JobPhase;
 use crate::pg::temp_file::Spool;
 use crate::prelude::*;
 
-sql_function!(minlsh_common_passages, common_passages);
-sql_function!(minlsh_strip_passages, strip_passages);
+set_function!(minlsh_common_passages, common_passages);
+set_function!(minlsh_strip_passages, strip_passages);
 
 /// The texts of a source, the fingerprints and windows that enough of them have, and the number of documents with the
 /// most frequent fingerprint.
@@ -31,9 +31,8 @@ fn counted_windows(question: &PassageQuestion) -> Result<(Texts, Test, Arc<Windo
 }
 
 /// `common_passages(source, min_documents, ...) → (documents, passage_length, passage, doc_id, passage_from)`
-fn common_passages(call: &Call) -> Result<Option<Datum>> {
-    let mut listing =
-        Listing { result: ResultRows::start(call), context: Memory::scratch(c"minlsh passages listed"), count: 0 };
+fn common_passages(call: &Call, result: &ResultRows) -> Result<()> {
+    let mut listing = Listing { result, count: 0 };
     let question = PassageQuestion::of(call, true)?;
     let min_documents = question.documents("min_documents", 2)?;
     let (mut texts, frequent, counts, most) = counted_windows(&question)?;
@@ -72,17 +71,16 @@ fn common_passages(call: &Call) -> Result<Option<Datum>> {
             .set_hint("Pass a lower min_documents or min_match.")
             .report(PgLogLevel::NOTICE);
     }
-    Ok(None)
+    Ok(())
 }
 
 /// Builds the rows of `common_passages()`.
-struct Listing {
-    result: ResultRows,
-    context: Memory,
+struct Listing<'a> {
+    result: &'a ResultRows,
     count: usize,
 }
 
-impl Listing {
+impl Listing<'_> {
     /// Lists passages of a text. They come as normalized characters, each with its number of documents.
     fn list(
         &mut self,
@@ -96,15 +94,15 @@ impl Listing {
             check_interrupts();
             let range = characters.original(range);
             self.count += 1;
-            self.context.run_and_reset(|| {
-                self.result.push(&[
+            self.result.add(|| {
+                Ok([
                     Some(Datum::from(i64::from(documents))),
                     Some(Datum::from(range.len() as i32)),
                     Some(text::write(&given.text[offsets.bytes(&range)])),
                     Some(keys.key(given.number)),
                     Some(Datum::from(range.start as i32 + 1)),
-                ]);
-            });
+                ])
+            })?;
         }
         Ok(())
     }
@@ -191,23 +189,19 @@ impl OpenPassages {
 }
 
 /// `strip_passages(source, min_documents, ...) → (doc_id, body, removed)`
-fn strip_passages(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn strip_passages(call: &Call, result: &ResultRows) -> Result<()> {
     let question = PassageQuestion { short: ", which is returned unchanged", ..PassageQuestion::of(call, true)? };
     let (mut texts, frequent, counts, _) = counted_windows(&question)?;
     let unwanted: Test = Arc::new(move |window| counts.get(window).is_some());
     let cut = texts.cut.clone();
     let make = || stripping(cut.clone(), frequent.clone(), unwanted.clone());
-    let mut context = Memory::scratch(c"minlsh texts stripped");
     texts.each_by_hands(JobPhase::Finding, true, 2, usize::MAX, &make, &mut |keys, texts| {
         let TextsInOrder::Found(batch) = texts else { return Ok(()) };
         for (number, body, removed) in batch.found.each() {
             check_interrupts();
-            context.run_and_reset(|| {
-                result.push(&[Some(keys.key(number)), Some(text::write(body)), Some(Datum::from(removed as i32))]);
-            });
+            let removed = Datum::from(removed as i32);
+            result.add(|| Ok([Some(keys.key(number)), Some(text::write(body)), Some(removed)]))?;
         }
         Ok(())
-    })?;
-    Ok(None)
+    })
 }

@@ -20,7 +20,7 @@ use crate::options::bucket_limit;
 use crate::pg::job::JobPhase;
 use crate::prelude::*;
 
-sql_function!(minlsh_contained_documents, contained_documents);
+set_function!(minlsh_contained_documents, contained_documents);
 
 const DEFAULT_COVERAGE: f64 = 0.9;
 
@@ -31,15 +31,13 @@ const ASKED: u64 = 1 << 63;
 const COST: usize = 10;
 
 /// `contained_documents(source, coverage, ...) → (doc_id, container_id, coverage, containers)`
-fn contained_documents(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn contained_documents(call: &Call, result: &ResultRows) -> Result<()> {
     let question = PassageQuestion { normalized: true, ..PassageQuestion::of(call, true)? };
     let coverage = question.coverage()?.unwrap_or(DEFAULT_COVERAGE);
     let session = Session::open();
     let (mut texts, fingerprints) = Texts::read(&session, &question)?;
     let candidates = candidates(&mut texts, coverage, fingerprints)?;
-    compare(&mut texts, coverage, candidates, &result)?;
-    Ok(None)
+    compare(&mut texts, coverage, candidates, result)
 }
 
 struct Contained {
@@ -187,9 +185,9 @@ fn report((documents, comparisons): (u64, u64), limit: usize) {
     if comparisons > 0 {
         warning(format!("{documents} documents were not compared with all that may contain them"))
             .set_detail(format!(
-                "Each of them shares its rarest part with more than {limit} documents, a tenth of \
-                 minlsh.bucket_limit, and was compared with {limit} of these. Up to {comparisons} comparisons were \
-                 left out, so containers may be missing, and their number may be too low."
+                "Each of them shares its rarest part with more than {limit} documents, a tenth of minlsh.bucket_limit, \
+                 and was compared with {limit} of these. Up to {comparisons} comparisons were left out, so containers \
+                 may be missing, and their number may be too low."
             ))
             .set_hint(
                 "Raise minlsh.bucket_limit, or leave out what many documents share: pass the texts of \

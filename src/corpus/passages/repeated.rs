@@ -8,15 +8,14 @@ use crate::index::sort::Sorter;
 use crate::pg::job::{Counter, JobPhase};
 use crate::prelude::*;
 
-sql_function!(minlsh_repeated_passages, repeated_passages);
+set_function!(minlsh_repeated_passages, repeated_passages);
 
 /// Number of characters that locate a run in stored texts, which may differ from normalized ones: its first and last
 /// characters, and the first character of its source.
 const MARKS: u64 = 3;
 
 /// `repeated_passages(source, ...) → (doc_id, passage_from, passage_length, of_doc_id, of_from)`
-fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn repeated_passages(call: &Call, result: &ResultRows) -> Result<()> {
     let question = PassageQuestion::of(call, false)?;
     let session = Session::open();
     let (mut texts, sorter) = Texts::read(&session, &question)?;
@@ -48,8 +47,7 @@ fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
             }
         }
         Ok(())
-    })?;
-    Ok(None)
+    })
 }
 
 /// From all windows, sorted by hash, selects the windows that an earlier document has, each with its first place.

@@ -47,7 +47,7 @@ pub struct Texts {
 }
 
 #[derive(Clone, Copy)]
-pub struct ReadText {
+pub struct KeptText {
     /// Salt of the hashes of its scope.
     pub salt: u64,
     /// True if an earlier text is equal after normalization.
@@ -62,13 +62,13 @@ pub struct ReadText {
 /// Texts in memory and in a temporary file, which can be read in any order.
 pub struct KeptTexts {
     spool: Spool<u8>,
-    pub documents: Vec<ReadText>,
+    pub documents: Vec<KeptText>,
 }
 
 impl KeptTexts {
     /// Reads a text into `buffer`.
     pub fn text<'b>(&mut self, number: u32, buffer: &'b mut Vec<u8>) -> Result<&'b str> {
-        let ReadText { place, bytes, .. } = self.documents[number as usize];
+        let KeptText { place, bytes, .. } = self.documents[number as usize];
         self.spool.copy(place, bytes as usize, buffer)?;
         Ok(std::str::from_utf8(buffer).unwrap_or_default())
     }
@@ -207,7 +207,7 @@ impl Texts {
             let mut buffer = Vec::new();
             for number in 0..count {
                 check_interrupts();
-                let ReadText { salt, is_copy, .. } = kept.documents[number as usize];
+                let KeptText { salt, is_copy, .. } = kept.documents[number as usize];
                 if with_copies || !is_copy {
                     let text = kept.text(number, &mut buffer)?;
                     let given = GivenText { number, salt, text, known: &[] };
@@ -384,7 +384,7 @@ impl TextIntake<'_> {
             };
             let (salt, length, bytes) = (given.salt, of_text.length, text.len() as u32);
             let place = kept.spool.append(text.as_bytes())?;
-            let document = ReadText { salt, is_copy, length, place, bytes };
+            let document = KeptText { salt, is_copy, length, place, bytes };
             memory::push(&mut kept.documents, document)?;
             let fingerprints = if is_copy { &[] } else { fingerprints };
             fingerprints

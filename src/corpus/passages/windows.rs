@@ -133,9 +133,6 @@ impl WindowCounts {
 }
 
 fn too_many() -> SqlError {
-    error(
-        PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-        "the passages that documents have in common do not fit into maintenance_work_mem",
-    )
-    .set_hint("Raise maintenance_work_mem or min_documents.")
+    beyond_setting("the passages that documents have in common do not fit into maintenance_work_mem")
+        .set_hint("Raise maintenance_work_mem or min_documents.")
 }

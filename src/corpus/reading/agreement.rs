@@ -18,9 +18,8 @@ pub struct Agreement {
     context: Memory,
     /// The last set that was read.
     set: Vec<u128>,
-    piece: Vec<u64>,
-    /// For each set its number of elements, then its elements as two numbers each.
-    sets: Spool<u64>,
+    /// For each set its number of elements, then its elements.
+    sets: Spool<u128>,
     /// The place of the set of each document with shingles.
     places: Vec<u64>,
 }
@@ -33,7 +32,6 @@ impl Agreement {
             kept: Memory::scratch(c"minlsh values of agree"),
             context: Memory::scratch(c"minlsh array of agree"),
             set: Vec::new(),
-            piece: Vec::new(),
             sets: Spool::new(memory),
             places: Vec::new(),
         })
@@ -41,7 +39,7 @@ impl Agreement {
 
     /// Stores the set of a document, from an array or NULL. Returns its place.
     pub fn put(&mut self, array: Option<Datum>) -> Result<u64> {
-        let Self { values, kept, context, set, piece, .. } = self;
+        let Self { values, kept, context, set, sets, .. } = self;
         set.clear();
         if let Some(array) = array {
             context.run_and_reset(|| {
@@ -55,14 +53,12 @@ impl Agreement {
         }
         set.sort_unstable();
         set.dedup();
-        piece.clear();
-        memory::reserve(piece, 1 + 2 * set.len())?;
-        piece.push(set.len() as u64);
-        piece.extend(set.iter().flat_map(|element| [*element as u64, (*element >> 64) as u64]));
+        memory::reserve(set, 1)?;
+        set.insert(0, set.len() as u128);
+        let place = sets.append(set)?;
         // Does not keep so much memory after one long array.
+        set.clear();
         set.shrink_to(LONG);
-        let place = self.sets.append(&self.piece)?;
-        self.piece.shrink_to(LONG);
         Ok(place)
     }
 
@@ -75,20 +71,15 @@ impl Agreement {
     pub fn size(&self, document: usize) -> usize {
         let next = self.places.get(document + 1).copied();
         let next = next.unwrap_or_else(|| self.sets.len());
-        (next - self.places[document]) as usize * size_of::<u64>()
+        (next - self.places[document]) as usize * size_of::<u128>()
     }
 
     /// The set of a document, ascending. Only valid after all documents were added.
     pub fn set(&mut self, document: u32) -> Result<&[u128]> {
-        let Self { sets, places, set, piece, .. } = self;
-        let (place, mut count) = (places[document as usize], [0]);
-        sets.read(place, &mut count)?;
-        sets.copy(place + 1, 2 * count[0] as usize, piece)?;
-        set.clear();
-        let elements = piece.as_chunks::<2>().0.iter();
-        memory::reserve(set, elements.len())?;
-        set.extend(elements.map(|&[low, high]| u128::from(high) << 64 | u128::from(low)));
-        Ok(set)
+        let (place, mut count) = (self.places[document as usize], [0]);
+        self.sets.read(place, &mut count)?;
+        self.sets.copy(place + 1, count[0] as usize, &mut self.set)?;
+        Ok(&self.set)
     }
 }
 

@@ -231,15 +231,12 @@ const KEPT: usize = 2 * (size_of::<(Datum, Option<u32>)>() + size_of::<(u64, u32
 
 fn too_many(argument: &str, count: u32, type_oid: Oid) -> SqlError {
     let label = type_label(type_oid);
-    error(
-        PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-        format!("the values of {argument} do not fit into maintenance_work_mem"),
-    )
-    .set_detail(format!(
-        "After {count} different values of type {label} they take a third of it. They are kept because equal \
-         values of this type, or in this collation, can have different bytes."
-    ))
-    .set_hint("Cast the column to bigint, uuid or text in a query, or raise maintenance_work_mem.")
+    beyond_setting(format!("the values of {argument} do not fit into maintenance_work_mem"))
+        .set_detail(format!(
+            "After {count} different values of type {label} they take a third of it. They are kept because equal \
+             values of this type, or in this collation, can have different bytes."
+        ))
+        .set_hint("Cast the column to bigint, uuid or text in a query, or raise maintenance_work_mem.")
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -313,10 +310,10 @@ impl ColumnValues {
         // SAFETY: the type cache keeps its entry, with the FmgrInfo, for the session.
         let entry = unsafe { &mut *pg_sys::lookup_type_cache(type_oid, flags as i32) };
         if entry.eq_opr_finfo.fn_oid == Oid::INVALID || entry.hash_extended_proc_finfo.fn_oid == Oid::INVALID {
-            return Err(error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
-                format!("{argument}: values of type {} cannot be hashed", type_label(type_oid)),
-            )
+            return Err(undefined_function(format!(
+                "{argument}: values of type {} cannot be hashed",
+                type_label(type_oid)
+            ))
             .set_hint("Cast the column to text in a query."));
         }
         Ok(Self {

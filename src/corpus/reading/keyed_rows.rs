@@ -2,11 +2,12 @@
 
 use std::collections::BinaryHeap;
 
+use crate::corpus::reading::columns::twice_there;
 use crate::corpus::reading::omitted::{Omitted, Reason};
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::rows::{RowFilter, SourceRow, SourceRows};
-use crate::error::out_of_memory;
+use crate::error::{out_of_memory, shortened};
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 
@@ -33,7 +34,7 @@ impl KeyedRow<'_> {
 
 impl<'a> KeyedRows<'a> {
     /// The rows of `source`, whose first `scopes` grouping columns are scopes. Keys must be written
-    /// [exactly](crate::pg::guc::LocalSettings::write_exact_text).
+    /// [exactly](crate::pg::guc::LocalSettings::of_exact_text).
     pub fn of(session: &'a Session, source: &Source, scopes: usize) -> Result<Self> {
         let (key_type, _) = source.key_column();
         let rows = source.rows(session, None, RowFilter::All)?;
@@ -126,6 +127,15 @@ impl<T: Ord> LeastHashes<T> {
     /// The documents with their keys, in the order of hashes.
     pub fn finish(self) -> impl Iterator<Item = (String, T)> {
         self.taken.into_sorted_vec().into_iter().map(|Hashed { key, document, .. }| (key, document))
+    }
+
+    /// The same, or an error if two documents of argument `source` have the same key.
+    pub fn finish_distinct(self) -> Result<Vec<(String, T)>> {
+        let taken = memory::collect(self.finish())?;
+        match taken.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            Some(pair) => Err(twice_there("source", &shortened(&pair[0].0))),
+            None => Ok(taken),
+        }
     }
 }
 

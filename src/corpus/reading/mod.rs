@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use sketch::boilerplate::Frame;
 use sketch::corpus::Hashes;
-use sketch::pipeline::{Hands, Making, Signer, SignerBatch, hands};
+use sketch::pipeline::{Crew, Hands, Making, Signer, SignerBatch, hands};
 use sketch::{Config, Sketcher};
 
 use crate::corpus::reading::agreement::Agreement;
@@ -29,7 +29,7 @@ use crate::corpus::source::reader::{Criteria, Unread};
 use crate::corpus::source::rows::{RowSpool, RowSpools, SourceRow, SourceRows};
 use crate::memory::JobShares;
 use crate::options::Verify;
-use crate::pg::job::{Counter, Progress, crew};
+use crate::pg::job::{Counter, Progress};
 use crate::pg::temp_file::Spool;
 use crate::pg::worker_threads::setting;
 use crate::prelude::*;
@@ -130,7 +130,7 @@ impl Documents {
     fn by_hands(
         &mut self,
         making: impl Fn() -> Making,
-        take: Take,
+        take: TakeBatch,
         read: impl FnOnce(&mut Intake) -> Result<()>,
     ) -> Result<()> {
         let Criteria { config, banding, .. } = self.criteria.clone();
@@ -184,9 +184,8 @@ impl Documents {
     pub fn find_boilerplate(&mut self, memory: &JobShares, rows: &mut RowSpools) -> Result<Option<Boilerplates>> {
         let Some(collecting) = self.collecting.take() else { return Ok(None) };
         // The other uses of these shares are over by now.
-        let mut check = check_interrupts;
         // Counting needs memory in addition to the texts in flight.
-        let mut crew = crew(memory.reading / 2, self.progress.threads(), &mut check);
+        let mut crew = Crew::With(setting(memory.reading / 2), self.progress.threads());
         let JobShares { reading, boilerplate, .. } = *memory;
         collecting.finish(rows, &self.sizes, &mut crew, reading, boilerplate).map(Some)
     }
@@ -272,12 +271,12 @@ impl Documents {
     }
 }
 
-type Take = fn(&mut Documents, &mut SignerBatch) -> Result<()>;
+type TakeBatch = fn(&mut Documents, &mut SignerBatch) -> Result<()>;
 
 /// The intake for documents of a source.
 pub struct Intake<'a, 'scope, 'env> {
     documents: &'a mut Documents,
-    take: Take,
+    take: TakeBatch,
     hands: &'a mut Hands<'scope, 'env, Signer>,
     /// The current batch, and its size when it is full.
     batch: SignerBatch,

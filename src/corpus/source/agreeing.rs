@@ -66,5 +66,5 @@ fn expression(text: &CStr) -> Result<Sql> {
     if is_one {
         return Ok(sql);
     }
-    Err(error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, "it must be an expression and nothing else"))
+    Err(wrong_syntax("it must be an expression and nothing else"))
 }

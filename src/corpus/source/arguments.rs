@@ -84,8 +84,8 @@ impl Arguments {
         // A column's name may be passed here by mistake, after the threshold.
         Verify::named(name).map_err(|wrong| {
             wrong.set_hint(
-                "Pass \"exact\" or \"signature\". Pass arguments after the threshold by name, such as \
-                 key_column => 'id' or body => 'title'.",
+                "Pass \"exact\" or \"signature\". Pass arguments after the threshold by name, such as key_column => \
+                 'id' or body => 'title'.",
             )
         })
     }
@@ -178,8 +178,8 @@ fn found(name: Datum, argument: &str, lock: Lock) -> Result<Oid> {
         cause.about(
             argument,
             &format!(
-                "Pass {}. Names are folded to lower case without double quotes, and need their schema where the \
-                 search path does not have it.",
+                "Pass {}. Names are folded to lower case without double quotes, and need their schema where the search \
+                 path does not have it.",
                 meant.join(" or ")
             ),
         )

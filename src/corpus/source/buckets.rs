@@ -190,12 +190,8 @@ impl Marked {
 }
 
 fn damaged() -> SqlError {
-    error(
-        PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED,
-        "an entry of the index points to a row that does not \
-         exist",
-    )
-    .set_hint("Use REINDEX to build the index again. minlsh_check() lists what is wrong.")
+    damaged_index("an entry of the index points to a row that does not exist")
+        .set_hint("Use REINDEX to build the index again. minlsh_check() lists what is wrong.")
 }
 
 /// Ascending places as parameters; NULL if there are none. The array lies in the current memory context, the other two

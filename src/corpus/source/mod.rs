@@ -398,8 +398,8 @@ impl Source {
             None => {
                 let key = usual().ok_or_else(|| {
                     not_supported(format!("\"{}\" has no primary key of one column", relation.name)).set_hint(
-                        "Pass a unique column with key_column => '...', or write a query, which may \
-                             combine several columns.",
+                        "Pass a unique column with key_column => '...', or write a query, which may combine several \
+                         columns.",
                     )
                 })?;
                 self.key = place(relation, key.column);
@@ -471,10 +471,10 @@ impl Source {
         self.columns.iter().position(is_it).map(Some).ok_or_else(|| {
             let of =
                 self.relation.map_or_else(|| self.argument.to_owned(), |oid| format!("\"{}\"", relation_name(oid)));
-            let report = error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
-                format!("{argument}: {of} has no column \"{}\"", label(name.as_ref().unwrap_or(&raw))),
-            );
+            let report = undefined_column(format!(
+                "{argument}: {of} has no column \"{}\"",
+                label(name.as_ref().unwrap_or(&raw))
+            ));
             match (name, self.relation) {
                 (None, Some(relation)) if argument == "scope" => report.set_hint(format!(
                     "Name one column, or write a query that makes one of several, as in $$SELECT id, body, \

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use sketch::pipeline::SignerBatch;
 use sketch::stored::{self, StoredBytes};
 use sketch::{
-    Banding, Config, DEFAULT_RECALL, ElementHash, Error, HashPart, Scheme, ShingleSet, Sketcher, hash128,
+    Banding, Config, DEFAULT_RECALL, ElementHash, Error, HashPart, Scheme, ShingleSet, Sketcher, codes, hash128,
     normalize_text, shingle_hashes_in,
 };
 
@@ -251,8 +251,7 @@ impl Own {
                 Err(invalid_parameter(format!("{argument} has documents of different options"))
                     .set_detail(format!("One has {a}; another one has {b}."))
                     .set_hint(
-                        "Select documents with the same options only, or create all of them with the \
-                         same options.",
+                        "Select documents with the same options only, or create all of them with the same options.",
                     ))
             }
             _ => Ok(()),
@@ -343,4 +342,33 @@ fn has_other_options(named: &Indexed) -> SqlError {
     invalid_parameter(format!("index \"{name}\" has other options than those passed"))
         .set_detail(format!("It has {}.", named.options.config))
         .set_hint(format!("Pass no options, or name the table instead of the index: {table}."))
+}
+
+/// The codes of a document, such as numbers, versions and models, as ascending hashes. Two documents may be required to
+/// share a code. A document other than a text has no codes.
+pub struct Codes(Vec<u64>);
+
+impl Codes {
+    /// Minimum length of a code, the default of `codes()`.
+    pub const MIN_LENGTH: i64 = 4;
+
+    /// Reads the codes of at least `min_length` characters of a document from its compared bytes.
+    pub fn of(reader: Reader, bytes: &[u8], min_length: i64) -> Result<Self> {
+        let mut hashes = Vec::new();
+        if reader.kind == Kind::Text {
+            let text = stored::text(bytes)?;
+            codes(&text, min_length, &mut check_interrupts, &mut |code| {
+                memory::push(&mut hashes, hash128(code.as_bytes()) as u64)
+            })?;
+        }
+        hashes.sort_unstable();
+        Ok(Self(hashes))
+    }
+
+    /// True if two documents share a code, or if one of them has no code, as `agree => 'codes(body)'` requires.
+    pub fn agree(&self, other: &Self) -> bool {
+        let [a, b] = [&self.0, &other.0];
+        let is_common = || a.iter().any(|code| b.binary_search(code).is_ok());
+        a.is_empty() || b.is_empty() || is_common()
+    }
 }

@@ -165,11 +165,10 @@ impl Source {
         let select = Select::prepare(session, &sql.build(), &types).map_err(wrong_order)?;
         let select = select.with_stored(self.stored(columns.agreeing));
         match self.relation {
-            Some(relation) if !select.reads(relation) => Err(error(
-                PgSqlErrorCode::ERRCODE_OBJECT_IN_USE,
-                format!("{} was renamed while it was being read", self.argument),
-            )
-            .set_hint("Retry the statement.")),
+            Some(relation) if !select.reads(relation) => {
+                Err(in_use(format!("{} was renamed while it was being read", self.argument))
+                    .set_hint("Retry the statement."))
+            }
             _ => Ok(select.giving(gives)),
         }
     }
@@ -222,7 +221,7 @@ fn order(keep: &CStr) -> Result<CString> {
             && select.lockingClause.is_null()
     };
     if !only_sorts {
-        let cause = error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, "it must be an ORDER BY list and nothing else");
+        let cause = wrong_syntax("it must be an ORDER BY list and nothing else");
         return Err(wrong_order(cause));
     }
     text::c_string(&statement.to_bytes()[BEFORE.len()..])
@@ -231,8 +230,8 @@ fn order(keep: &CStr) -> Result<CString> {
 fn wrong_order(cause: SqlError) -> SqlError {
     cause.about(
         "keep",
-        "Pass an ORDER BY list over the columns of the source, such as 'published_at DESC, length(body) \
-         DESC', or NULL to keep the lowest key.",
+        "Pass an ORDER BY list over the columns of the source, such as 'published_at DESC, length(body) DESC', or NULL \
+         to keep the lowest key.",
     )
 }
 
@@ -510,9 +509,5 @@ impl RowSpools<'_> {
 }
 
 fn gone() -> SqlError {
-    error(
-        PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
-        "a row of the source was removed while the statement read it",
-    )
-    .set_hint("Retry the statement.")
+    retry_later("a row of the source was removed while the statement read it").set_hint("Retry the statement.")
 }

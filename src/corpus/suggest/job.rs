@@ -5,9 +5,8 @@ use sketch::Config;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::{Arguments, label};
 use crate::document::kind::Kind;
-use crate::options::Options;
+use crate::options::differing;
 use crate::pg::names::{literal, quoted, visible_name};
-use crate::prelude::*;
 
 /// The common parts of the printed statements: their source, and how it is read.
 pub struct SuggestedJob {
@@ -27,7 +26,7 @@ pub struct SuggestedJob {
 }
 
 impl SuggestedJob {
-    pub fn new(source: &Source, arguments: &Arguments, config: &Config) -> Result<Self> {
+    pub fn new(source: &Source, arguments: &Arguments, config: &Config) -> Self {
         let given = |name: &str| arguments.shown(name);
         let argument =
             |name: &str| given(name).map_or(String::new(), |value| format!(", {name} => {}", literal(&value)));
@@ -40,15 +39,15 @@ impl SuggestedJob {
         };
         let (key, body, named) = (name(source.key), name(source.body), source.named.as_ref());
         let long = format!("SELECT {key}, {body}{scope} FROM {from} WHERE length({body}) >= ");
-        Ok(Self {
+        Self {
             source: literal(&text),
             other: given("other").map(|other| literal(&other)),
             long: (named.is_none() && source.kind == Kind::Text).then_some(long),
             columns: argument("body") + &argument("key_column"),
             scope: argument("scope"),
-            options: if named.is_none() { differing(source, config)? } else { Vec::new() },
+            options: if named.is_none() && source.kind == Kind::Text { differing(config) } else { Vec::new() },
             least: named.map_or(0.0, |named| named.options.threshold.get()),
-        })
+        }
     }
 
     /// The statement that calls a function for the whole source from a threshold up, with further arguments.
@@ -75,20 +74,4 @@ impl SuggestedJob {
     fn options(&self) -> String {
         self.options.iter().map(|(name, value)| format!(", {name} => {value}")).collect()
     }
-}
-
-/// The options for texts that are not the default, as SQL.
-fn differing(source: &Source, config: &Config) -> Result<Vec<(&'static str, String)>> {
-    let default = Options::default().config()?;
-    let has_own = source.kind != Kind::Text;
-    let (of, default) = (Options::of(config), Options::of(&default));
-    let options = [
-        ("shingle_size", of.shingle_size.to_string(), default.shingle_size.to_string()),
-        ("unit", literal(&of.unit), literal(&default.unit)),
-        ("normalization", literal(&of.normalization), literal(&default.normalization)),
-        ("stop_words", literal(&of.stop_words), literal(&default.stop_words)),
-        ("bag", of.bag.to_string(), default.bag.to_string()),
-    ];
-    let differs = options.into_iter().filter(|(_, value, default)| !has_own && value != default);
-    Ok(differs.map(|(name, value, _)| (name, value)).collect())
 }

@@ -31,7 +31,7 @@ use nearest::Neighbors;
 use report::SuggestReport;
 use sample::{Choice, Choices, Sample};
 
-sql_function!(minlsh_suggest, suggest);
+set_function!(minlsh_suggest, suggest);
 
 /// Maximum number of columns that are examined for the origin of a template.
 const ORIGINS: usize = 16;
@@ -39,13 +39,11 @@ const ORIGINS: usize = 16;
 const NUM_PERM: i32 = 128;
 
 /// `minlsh_suggest(source, body, sample, sample_seed, key_column, scope, shingle_size, ...)`
-fn suggest(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn suggest(call: &Call, result: &ResultRows) -> Result<()> {
     let arguments = Arguments::of(call);
     let wanted = Sampling::of(&arguments)?;
     // Keys are compared as text.
-    let settings = LocalSettings::open();
-    settings.write_exact_text();
+    let _exact_text = LocalSettings::of_exact_text();
     let session = Session::open();
     let mut source = Source::read(&session, &arguments, "source", false)?;
     let criteria = criteria(&session, &arguments, std::slice::from_ref(&source))?;
@@ -81,11 +79,11 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
             break;
         }
     }
-    let Some((choice, found)) = chosen else { return Ok(None) };
+    let Some((choice, found)) = chosen else { return Ok(()) };
     let common = nearest::common(&sample, &choice)?;
-    let report = SuggestReport { result: &result, sample: &sample, wanted, choice: &choice, found: &found, common };
-    report.write(&source, &arguments, &origins)?;
-    Ok(None)
+    let report = SuggestReport { result, sample: &sample, wanted, choice: &choice, found: &found, common };
+    report.write(&source, &arguments, &origins);
+    Ok(())
 }
 
 /// The positions of columns that may be a document's origin, in a table or a query: columns other than its key, its

@@ -9,10 +9,9 @@ use std::cmp::Reverse;
 use sketch::{Config, Histogram, SimilarMember, Suggested, WithinOrigin};
 
 use super::sample::{Choice, NEAREST, Sample, Taken};
-use crate::corpus::codes::Codes;
 use crate::corpus::reading::columns::{Scope, Scopes};
 use crate::corpus::reading::keyed_rows::KeyedRows;
-use crate::corpus::source::reader::Reader;
+use crate::corpus::source::reader::{Codes, Reader};
 use crate::document::kind::Kind;
 use crate::pg::job::{Counter, Progress};
 use crate::prelude::*;

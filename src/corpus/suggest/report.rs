@@ -39,10 +39,10 @@ pub struct SuggestReport<'a> {
 
 impl SuggestReport<'_> {
     /// Writes all rows. `origins` are the columns that may be a document's origin.
-    pub fn write(&self, source: &Source, arguments: &Arguments, origins: &[usize]) -> Result<()> {
+    pub fn write(&self, source: &Source, arguments: &Arguments, origins: &[usize]) {
         let choice = self.choice;
         let (threshold, why) = self.found.threshold(choice);
-        let job = SuggestedJob::new(source, arguments, &choice.config)?;
+        let job = SuggestedJob::new(source, arguments, &choice.config);
         self.counts();
         if source.kind != Kind::Set {
             self.texts();
@@ -92,7 +92,6 @@ impl SuggestReport<'_> {
         // Similar documents are not always the same: 40 answers show more than any histogram.
         let select = job.without_threshold("minlsh_label_pairs", "");
         self.advice("labels", Some("label some pairs"), &format!("SELECT * FROM {select};"));
-        Ok(())
     }
 
     fn counts(&self) {

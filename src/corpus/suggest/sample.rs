@@ -4,12 +4,11 @@ use sketch::{
     Config, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, SampledSets, ShingleSet, Sketcher, robust_from, saturated,
 };
 
-use crate::corpus::reading::columns::{Scope, Scopes, twice_there};
+use crate::corpus::reading::columns::{Scope, Scopes};
 use crate::corpus::reading::keyed_rows::{KeyedRows, LeastHashes, Sampling};
 use crate::corpus::reading::omitted::notice_omitted;
 use crate::corpus::source::reader::Reader;
 use crate::document::kind::Kind;
-use crate::error::shortened;
 use crate::memory::of_suggestion;
 use crate::options::Options;
 use crate::pg::job::{Counter, Progress};
@@ -92,12 +91,9 @@ impl Sample {
             })
         })?;
         notice_omitted(&[omitted], "");
-        sample.taken = memory::collect(taken.finish())?;
+        sample.taken = taken.finish_distinct()?;
         sample.count = sample.taken.len() as u64;
-        let Some(pair) = sample.taken.windows(2).find(|pair| pair[0].0 == pair[1].0) else {
-            return Ok(sample);
-        };
-        Err(twice_there("source", &shortened(&pair[0].0)))
+        Ok(sample)
     }
 
     /// Checks if a text is too long for its shingles.

@@ -26,7 +26,7 @@ use crate::prelude::*;
 use crate::row_key::KeyValue;
 use audit::{Bands, ENTRY, NearFinder, Similar, audit};
 
-sql_function!(minlsh_recall, recall);
+set_function!(minlsh_recall, recall);
 
 /// Positions of two arguments that lookups have too.
 const THRESHOLD: usize = 1;
@@ -34,19 +34,17 @@ const VERIFY: usize = 3;
 
 /// `minlsh_recall(source, threshold, sample, verify, sample_seed, body, key_column, scope, options ...)`: a row for all
 /// pairs, and a row for each band of similarity.
-fn recall(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call);
+fn recall(call: &Call, result: &ResultRows) -> Result<()> {
     let arguments = Arguments::of(call);
     let wanted = Sampling::of(&arguments)?;
     let target = index(call, &arguments)?;
-    let (settings, session) = (LocalSettings::open(), Session::open());
     // Keys are compared as text.
-    settings.write_exact_text();
+    let (_exact_text, session) = (LocalSettings::of_exact_text(), Session::open());
     let bands = match &target {
         Some(target) => {
             let threshold = find::threshold(call, THRESHOLD, target)?;
             let verify = find::verify(call, VERIFY)?;
-            let asked = Asked::new(target, threshold, verify)?;
+            let asked = Asked::new(target, threshold, verify, None)?;
             let source = Source::of_index(&session, &arguments, target.clone(), "source")?;
             let bands = Bands::above(threshold.get(), verify.unwrap_or(Verify::Exact));
             let mut finder = ByIndex { asked, found: HashMap::new() };
@@ -62,8 +60,7 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
             audit((&session, &source), &config, &mut finder, wanted, bands)
         }
     };
-    bands?.write(&result)?;
-    Ok(None)
+    bands?.write(result)
 }
 
 /// The audited index: the named one, or the index of a table. `None` for a query, for a table without an index, and if

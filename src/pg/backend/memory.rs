@@ -50,10 +50,15 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: `scratch` made the context, and it is deleted once; an ERROR deletes it with its parent.
-            unsafe { pg_sys::MemoryContextDelete(self.0) };
-        }
+        // SAFETY: `scratch` made the context, and it is deleted once; an ERROR deletes it with its parent.
+        unless_raised(|| unsafe { pg_sys::MemoryContextDelete(self.0) });
+    }
+}
+
+/// Frees something by calling `free`, unless an ERROR is on its way: the abort of the transaction frees it then.
+pub fn unless_raised(free: impl FnOnce()) {
+    if !std::thread::panicking() {
+        free();
     }
 }
 

@@ -84,8 +84,7 @@ impl Build {
 
 impl Drop for Build {
     fn drop(&mut self) {
-        // SAFETY: clears this backend's own slot.
-        unsafe { pg_sys::pgstat_progress_end_command() }
+        end();
     }
 }
 
@@ -112,46 +111,31 @@ thread_local! {
     static SPILLED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
-/// A running job, shown until it is dropped.
-pub struct Job {
-    /// False for a job within a COPY or within another job, which has the slot.
-    is_shown: bool,
-}
-
-impl Job {
-    /// Shows a job; `table` is its source if that is a table.
-    pub fn start(table: Option<Oid>) -> Self {
-        // SAFETY: a backend has its slot from its start to its end.
-        let is_shown = unsafe {
-            pg_sys::pgstat_track_activities
-                && pg_sys::MyBEEntry.as_ref().is_some_and(|slot| {
-                    slot.st_progress_command == pg_sys::ProgressCommandType::PROGRESS_COMMAND_INVALID
-                })
-        };
-        if is_shown {
-            // SAFETY: fills this backend's own slot.
-            unsafe {
-                pg_sys::pgstat_progress_start_command(COMMAND, table.unwrap_or(Oid::INVALID));
-            }
+/// Shows a job; `table` is its source if that is a table. False within a COPY or another job, which has the slot.
+pub fn start_job(table: Option<Oid>) -> bool {
+    // SAFETY: a backend has its slot from its start to its end, and fills only this one.
+    unsafe {
+        let is_free = pg_sys::pgstat_track_activities
+            && pg_sys::MyBEEntry
+                .as_ref()
+                .is_some_and(|slot| slot.st_progress_command == pg_sys::ProgressCommandType::PROGRESS_COMMAND_INVALID);
+        if is_free {
+            pg_sys::pgstat_progress_start_command(COMMAND, table.unwrap_or(Oid::INVALID));
             SPILLED.set((0, 0));
         }
-        Self { is_shown }
-    }
-
-    pub fn set(&self, counter: Counter, value: u64) {
-        if self.is_shown {
-            report(counter as i32, value as i64);
-        }
+        is_free
     }
 }
 
-impl Drop for Job {
-    fn drop(&mut self) {
-        if self.is_shown && !std::thread::panicking() {
-            // SAFETY: clears this backend's own slot; an ERROR clears it by itself.
-            unsafe { pg_sys::pgstat_progress_end_command() }
-        }
-    }
+/// Sets a counter of the job that is shown.
+pub fn set(counter: Counter, value: u64) {
+    report(counter as i32, value as i64);
+}
+
+/// Clears the slot of what is shown.
+pub fn end() {
+    // SAFETY: clears this backend's own slot.
+    unsafe { pg_sys::pgstat_progress_end_command() }
 }
 
 /// Counts `bytes` written to temporary files.

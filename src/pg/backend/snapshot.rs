@@ -2,6 +2,8 @@
 
 use pgrx::pg_sys;
 
+use crate::pg::memory::unless_raised;
+
 /// Pushes a snapshot of the transaction, in READ COMMITTED a new one, until it is dropped. It sees what the transaction
 /// has done before. An abort after an ERROR pops it.
 pub struct ActiveSnapshot(());
@@ -19,10 +21,8 @@ impl ActiveSnapshot {
 
 impl Drop for ActiveSnapshot {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: `of_transaction` pushed it, and each snapshot that was pushed since is popped.
-            unsafe { pg_sys::PopActiveSnapshot() };
-        }
+        // SAFETY: `of_transaction` pushed it, and each snapshot that was pushed since is popped.
+        unless_raised(|| unsafe { pg_sys::PopActiveSnapshot() });
     }
 }
 

@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use sketch::memory;
 
 use crate::error::{Result, error};
-use crate::pg::memory::with_files;
+use crate::pg::memory::{unless_raised, with_files};
 use crate::pg::progress::spilled;
 
 /// Numbers that a file may store as they lie in memory.
@@ -72,10 +72,8 @@ impl TempFile {
 
 impl Drop for TempFile {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: `create` opened it, and it is closed once.
-            unsafe { pg_sys::BufFileClose(self.file) };
-        }
+        // SAFETY: `create` opened it, and it is closed once.
+        unless_raised(|| unsafe { pg_sys::BufFileClose(self.file) });
     }
 }
 

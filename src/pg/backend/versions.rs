@@ -1,5 +1,4 @@
-//! ~in one shape for all of them: no other file asks for a version. => behind one interface. No other file checks the
-//! version.
+//! The differences between versions of PostgreSQL, behind one interface. No other file checks the version.
 
 use std::ffi::{c_int, c_void};
 
@@ -15,7 +14,7 @@ unsafe extern "C-unwind" {
 /// `tuple_delete` of a table's access method.
 ///
 /// # Safety
-/// ~The call is guarded by the caller. => The caller guards the call.
+/// The caller guards the call. `table` is open, and a snapshot is active.
 pub unsafe fn tuple_delete(table: Relation, place: pg_sys::ItemPointer) -> Option<pg_sys::TM_Result::Type> {
     let mut failure = pg_sys::TM_FailureData::default();
     let none = std::ptr::null_mut();

@@ -1,11 +1,14 @@
 //! The result of a function with OUT parameters: a single row, or rows in a tuplestore, which keeps to work_mem and
 //! spills beyond it (materialize mode). As with [`Call`], values have the types that `sql/minlsh.sql` declares.
 
+use std::cell::RefCell;
+
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::{Result, not_supported};
 use crate::pg::call::Call;
 use crate::pg::catalog;
+use crate::pg::memory::Memory;
 
 /// The rows that a set-returning function returns.
 pub struct ResultRows {
@@ -13,6 +16,8 @@ pub struct ResultRows {
     descriptor: pg_sys::TupleDesc,
     /// The type of the only OUT parameter, if it is composite. The rows then have its columns.
     composite: Option<Oid>,
+    /// Memory for the values of a row.
+    memory: RefCell<Memory>,
 }
 
 impl ResultRows {
@@ -28,7 +33,8 @@ impl ResultRows {
             pg_sys::get_call_result_type(call.raw(), &mut result, std::ptr::null_mut());
             let is_composite = result != pg_sys::RECORDOID && catalog::is_rowtype(result);
             let composite = is_composite.then_some(result);
-            Self { store: info.setResult, descriptor: info.setDesc, composite }
+            let memory = RefCell::new(Memory::scratch(c"minlsh result row"));
+            Self { store: info.setResult, descriptor: info.setDesc, composite, memory }
         }
     }
 
@@ -39,6 +45,11 @@ impl ResultRows {
         }
         // SAFETY: `start` got the descriptor from the call, with the columns that `sql/minlsh.sql` declares.
         unsafe { pg_sys::SPI_gettypeid(self.descriptor, column as i32 + 1) }
+    }
+
+    /// Appends the row that `make` returns, and frees the memory that `make` has allocated.
+    pub fn add<const COLUMNS: usize>(&self, make: impl FnOnce() -> Result<[Option<Datum>; COLUMNS]>) -> Result<()> {
+        self.memory.borrow_mut().run_and_reset(|| make().map(|row| self.push(&row)))
     }
 
     /// Appends a row: one value for each column, `None` for NULL.
@@ -72,6 +83,17 @@ impl ResultRows {
         }
     }
 }
+
+/// Exports `$implementation: fn(&Call, &ResultRows) -> Result<()>` as a function that returns the set of rows pushed.
+macro_rules! set_function {
+    ($name:ident, $implementation:expr) => {
+        $crate::pg::call::sql_function!($name, |call: &$crate::pg::call::Call| {
+            let rows = $crate::pg::result_rows::ResultRows::start(call);
+            ($implementation)(call, &rows).map(|()| None)
+        });
+    };
+}
+pub(crate) use set_function;
 
 /// A row of the call's result type: one value for each OUT parameter, `None` for NULL.
 pub fn result_row<const COLUMNS: usize>(call: &Call, row: [Option<Datum>; COLUMNS]) -> Result<Datum> {

@@ -8,6 +8,7 @@ use std::ops::Deref;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::bytes;
+use crate::pg::memory::unless_raised;
 
 /// Look-ups by OID in the system caches, as in PostgreSQL's lsyscache.
 macro_rules! look_ups {
@@ -170,10 +171,8 @@ impl<F: CatalogForm> Deref for CatalogRow<F> {
 
 impl<F: CatalogForm> Drop for CatalogRow<F> {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: `SearchSysCache` returned it, and it is released once; after an ERROR the abort releases it.
-            unsafe { pg_sys::ReleaseSysCache(self.tuple) };
-        }
+        // SAFETY: `SearchSysCache` returned it, and it is released once; after an ERROR the abort releases it.
+        unless_raised(|| unsafe { pg_sys::ReleaseSysCache(self.tuple) });
     }
 }
 

@@ -5,50 +5,47 @@ use std::sync::OnceLock;
 
 use pgrx::pg_sys;
 
-/// A nest level for settings made by [`LocalSettings::set`]. Dropping it restores them, and all others changed since.
-/// An ERROR restores them too.
+use crate::pg::memory::unless_raised;
+
+/// A nest level of settings. Dropping it restores them, and all others changed since. An ERROR restores them too.
 pub struct LocalSettings {
     level: i32,
 }
 
 impl LocalSettings {
-    pub fn open() -> Self {
-        // SAFETY: opens a nest level, which `drop` or the transaction's abort closes.
-        Self { level: unsafe { pg_sys::NewGUCNestLevel() } }
-    }
-
-    /// Sets what pg_dump sets, so that values written as text are read back exactly, whatever the caller's preferences
-    /// are.
-    pub fn write_exact_text(&self) {
-        self.set(c"datestyle", c"ISO");
-        self.set(c"intervalstyle", c"postgres");
-        self.set(c"extra_float_digits", c"3");
-    }
-
-    /// Sets `name` to `value` until the level is closed.
-    pub fn set(&self, name: &CStr, value: &CStr) {
-        // SAFETY: both strings end with a NUL; GUC_ACTION_SAVE belongs to the open level.
+    /// Opens a level in which each of these settings has its value.
+    pub fn of(settings: &[(&CStr, &CStr)]) -> Self {
+        // SAFETY: opens a nest level, which `drop` or the transaction's abort closes; GUC_ACTION_SAVE belongs to it.
+        // All strings end with a NUL.
         unsafe {
-            pg_sys::set_config_option(
-                name.as_ptr(),
-                value.as_ptr(),
-                pg_sys::GucContext::PGC_USERSET,
-                pg_sys::GucSource::PGC_S_SESSION,
-                pg_sys::GucAction::GUC_ACTION_SAVE,
-                true,
-                0,
-                false,
-            );
+            let level = pg_sys::NewGUCNestLevel();
+            for (name, value) in settings {
+                pg_sys::set_config_option(
+                    name.as_ptr(),
+                    value.as_ptr(),
+                    pg_sys::GucContext::PGC_USERSET,
+                    pg_sys::GucSource::PGC_S_SESSION,
+                    pg_sys::GucAction::GUC_ACTION_SAVE,
+                    true,
+                    0,
+                    false,
+                );
+            }
+            Self { level }
         }
+    }
+
+    /// Opens a level with what pg_dump sets, so that values written as text are read back exactly, whatever the
+    /// caller's preferences are.
+    pub fn of_exact_text() -> Self {
+        Self::of(&[(c"datestyle", c"ISO"), (c"intervalstyle", c"postgres"), (c"extra_float_digits", c"3")])
     }
 }
 
 impl Drop for LocalSettings {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: closes the level that `open` opened.
-            unsafe { pg_sys::AtEOXact_GUC(false, self.level) }
-        }
+        // SAFETY: closes the level that `of` opened.
+        unless_raised(|| unsafe { pg_sys::AtEOXact_GUC(false, self.level) });
     }
 }
 

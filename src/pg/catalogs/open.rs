@@ -6,6 +6,7 @@ use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
 
 use crate::pg::catalog::CatalogRow;
+use crate::pg::memory::unless_raised;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::{text, versions};
 
@@ -172,9 +173,7 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: opened by `relation`, closed once; the lock stays.
-            unsafe { pg_sys::relation_close(self.0, pg_sys::NoLock as i32) };
-        }
+        // SAFETY: opened by `relation`, closed once; the lock stays.
+        unless_raised(|| unsafe { pg_sys::relation_close(self.0, pg_sys::NoLock as i32) });
     }
 }

@@ -6,9 +6,8 @@
 //! table as the caller.
 
 use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
 
-use crate::error::{Result, SqlError, error, not_allowed};
+use crate::error::{Result, SqlError, not_allowed, undefined_table};
 use crate::pg::catalog::{self, relation_schema};
 use crate::pg::dependency;
 use crate::pg::guc::LocalSettings;
@@ -35,8 +34,7 @@ pub fn restricted_to(role: Oid) -> Restricted {
         let context = context | pg_sys::SECURITY_RESTRICTED_OPERATION as i32;
         pg_sys::SetUserIdAndSecContext(role, context);
     }
-    let settings = LocalSettings::open();
-    settings.set(c"search_path", c"pg_catalog, pg_temp");
+    let settings = LocalSettings::of(&[(c"search_path", c"pg_catalog, pg_temp")]);
     Restricted { role: previous, context, settings: Some(settings) }
 }
 
@@ -140,8 +138,7 @@ pub fn check_owner_before(relation: Oid) -> Result<()> {
 
 /// The error for a relation that does not exist.
 pub fn no_such_relation(oid: Oid) -> SqlError {
-    let code = PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE;
-    error(code, format!("relation with OID {} does not exist", oid.to_u32()))
+    undefined_table(format!("relation with OID {} does not exist", oid.to_u32()))
 }
 
 /// Refuses a caller who may not change the indexes of a table: only its owner, members of that role and superusers may.

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, error, raise};
+use crate::error::{Result, error, in_use, raise, wrong_syntax};
 use crate::pg::catching::catching;
 use crate::pg::parameter::Parameter;
 use crate::pg::plan::{PreparedPlan, Statement};
@@ -81,7 +81,7 @@ impl<'a> Select<'a> {
             return Ok(());
         }
         let message = format!("{of} was changed again and again while it was being read");
-        Err(error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message).set_hint("Retry the statement."))
+        Err(in_use(message).set_hint("Retry the statement."))
     }
 
     pub fn columns(&self) -> Vec<SelectColumn> {
@@ -142,10 +142,7 @@ pub fn one_statement(sql: &CStr) -> Result<(CString, *mut pg_sys::Node)> {
     // SAFETY: the parser returns a list of RawStmt, or null.
     let statements: Vec<*mut pg_sys::RawStmt> = unsafe { list::pointers(statements) }.collect();
     let [statement] = statements[..] else {
-        return Err(error(
-            PgSqlErrorCode::ERRCODE_SYNTAX_ERROR,
-            format!("it must be one statement, not {}", statements.len()),
-        ));
+        return Err(wrong_syntax(format!("it must be one statement, not {}", statements.len())));
     };
     // SAFETY: the parser made the RawStmt. Its location lies within the text, and length 0 means the rest.
     unsafe {

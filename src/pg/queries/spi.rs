@@ -9,8 +9,8 @@
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, SqlError, error, internal, raise};
-use crate::pg::memory::unmoved;
+use crate::error::{Result, SqlError, in_use, internal, raise};
+use crate::pg::memory::{unless_raised, unmoved};
 pub use crate::pg::parameter::Parameter;
 use crate::pg::parameter::parameter_list;
 use crate::pg::plan::{PreparedPlan, free_left};
@@ -97,10 +97,8 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: pairs with SPI_connect.
-            unmoved(|| unsafe { pg_sys::SPI_finish() });
-        }
+        // SAFETY: pairs with SPI_connect.
+        unless_raised(|| _ = unmoved(|| unsafe { pg_sys::SPI_finish() }));
     }
 }
 
@@ -147,9 +145,8 @@ impl<'a> Receiver<'a> {
                 (*receiver.cast::<Receiver>()).gives.is_none_or(|types| found.eq(types))
             };
             if !is_so {
-                let code = PgSqlErrorCode::ERRCODE_OBJECT_IN_USE;
                 let message = "a column of the source changed its type while the statement read it";
-                raise(error(code, message).set_hint("Retry the statement."));
+                raise(in_use(message).set_hint("Retry the statement."));
             }
         }
         #[pg_guard]

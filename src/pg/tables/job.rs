@@ -1,13 +1,13 @@
-//! Jobs over documents: their progress, and their worker threads.
+//! The progress of a job over documents.
 
 use pgrx::pg_sys::{self, Oid};
-use sketch::pipeline::Crew;
 
 use crate::pg::catalog::CatalogRow;
+use crate::pg::memory::unless_raised;
 use crate::pg::open::{Lock, Open};
+use crate::pg::progress;
 pub use crate::pg::progress::Counter;
-use crate::pg::progress::Job;
-use crate::pg::worker_threads::{for_job, setting};
+use crate::pg::worker_threads::for_job;
 
 /// Names of the phases, in the order of [`JobPhase`].
 pub const PHASES: [&str; 7] = [
@@ -33,7 +33,7 @@ pub enum JobPhase {
 
 /// A running job, shown until it is dropped.
 pub struct Progress {
-    job: Job,
+    is_shown: bool,
     /// The table that it reads, whose parameter may set the number of threads.
     table: Option<Oid>,
 }
@@ -41,10 +41,9 @@ pub struct Progress {
 impl Progress {
     /// Shows a job that begins to read; `table` is its source if that is a table.
     pub fn start(table: Option<Oid>) -> Self {
+        let progress = Self { is_shown: progress::start_job(table), table };
         let row = table.and_then(CatalogRow::<pg_sys::FormData_pg_class>::find);
-        let job = Job::start(table);
-        job.set(Counter::Estimated, row.map_or(0, |row| row.reltuples.max(0.0) as u64));
-        let progress = Self { job, table };
+        progress.set(Counter::Estimated, row.map_or(0, |row| row.reltuples.max(0.0) as u64));
         progress.enter(JobPhase::Reading);
         progress
     }
@@ -55,19 +54,21 @@ impl Progress {
     }
 
     pub fn enter(&self, phase: JobPhase) {
-        self.job.set(Counter::Phase, phase as u64);
+        self.set(Counter::Phase, phase as u64);
     }
 
     pub fn set(&self, counter: Counter, documents: u64) {
-        self.job.set(counter, documents);
+        if self.is_shown {
+            progress::set(counter, documents);
+        }
     }
 }
 
-/// A crew of `threads` workers with at most `memory` bytes in flight. With no threads it is the backend, which calls
-/// `check`.
-pub fn crew<'a>(memory: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {
-    match threads {
-        0 => Crew::Alone(check),
-        _ => Crew::With(setting(memory), threads),
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.is_shown {
+            // An ERROR clears the slot by itself.
+            unless_raised(progress::end);
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::{Result, internal};
-use crate::pg::memory::{in_transaction, with_files};
+use crate::pg::memory::{in_transaction, unless_raised, with_files};
 use crate::pg::parameter::Parameter;
 use crate::pg::row::{Continue, Row};
 use crate::pg::value_type::Order;
@@ -110,10 +110,8 @@ impl SortedRows {
 
 impl Drop for SortedRows {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: `new` made the sort, which is ended once. The slot does not own a row that lies in its memory.
-            // After an ERROR the abort cleans up.
-            unsafe { pg_sys::tuplesort_end(self.sort) };
-        }
+        // SAFETY: `new` made the sort, which is ended once. The slot does not own a row that lies in its memory.
+        // After an ERROR the abort cleans up.
+        unless_raised(|| unsafe { pg_sys::tuplesort_end(self.sort) });
     }
 }

@@ -19,6 +19,10 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::versions;
 
+/// The options of a scan that reads a whole table, not synchronised with other scans.
+pub const SEQUENTIAL: u32 =
+    pg_sys::ScanOptions::SO_TYPE_SEQSCAN | pg_sys::ScanOptions::SO_ALLOW_STRAT | pg_sys::ScanOptions::SO_ALLOW_PAGEMODE;
+
 impl Open {
     /// Its indexes, locked and opened.
     pub fn indexes(&self, lock: Lock) -> Vec<OpenIndex> {
@@ -35,9 +39,6 @@ impl Open {
     /// Calls `visit` with each row that the snapshot sees, in physical order, until it returns that it has enough.
     pub fn each(&self, snapshot: &Snapshot, visit: impl FnMut(&Row) -> Result<Continue>) -> Result<()> {
         let row = Row::empty(self);
-        let flags = pg_sys::ScanOptions::SO_TYPE_SEQSCAN
-            | pg_sys::ScanOptions::SO_ALLOW_STRAT
-            | pg_sys::ScanOptions::SO_ALLOW_PAGEMODE;
         // SAFETY: the table is open, and its access method has all functions; `snapshot` is registered. The scan ends
         // before both.
         unsafe {
@@ -45,7 +46,7 @@ impl Open {
             let (begin, next, end) = (methods.scan_begin, methods.scan_getnextslot, methods.scan_end);
             let (Some(begin), Some(next), Some(end)) = (begin, next, end) else { return Ok(()) };
             let (keys, parallel) = (std::ptr::null_mut(), std::ptr::null_mut());
-            let scan = pg_guard_ffi_boundary(|| begin(self.raw(), snapshot.raw(), 0, keys, parallel, flags));
+            let scan = pg_guard_ffi_boundary(|| begin(self.raw(), snapshot.raw(), 0, keys, parallel, SEQUENTIAL));
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
             let next = || pg_guard_ffi_boundary(|| next(scan, forward, row.raw()));
             let result = row.each(next, visit);

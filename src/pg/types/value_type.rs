@@ -6,9 +6,8 @@ use std::cmp::Ordering;
 use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
 
-use crate::error::{LONGEST_VALUE, Result, error};
+use crate::error::{LONGEST_VALUE, Result, undefined_function};
 use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
 use crate::pg::{catalog, lossless, text};
@@ -41,11 +40,8 @@ impl Order {
         };
         if [function, less_than].contains(&Oid::INVALID) {
             let type_oid = type_label(type_oid);
-            return Err(error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
-                format!("could not identify a comparison function for type {type_oid}"),
-            )
-            .set_hint("Use a type with a default btree operator class."));
+            return Err(undefined_function(format!("could not identify a comparison function for type {type_oid}"))
+                .set_hint("Use a type with a default btree operator class."));
         }
         let quick = match function.to_u32() {
             pg_sys::F_BTINT4CMP => Some(Quick::Int4),

@@ -7,7 +7,7 @@ use crate::{Check, Error, Result};
 pub enum Crew<'a> {
     /// The caller alone, who calls this often; it may unwind.
     Alone(Check<'a>),
-    /// The caller, and this number of threads.
+    /// The caller, and this number of threads, which may be none.
     With(Setting, usize),
 }
 
@@ -42,40 +42,36 @@ impl Crew<'_> {
         compute: &Compute<P, R>,
         take: &mut dyn FnMut(R) -> Result<(), E>,
     ) -> Result<(), E> {
-        match self {
-            Self::Alone(check) => {
-                while let Some((mut part, _)) = next()? {
-                    check();
-                    take(compute(&mut part, check)?)?;
-                }
-                Ok(())
+        let &mut Self::With(setting, threads @ 1..) = self else {
+            while let Some((mut part, _)) = next()? {
+                self.check();
+                take(compute(&mut part, &mut || self.check())?)?;
             }
-            Self::With(setting, threads) => {
-                let mut others = || (0..*threads).map(|_| Computing(compute)).collect();
-                let mut take = |(_, result): &mut (Option<P>, Option<R>)| match result.take() {
-                    Some(result) => take(result),
-                    None => Ok(()),
+            return Ok(());
+        };
+        let mut others = || (0..threads).map(|_| Computing(compute)).collect();
+        let mut take = |(_, result): &mut (Option<P>, Option<R>)| match result.take() {
+            Some(result) => take(result),
+            None => Ok(()),
+        };
+        hands(setting, Computing(compute), &mut others, |hands| {
+            let (mut first, mut second) = (next()?, None);
+            if first.is_some() {
+                second = next()?;
+            }
+            // Two parts justify threads, because parts are large.
+            if second.is_some() {
+                hands.start();
+            }
+            while let Some((part, bytes)) = first {
+                hands.give((Some(part), None), bytes, &mut take)?;
+                first = match second.take() {
+                    None => next()?,
+                    given => given,
                 };
-                hands(*setting, Computing(compute), &mut others, |hands| {
-                    let (mut first, mut second) = (next()?, None);
-                    if first.is_some() {
-                        second = next()?;
-                    }
-                    // Two parts justify threads, because parts are large.
-                    if second.is_some() {
-                        hands.start();
-                    }
-                    while let Some((part, bytes)) = first {
-                        hands.give((Some(part), None), bytes, &mut take)?;
-                        first = match second.take() {
-                            None => next()?,
-                            given => given,
-                        };
-                    }
-                    hands.finish(&mut take)
-                })
             }
-        }
+            hands.finish(&mut take)
+        })
     }
 }
 
