@@ -884,6 +884,25 @@ CREATE OPERATOR CLASS minlsh_enum_scope_ops DEFAULT FOR TYPE pg_catalog.anyenum 
 	STORAGE pg_catalog."char";
 COMMENT ON OPERATOR CLASS minlsh_enum_scope_ops USING minlsh IS 'scopes: enums, searched by =';
 
+-- Operator classes of ranges, such as the time in which a text counts. Their values take no part in the keys: a zero is
+-- stored for each, and && is checked on the rows that a search finds.
+
+CREATE OPERATOR FAMILY minlsh_range_ops USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_range_ops USING minlsh IS 'ranges: && is checked on the rows found';
+CREATE OPERATOR CLASS minlsh_range_ops DEFAULT FOR TYPE pg_catalog.anyrange USING minlsh FAMILY minlsh_range_ops AS
+	OPERATOR 1 pg_catalog.&&, OPERATOR 1 pg_catalog.&& (pg_catalog.anyrange, pg_catalog.anymultirange),
+	FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_range_ops USING minlsh IS 'ranges: && is checked on the rows found';
+CREATE OPERATOR CLASS minlsh_multirange_ops DEFAULT FOR TYPE pg_catalog.anymultirange
+		USING minlsh FAMILY minlsh_range_ops AS
+	OPERATOR 1 pg_catalog.&&, OPERATOR 1 pg_catalog.&& (pg_catalog.anymultirange, pg_catalog.anyrange),
+	FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_multirange_ops USING minlsh IS 'multiranges: && is checked on the rows found';
+
 -- keys
 --
 -- A key of any type, as jobs and lookups return it: stored and shown as text. What reads and compares bytes is
@@ -1377,7 +1396,10 @@ CREATE VIEW minlsh_indexes AS
 			(d.options OPERATOR(pg_catalog.->>) 'rows')::pg_catalog.int4) AS o(threshold, recall, bands, rows_per_band)
 		LEFT JOIN LATERAL (SELECT pg_catalog.array_agg(pg_catalog.pg_get_indexdef(x.indexrelid, n, true) ORDER BY n)
 			FROM pg_catalog.generate_series(1, x.indnkeyatts) AS n
-			WHERE d.kind OPERATOR(pg_catalog.=) 'index' AND n OPERATOR(pg_catalog.<>) d.body) AS s(columns) ON true
+				JOIN pg_catalog.pg_opclass AS p ON p.oid OPERATOR(pg_catalog.=) x.indclass[n OPERATOR(pg_catalog.-) 1]
+			WHERE d.kind OPERATOR(pg_catalog.=) 'index' AND n OPERATOR(pg_catalog.<>) d.body
+				AND p.opcintype OPERATOR(pg_catalog.<>) ALL ('{pg_catalog.anyrange,pg_catalog.anymultirange}'::pg_catalog.regtype[])
+			) AS s(columns) ON true
 		LEFT JOIN pg_catalog.pg_attribute AS k
 			ON k.attrelid OPERATOR(pg_catalog.=) d.relation AND k.attnum OPERATOR(pg_catalog.=) d.key
 		LEFT JOIN pg_catalog.pg_attribute AS b

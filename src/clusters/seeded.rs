@@ -218,7 +218,7 @@ impl SeededJob<'_> {
                 }
                 *part = SeedPart::Written(print);
                 criteria.banding.hashes(signature, &mut bands)?;
-                let own = own.iter().map(|value| (Oid::INVALID, *value));
+                let own = own.iter().map(|value| (Oid::INVALID, Some(*value)));
                 // SAFETY: `question.each` returns the scopes of this index after the document.
                 let scope = unsafe { index.scope(own) };
                 memory::extend(&mut buckets, &index.keys_of(&bands, scope)?).map_err(Into::into)

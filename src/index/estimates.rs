@@ -130,7 +130,7 @@ fn plan(path: Path) -> Option<Plan> {
         Some(_) => PASSAGE_ENTRIES,
         None => options.banding.bands() as f64,
     };
-    columns.iter().all(|asked| *asked).then_some(Plan { bands, searches, risk })
+    layout.scopes().chain([layout.document]).all(|column| columns[column]).then_some(Plan { bands, searches, risk })
 }
 
 /// A search by the index: each value is the right operand of a condition, by an operator of the index's families.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use pgrx::direct_function_call_as_datum;
 
 use crate::document::kind::Kind;
-use crate::index::layout::SCOPE_HASH;
+use crate::index::layout::{Role, SCOPE_HASH};
 use crate::index::partitions::{Missing, missing};
 use crate::index::stored_options;
 use crate::options::{IndexOptions, Threshold, further_arguments};
@@ -75,7 +75,7 @@ impl Info {
     /// temporary ones of other sessions.
     pub fn oids_of_all() -> Vec<Oid> {
         let classes = catalog::classes_of_method(catalog::access_method(), |class| {
-            (!is_scope(class.opcfamily, class.opcintype)).then_some(class.oid)
+            (role(class.opcfamily, class.opcintype) == Role::Document).then_some(class.oid)
         });
         let mut indexes: Vec<Oid> = (classes.into_iter().flatten())
             .flat_map(dependency::indexes_of_class)
@@ -105,7 +105,7 @@ impl Info {
 
     fn of(index: Index) -> Option<Self> {
         let ours = index.method == catalog::access_method();
-        let is_document = |column: &IndexColumn| !is_scope(column.family, column.input_type);
+        let is_document = |column: &IndexColumn| role(column.family, column.input_type) == Role::Document;
         let place = index.columns.iter().position(is_document).filter(|_| ours)?;
         let IndexColumn { family, input_type, .. } = index.columns[place];
         Some(Self { kind: Kind::of_class(family, input_type), place, index })
@@ -126,16 +126,21 @@ impl Info {
         self.place as i16 + 1
     }
 
-    /// The columns other than the document.
+    /// The positions of its scopes among its columns.
+    fn scope_places(&self) -> impl Iterator<Item = usize> {
+        let columns = self.index.columns.iter().enumerate();
+        columns.filter(|(_, of)| role(of.family, of.input_type) == Role::Scope).map(|(place, _)| place)
+    }
+
+    /// The columns that are scopes.
     pub fn scope_columns(&self) -> impl Iterator<Item = &IndexColumn> {
-        self.index.columns.iter().filter(|column| is_scope(column.family, column.input_type))
+        self.scope_places().map(move |place| &self.index.columns[place])
     }
 
     /// The types of its scopes, read from the table.
     pub fn scope_types(&self) -> Vec<Oid> {
-        let mut types = self.index.types();
-        types.remove(self.place);
-        types
+        let types = self.index.types();
+        self.scope_places().map(|place| types[place]).collect()
     }
 
     /// The options by which its documents are split, signed and banded. For a partitioned index, the options that its
@@ -220,10 +225,9 @@ impl Info {
             // SAFETY: `pg_get_expr(pg_node_tree, oid)` gets a tree from the catalog.
             copied(unsafe { direct_function_call_as_datum(pg_sys::pg_get_expr, &of) })
         };
-        let others = (0..self.index.columns.len()).filter(|place| *place != self.place);
         Ok(Text {
             document: part(self.place)?,
-            scopes: others.map(part).collect::<Result<_>>()?,
+            scopes: self.scope_places().map(part).collect::<Result<_>>()?,
             predicate: self.index.predicate().map(predicate).transpose()?,
         })
     }
@@ -277,7 +281,7 @@ impl Info {
     }
 }
 
-/// True if the operator class with this family and input type is for scope columns.
-fn is_scope(family: Oid, input: Oid) -> bool {
-    catalog::function_of_family(family, input, SCOPE_HASH as i16) != Oid::INVALID
+/// The role of a column whose operator class has this family and input type.
+fn role(family: Oid, input: Oid) -> Role {
+    Role::of_class(input, catalog::function_of_family(family, input, SCOPE_HASH as i16))
 }

@@ -76,15 +76,13 @@ impl IndexRow<'_> {
 
     /// True if a scope column is NULL.
     fn has_null_scope(&self) -> bool {
-        self.index.scope_columns().any(|column| self.value(column).is_none())
+        self.index.layout.scopes().any(|column| self.value(column).is_none())
     }
 
     fn scope(&self) -> ScopeHash {
-        self.index.scope_columns().fold(ScopeHash::default(), |scope, column| {
-            // SAFETY: the caller of `MinlshIndex::row` promises a value of the column's own type.
-            let hash = |value| unsafe { self.index.hash(column, Oid::INVALID, value) };
-            scope.with(self.value(column).map(hash))
-        })
+        let values = self.index.layout.scopes().map(|column| (Oid::INVALID, self.value(column)));
+        // SAFETY: the caller of `MinlshIndex::row` promises values of the columns' own types.
+        unsafe { self.index.scope(values) }
     }
 }
 
@@ -105,21 +103,15 @@ impl MinlshIndex<'_> {
         }
     }
 
-    /// Its columns other than the document, from 0.
-    pub fn scope_columns(&self) -> impl Iterator<Item = usize> {
-        let document = self.layout.document;
-        (0..self.layout.columns()).filter(move |column| *column != document)
-    }
-
-    /// The scope of rows with these values: the type and the value of each scope column, in order.
+    /// The scope of rows with these values: the type and the value of each scope column, in order; `None` for NULL.
     ///
     /// # Safety
-    /// No value is NULL. Each has its type, for which the column's operator family has a hash function
+    /// Each value has its type, for which the column's operator family has a hash function
     /// ([`MinlshIndex::has_keys`]). An invalid type stands for the column's own.
-    pub unsafe fn scope(&self, values: impl Iterator<Item = (Oid, Datum)>) -> ScopeHash {
-        self.scope_columns().zip(values).fold(ScopeHash::default(), |scope, (column, value)| {
+    pub unsafe fn scope(&self, values: impl Iterator<Item = (Oid, Option<Datum>)>) -> ScopeHash {
+        self.layout.scopes().zip(values).fold(ScopeHash::default(), |scope, (column, (type_oid, value))| {
             // SAFETY: the caller promises such values and types.
-            scope.with(Some(unsafe { self.hash(column, value.0, value.1) }))
+            scope.with(value.map(|value| unsafe { self.hash(column, type_oid, value) }))
         })
     }
 

@@ -5,7 +5,7 @@
 //! entry is one 64-bit hash. Its slices, from the highest bits, are the attributes in order: 48 bits as a `tid` for the
 //! document column, and 8 bits as a `"char"` for each scope column. Both compare as unsigned numbers, so tuples are
 //! ordered like keys. An entry with up to two scope columns takes 16 bytes. The hash has no bits left for a third scope
-//! column, which is stored as 0.
+//! column, which is stored as 0. So is a range column, which takes no part in the keys.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -21,8 +21,34 @@ use crate::prelude::*;
 /// it. Number 6 is the B-tree's own since PostgreSQL 18.
 pub const SCOPE_HASH: u16 = 7;
 
+/// The purpose of a column of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The document, which makes the bands.
+    Document,
+    /// A scope, whose hash is part of each key.
+    Scope,
+    /// A range. Its values take no part in the keys, and the executor checks its conditions on the rows found.
+    Range,
+}
+
+impl Role {
+    /// The role of a column, by the input type and the support function [`SCOPE_HASH`] of its operator class.
+    pub fn of_class(input_type: Oid, hash: Oid) -> Self {
+        match input_type {
+            _ if hash != Oid::INVALID => Self::Scope,
+            pg_sys::ANYRANGEOID | pg_sys::ANYMULTIRANGEOID => Self::Range,
+            _ => Self::Document,
+        }
+    }
+
+    /// Size of the column's attribute: a `tid` or a `"char"`.
+    fn bits(self) -> u32 {
+        if self == Self::Document { DOCUMENT_BITS } else { u8::BITS }
+    }
+}
+
 const DOCUMENT_BITS: u32 = 48;
-const SCOPE_BITS: u32 = 8;
 /// Offset of the attributes in an index tuple.
 pub const TUPLE_HEADER: usize = size_of::<pg_sys::IndexTupleData>();
 
@@ -49,10 +75,10 @@ pub struct Layout {
 
 #[derive(Clone, Copy, Debug)]
 struct Slice {
-    /// The bits below the slice; `None` if the key has no bits left for it.
+    role: Role,
+    /// The bits below the slice; `None` if the key has no bits for it.
     shift: Option<u32>,
     offset: usize,
-    is_document: bool,
 }
 
 /// Encodes a row's address as a number that preserves the order.
@@ -70,22 +96,20 @@ pub fn u64_to_tid(tid: u64) -> pg_sys::ItemPointerData {
 }
 
 impl Layout {
-    /// Layout for `count` columns; `document` (from 0) is the document.
-    pub fn new(count: usize, document: usize) -> Self {
+    /// Layout for columns with these roles; column `document` (from 0) is the document.
+    pub fn new(roles: &[Role], document: usize) -> Self {
         let (mut free, mut offset) = (u64::BITS, TUPLE_HEADER);
-        let mut columns = Vec::with_capacity(count);
-        for column in 0..count {
-            let is_document = column == document;
-            let bits = if is_document { DOCUMENT_BITS } else { SCOPE_BITS };
-            if is_document {
+        let mut columns = Vec::with_capacity(roles.len());
+        for (column, &role) in roles.iter().enumerate() {
+            if role == Role::Document {
                 offset = offset.next_multiple_of(align_of::<u16>());
             }
             // Keeps the document column's bits free.
             let reserved = if column < document { DOCUMENT_BITS } else { 0 };
-            let shift = free.checked_sub(bits).filter(|left| *left >= reserved);
+            let shift = free.checked_sub(role.bits()).filter(|left| role != Role::Range && *left >= reserved);
             free = shift.unwrap_or(free);
-            columns.push(Slice { shift, offset, is_document });
-            offset += bits as usize / 8;
+            columns.push(Slice { role, shift, offset });
+            offset += role.bits() as usize / 8;
         }
         let mask = if free == 0 { u64::MAX } else { u64::MAX << free };
         Self { columns, document, size: offset.next_multiple_of(8), mask }
@@ -96,6 +120,12 @@ impl Layout {
         self.columns.len()
     }
 
+    /// The scope columns, from 0.
+    pub fn scopes(&self) -> impl Iterator<Item = usize> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter(|(_, slice)| slice.role == Role::Scope).map(|(column, _)| column)
+    }
+
     /// Writes the tuple of an entry: `size` bytes.
     pub fn write(&self, entry: Entry, tuple: &mut [u8]) {
         tuple.fill(0);
@@ -103,7 +133,7 @@ impl Layout {
         tuple[6..8].copy_from_slice(&(self.size as u16).to_ne_bytes());
         for slice in &self.columns {
             let value = slice.of(entry.key);
-            if slice.is_document {
+            if slice.role == Role::Document {
                 write_tid(value, &mut tuple[slice.offset..slice.offset + 6]);
             } else {
                 tuple[slice.offset] = value as u8;
@@ -121,7 +151,7 @@ impl Layout {
     pub fn prefix(&self, tuple: &[u8], columns: usize) -> Option<u64> {
         let mut key = 0;
         for slice in self.columns.get(..columns)? {
-            let value = if slice.is_document {
+            let value = if slice.role == Role::Document {
                 read_tid(tuple.get(slice.offset..)?.first_chunk()?)
             } else {
                 (*tuple.get(slice.offset)?).into()
@@ -140,8 +170,7 @@ impl Layout {
 
 impl Slice {
     fn of(self, key: u64) -> u64 {
-        let bits = if self.is_document { DOCUMENT_BITS } else { SCOPE_BITS };
-        self.shift.map_or(0, |shift| (key >> shift) & (u64::MAX >> (u64::BITS - bits)))
+        self.shift.map_or(0, |shift| (key >> shift) & (u64::MAX >> (u64::BITS - self.role.bits())))
     }
 }
 

@@ -7,7 +7,7 @@
 
 use crate::document::kind::{Kind, is_document};
 use crate::error::JOINED;
-use crate::index::layout::{Layout, LockedPage, Meta, SCOPE_HASH};
+use crate::index::layout::{Layout, LockedPage, Meta, Role, SCOPE_HASH};
 use crate::index::nbtree::META_BLOCK;
 use crate::pg::catalog::{CatalogRow, access_method, function_of_family, operator_of_family};
 use crate::pg::index::IndexColumn;
@@ -28,7 +28,7 @@ impl<'a> MinlshIndex<'a> {
     ///
     /// # Errors
     /// SQLSTATE 42809 if it is not an index of the access method. 0A000 unless exactly one column is a document, the
-    /// others are scopes, and all have operator classes whose functions can be called.
+    /// others are scopes and ranges, and all have operator classes whose functions can be called.
     pub fn of(open: &'a Open) -> Result<Self> {
         let layout = layout(open)?;
         let IndexColumn { family, input_type, .. } = IndexColumn::of(open, layout.document);
@@ -49,10 +49,7 @@ impl<'a> MinlshIndex<'a> {
             return function.is_some_and(|name| SEARCHES.contains(&name.as_slice()));
         }
         let IndexColumn { family, input_type: input, .. } = IndexColumn::of(self.open, column);
-        let right = match condition.sk_subtype {
-            Oid::INVALID => input,
-            other => other,
-        };
+        let right = if condition.sk_subtype == Oid::INVALID { input } else { condition.sk_subtype };
         let operator = operator_of_family(family, input, right, condition.sk_strategy as i16);
         let hash = || function_of_family(family, right, SCOPE_HASH as i16);
         catalog::is_equality(operator) && (right == input || is_hash_of(hash(), right))
@@ -73,8 +70,11 @@ impl<'a> MinlshIndex<'a> {
 
     /// The error for a page that cannot be read.
     pub fn damaged(&self, block: pg_sys::BlockNumber) -> SqlError {
-        damaged_index(format!("page {block} of minlsh index \"{}\" is damaged", self.open.name()))
-            .set_hint("Use REINDEX to build the index again. minlsh_check() lists what is wrong.")
+        error(
+            PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED,
+            format!("page {block} of minlsh index \"{}\" is damaged", self.open.name()),
+        )
+        .set_hint("Use REINDEX to build the index again. minlsh_check() lists what is wrong.")
     }
 }
 
@@ -99,47 +99,35 @@ impl Kind {
 fn layout(open: &Open) -> Result<Layout> {
     let class = open.class();
     if !matches!(class.relkind as u8, b'i' | b'I') || class.relam != access_method() {
-        let message = format!("\"{}\" is not a minlsh index", open.name());
-        return Err(wrong_object(message));
+        return Err(wrong_object(format!("\"{}\" is not a minlsh index", open.name())));
     }
-    let count = open.attributes().count();
-    let is_scope = |column: &usize| {
-        // SAFETY: an index of the access method, as just checked, has this support function number for each attribute.
-        let hash = unsafe { pg_sys::index_getprocid(open.raw(), *column as i16 + 1, SCOPE_HASH) };
-        hash != Oid::INVALID
-    };
-    let documents: Vec<usize> = (0..count).filter(|column| !is_scope(column)).collect();
-    let [document] = documents[..] else {
-        let hint = if documents.is_empty() {
-            "Use a text, an array or a minlsh_document. Cast other types, as in ((body::text)).".to_owned()
-        } else {
-            format!(
-                "Join several texts in one expression, as in (({JOINED})). Give a text that is compared by =, such as \
-                 a tenant, its operator class, as in (tenant minlsh_text_scope_ops, body)."
-            )
-        };
-        return Err(not_supported(format!(
-            "a minlsh index must have exactly one document column, not {}",
-            documents.len()
-        ))
-        .set_hint(hint));
-    };
+    let mut roles = Vec::new();
     for (column, attribute) in open.attributes().enumerate() {
         let IndexColumn { input_type: input, .. } = IndexColumn::of(open, column);
-        // SAFETY: an index of the access method has these support function numbers for each attribute.
+        // SAFETY: an index of the access method, as just checked, has these support function numbers for each
+        // attribute.
         let function = |number| unsafe { pg_sys::index_getprocid(open.raw(), column as i16 + 1, number) };
-        if !problems(input, attribute.atttypid, &function).is_empty() {
-            return Err(cannot_serve(column));
+        let class = OperatorClass { input, stored: attribute.atttypid, function };
+        if !class.problems().is_empty() {
+            let message = format!("the operator class of column {} cannot serve a minlsh index", column + 1);
+            return Err(not_supported(message).set_hint("Use amvalidate() to see what is wrong with it."));
         }
+        roles.push(class.role());
     }
-    Ok(Layout::new(count, document))
-}
-
-/// The error for column `column` (from 0), whose operator class serves something else.
-fn cannot_serve(column: usize) -> SqlError {
-    let column = column + 1;
-    not_supported(format!("the operator class of column {column} cannot serve a minlsh index"))
-        .set_hint("Use amvalidate() to see what is wrong with it.")
+    let documents: Vec<usize> = (0..roles.len()).filter(|column| roles[*column] == Role::Document).collect();
+    let [document] = documents[..] else {
+        let hint = if documents.is_empty() {
+            "Add a text, an array or a minlsh_document. Cast other types, as in ((body::text)).".to_owned()
+        } else {
+            format!(
+                "Join several texts in one expression, as in (({JOINED})). Give a text that is compared by \
+                 =, such as a tenant, its operator class, as in (tenant minlsh_text_scope_ops, body)."
+            )
+        };
+        let message = format!("a minlsh index must have exactly one document column, not {}", documents.len());
+        return Err(not_supported(message).set_hint(hint));
+    };
+    Ok(Layout::new(&roles, document))
 }
 
 /// Support function 1 of a B-tree: comparison.
@@ -158,7 +146,7 @@ pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
         // A class without a storage type stores its input type.
         let stored = if class.opckeytype == Oid::INVALID { input } else { class.opckeytype };
         let function = |number| function_of_family(family, input, number as i16);
-        let mut problems = problems(input, stored, &function);
+        let mut problems = OperatorClass { input, stored, function }.problems();
         let (cache, operator) = (pg_sys::SysCacheIdentifier::AMOPSTRATEGY, |_: &pg_sys::FormData_pg_amop| ());
         // SAFETY: this cache lists `pg_amop` by family.
         if unsafe { catalog::listed(cache, Datum::from(family), operator) }.is_empty() {
@@ -171,49 +159,59 @@ pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
     })
 }
 
-/// The reasons why an index cannot use an operator class with this input type, stored type, and support functions by
-/// number.
-fn problems(input: Oid, stored: Oid, function: &dyn Fn(u16) -> Oid) -> Vec<String> {
-    let is_scope = function(SCOPE_HASH) != Oid::INVALID;
-    let (wanted, compare, name) = match is_scope {
-        true => (pg_sys::CHAROID, pg_sys::F_BTCHARCMP, "btcharcmp"),
-        false => (pg_sys::TIDOID, pg_sys::F_BTTIDCMP, "bttidcmp"),
-    };
-    let mut problems = Vec::new();
-    if stored != wanted {
-        problems.push(format!("it must have STORAGE {}", type_label(wanted)));
+/// An operator class: its input type, its stored type, and its support functions by number.
+struct OperatorClass<F> {
+    input: Oid,
+    stored: Oid,
+    function: F,
+}
+
+impl<F: Fn(u16) -> Oid> OperatorClass<F> {
+    fn role(&self) -> Role {
+        Role::of_class(self.input, (self.function)(SCOPE_HASH))
     }
-    // Pages are written and read in the order of these functions.
-    if function(COMPARE) != Oid::from(compare) {
-        problems.push(format!("support function {COMPARE} must be {name}"));
-    }
-    if function(EQUAL_IMAGE) != Oid::from(pg_sys::F_BTEQUALIMAGE) {
-        problems.push(format!("support function {EQUAL_IMAGE} must be btequalimage"));
-    }
-    let (passage, is_text) = (function(PASSAGE_HASHES), input == pg_sys::TEXTOID);
-    if passage != Oid::INVALID
-        && (is_scope || !is_text || catalog::c_function(passage).as_deref() != Some(b"minlsh_passage_hashes"))
-    {
-        problems.push(format!("support function {PASSAGE_HASHES} is for texts alone"));
-    }
-    let known = [COMPARE, EQUAL_IMAGE, SCOPE_HASH, PASSAGE_HASHES];
-    for other in (1..=PASSAGE_HASHES).filter(|number| !known.contains(number)) {
-        if function(other) != Oid::INVALID {
-            problems.push(format!("it must not have a support function {other}"));
+
+    /// The reasons why an index cannot use its functions.
+    fn problems(&self) -> Vec<String> {
+        let (input, function, role) = (self.input, &self.function, self.role());
+        let (stored, compare, name) = match role {
+            Role::Document => (pg_sys::TIDOID, pg_sys::F_BTTIDCMP, "bttidcmp"),
+            _ => (pg_sys::CHAROID, pg_sys::F_BTCHARCMP, "btcharcmp"),
+        };
+        let mut problems = Vec::new();
+        if self.stored != stored {
+            problems.push(format!("it must have STORAGE {}", type_label(stored)));
         }
-    }
-    if is_scope && !is_hash_of(function(SCOPE_HASH), input) {
-        problems.push(format!(
-            "support function {SCOPE_HASH} must be an immutable hash with a seed, as (value {}, seed bigint) \
+        // Pages are written and read in the order of these functions.
+        if function(COMPARE) != Oid::from(compare) {
+            problems.push(format!("support function {COMPARE} must be {name}"));
+        }
+        if function(EQUAL_IMAGE) != Oid::from(pg_sys::F_BTEQUALIMAGE) {
+            problems.push(format!("support function {EQUAL_IMAGE} must be btequalimage"));
+        }
+        let (passage, is_text) = (function(PASSAGE_HASHES), role == Role::Document && input == pg_sys::TEXTOID);
+        if passage != Oid::INVALID
+            && (!is_text || catalog::c_function(passage).as_deref() != Some(b"minlsh_passage_hashes"))
+        {
+            problems.push(format!("support function {PASSAGE_HASHES} is for texts alone"));
+        }
+        let known = [COMPARE, EQUAL_IMAGE, SCOPE_HASH, PASSAGE_HASHES];
+        let others = (1..=PASSAGE_HASHES).filter(|other| !known.contains(other) && function(*other) != Oid::INVALID);
+        problems.extend(others.map(|other| format!("it must not have a support function {other}")));
+        if role == Role::Scope && !is_hash_of(function(SCOPE_HASH), input) {
+            problems.push(format!(
+                "support function {SCOPE_HASH} must be an immutable hash with a seed, as (value {}, seed bigint) \
                  RETURNS bigint",
-            type_label(input)
-        ));
+                type_label(input)
+            ));
+        }
+        let texts_and_sets = [pg_sys::TEXTOID, pg_sys::ANYARRAYOID, pg_sys::INT4ARRAYOID];
+        if role == Role::Document && !texts_and_sets.contains(&input) && !is_document(input) {
+            problems
+                .push("it must be for text, anyarray, anyrange, integer[] (signatures) or minlsh_document".to_owned());
+        }
+        problems
     }
-    let texts_and_sets = [pg_sys::TEXTOID, pg_sys::ANYARRAYOID, pg_sys::INT4ARRAYOID];
-    if !is_scope && !texts_and_sets.contains(&input) && !is_document(input) {
-        problems.push("it must be for text, anyarray, integer[] (signatures) or minlsh_document".to_owned());
-    }
-    problems
 }
 
 /// Types that PostgreSQL itself hashes with another type's function.

@@ -44,6 +44,8 @@ fn routine() -> *mut pg_sys::IndexAmRoutine {
     routine.amsupport = minlsh_index::PASSAGE_HASHES;
     routine.amoptsprocnum = OPTIONS_SUPPORT;
     routine.amcanmulticol = true;
+    // Each row has entries, and the first column may be a range.
+    routine.amoptionalkey = true;
     routine.amstorage = true;
     routine.ampredlocks = true;
     routine.amusemaintenanceworkmem = true;

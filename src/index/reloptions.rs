@@ -56,8 +56,7 @@ parameters! {
     c"threshold" threshold: f64 = Share(UNSPECIFIED_SHARE);
     c"recall" recall: f64 = Share(DEFAULT_RECALL);
     c"num_perm" num_perm: i32 = Integer(DEFAULT_NUM_PERM as i32, 1, MAX_NUM_PERM as i32);
-    c"shingle_size" shingle_size: i32 =
-        Integer(UNSPECIFIED, 1, MAX_SHINGLE_SIZE as i32);
+    c"shingle_size" shingle_size: i32 = Integer(UNSPECIFIED, 1, MAX_SHINGLE_SIZE as i32);
     c"min_match" min_match: i32 = Integer(UNSPECIFIED, MIN_MIN_MATCH as i32, MAX_MIN_MATCH as i32);
     c"scheme" scheme: i32 = Text;
     c"seed" seed: i32 = Text;

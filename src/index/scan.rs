@@ -1,8 +1,8 @@
 //! Index scans: `ambeginscan`, `amrescan`, `amgettuple`, `amgetbitmap`, `amendscan`.
 //!
 //! A search looks up all its keys. The rows found are collected, sorted, and returned once each, always for recheck.
-//! The index cannot serve a query with other options, a threshold below its own, or a column without a condition. Such
-//! a query gets every row, which is slow but correct.
+//! The index cannot serve a query with other options, a threshold below its own, or without a condition on the document
+//! or a scope. Such a query gets every row, which is slow but correct. A condition on a range does not narrow a search.
 
 use std::cell::{Cell, RefCell};
 use std::vec;
@@ -311,22 +311,20 @@ impl<'a> IndexScan<'a> {
             let place = &mut asked[key.sk_attno as usize - 1];
             *place = place.or(Some((key.sk_subtype, key.sk_argument)));
         }
-        let Some((type_oid, value)) = asked[index.layout.document] else {
+        let scopes: Option<Vec<_>> = index.layout.scopes().map(|column| asked[column]).collect();
+        let (Some((type_oid, value)), Some(scopes)) = (asked[index.layout.document], scopes) else {
             return Ok(Lookup::AllRows);
         };
-        let scopes: Option<Vec<_>> = index.scope_columns().map(|column| asked[column]).collect();
-        let Some(scopes) = scopes else { return Ok(Lookup::AllRows) };
         let options = index.options()?;
         if !options.is_current() {
             return Ok(Lookup::AllRows);
         }
         // SAFETY: the scan's conditions are not NULL, as just checked. `has_keys` found a hash function for the types
         // of scopes.
-        let scope = || unsafe { index.scope(scopes.into_iter()) };
+        let scope = || unsafe { index.scope(scopes.into_iter().map(|(type_oid, value)| (type_oid, Some(value)))) };
         // A constraint's condition has no type, and a value of the column's own.
-        let is_of_column = type_oid == Oid::INVALID;
         let of_column = || IndexColumn::of(index.open(), index.layout.document).input_type;
-        let type_oid = if is_of_column { of_column() } else { type_oid };
+        let type_oid = if type_oid == Oid::INVALID { of_column() } else { type_oid };
         // SAFETY: not NULL, as just checked, and of the condition's type, or else the column's.
         let sought = unsafe { TypedValue::new(value, type_oid) };
         Ok(match index.kind.search(sought, &options)? {

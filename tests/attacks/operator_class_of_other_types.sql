@@ -126,6 +126,68 @@ ALTER OPERATOR FAMILY later USING minlsh ADD OPERATOR 1 < (int4, int2), FUNCTION
 	hashint2extended(int2, int8);
 -- gives: 4
 SELECT count(*) FROM later WHERE v < 2::int2 AND body ~= 'some text';
+-- Ranges: nothing reads their values, whatever the class says of them.
+CREATE TABLE ranges (v int4range, body text);
+INSERT INTO ranges VALUES ('[1,5)', 'some text'), ('[5,9)', 'some text'), (NULL, 'some text'), ('empty', 'some text');
+CREATE OPERATOR CLASS tid_of_ranges FOR TYPE anyrange USING minlsh AS OPERATOR 1 &&,
+	FUNCTION 1 bttidcmp(tid, tid), FUNCTION 4 btequalimage(oid), STORAGE tid;
+CREATE OPERATOR CLASS itself_of_ranges FOR TYPE anyrange USING minlsh AS OPERATOR 1 &&,
+	FUNCTION 1 range_cmp(anyrange, anyrange), FUNCTION 4 btequalimage(oid);
+CREATE OPERATOR CLASS passages_of_ranges FOR TYPE anyrange USING minlsh AS OPERATOR 1 &&, STORAGE "char",
+	FUNCTION 1 btcharcmp("char", "char"), FUNCTION 4 btequalimage(oid), FUNCTION 8 passage_hashes(text, int4, text);
+CREATE OPERATOR CLASS integers_of_ranges FOR TYPE int4range USING minlsh AS OPERATOR 1 && (anyrange, anyrange),
+	FUNCTION 1 btcharcmp("char", "char"), FUNCTION 4 btequalimage(oid), STORAGE "char";
+CREATE OPERATOR CLASS text_of_ranges FOR TYPE anyrange USING minlsh AS OPERATOR 1 &&, STORAGE "char",
+	FUNCTION 1 btcharcmp("char", "char"), FUNCTION 4 btequalimage(oid), FUNCTION 7 hashtextextended(text, int8);
+-- gives: f f f f f
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname LIKE '%\_of\_ranges';
+-- refused: 0A000
+CREATE INDEX ON ranges USING minlsh (v tid_of_ranges, body);
+-- refused: 0A000
+CREATE INDEX ON ranges USING minlsh (body, v itself_of_ranges);
+-- refused: 0A000
+CREATE INDEX ON ranges USING minlsh (v passages_of_ranges, body);
+-- refused: 0A000
+CREATE INDEX ON ranges USING minlsh (v integers_of_ranges, body);
+-- refused: 0A000
+CREATE INDEX ON ranges USING minlsh (v text_of_ranges, body);
+CREATE OPERATOR CLASS ranges_compared FOR TYPE anyrange USING minlsh AS OPERATOR 1 =, STORAGE "char",
+	FUNCTION 1 btcharcmp("char", "char"), FUNCTION 4 btequalimage(oid);
+CREATE OPERATOR CLASS ranges_hashed FOR TYPE anyrange USING minlsh AS OPERATOR 1 =, STORAGE "char",
+	FUNCTION 1 btcharcmp("char", "char"), FUNCTION 4 btequalimage(oid),
+	FUNCTION 7 hash_range_extended(anyrange, int8);
+CREATE OPERATOR CLASS ranges_hashed_and_overlapping FOR TYPE anyrange USING minlsh AS OPERATOR 1 &&, STORAGE "char",
+	FUNCTION 1 btcharcmp("char", "char"), FUNCTION 4 btequalimage(oid),
+	FUNCTION 7 hash_range_extended(anyrange, int8);
+-- gives: t t t
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname LIKE 'ranges\_%';
+CREATE INDEX i ON ranges USING minlsh (v ranges_compared, body);
+-- gives: 1
+SELECT count(*) FROM ranges WHERE v = '[1,4]' AND body ~= 'some text';
+DROP INDEX i;
+CREATE INDEX i ON ranges USING minlsh (v ranges_hashed, body);
+-- gives: 1
+SELECT count(*) FROM ranges WHERE v = '[1,4]' AND body ~= 'some text';
+DROP INDEX i;
+CREATE INDEX i ON ranges USING minlsh (v ranges_hashed_and_overlapping, body);
+-- gives: 2
+SELECT count(*) FROM ranges WHERE v && '[4,5]' AND body ~= 'some text';
+DROP INDEX i;
+CREATE INDEX i ON ranges USING minlsh (v, body);
+INSERT INTO ranges VALUES ('[4,5]', 'some text');
+-- A family of ranges that gets a hash: a session that knows the index goes on with what it has, others find damage.
+ALTER OPERATOR FAMILY minlsh_range_ops USING minlsh ADD FUNCTION 7 (anyrange, anyrange)
+	hash_range_extended(anyrange, int8);
+-- tried
+INSERT INTO ranges VALUES ('[4,5]', 'some text');
+-- tried
+SELECT count(*) FROM ranges WHERE v && '[4,5]' AND body ~= 'some text';
+-- tried
+SELECT count(*) FROM minlsh_check('i');
+ALTER OPERATOR FAMILY minlsh_range_ops USING minlsh DROP FUNCTION 7 (anyrange, anyrange);
+DELETE FROM ranges WHERE ctid > '(0,5)';
+-- gives: 3
+SELECT count(*) FROM ranges WHERE v && '[4,5]' AND body ~= 'some text';
 -- A family of documents that gets what makes it one of scopes. A session that knows the index goes on with what it has.
 CREATE TABLE texts (body text);
 CREATE INDEX ON texts USING minlsh (body);

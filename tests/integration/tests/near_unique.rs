@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use minlsh_integration::near::{docs, only};
+use minlsh_integration::near::{assert_same, by_each_plan, docs, only};
 use minlsh_integration::{
-    Client, Run, SqlState, assert_consistent, backend, blocked, database, texts, wait_until, wait_until_blocked,
+    Client, Random, Run, SqlState, assert_consistent, backend, blocked, database, texts, wait_until, wait_until_blocked,
 };
 
 #[test]
@@ -367,6 +367,118 @@ fn constraints_accept_the_rows_that_comparing_all_accepts() {
     assert_eq!(texts(&mut client, differences), ["0"]);
     for partition in ["even", "odd"] {
         assert_consistent(&mut client, partition);
+    }
+}
+
+/// Two sessions add copies: one waits for the other if their ranges overlap, and only then.
+#[test]
+fn sessions_wait_for_copies_of_overlapping_ranges_alone() {
+    let database = database();
+    let mut first = database.connect();
+    first.run(
+        "CREATE TABLE posts (at timestamp, body text, \
+           EXCLUDE USING minlsh (tsrange(at, at + '10 min') WITH &&, minlsh_document(body, 0.8) WITH ~=))",
+    );
+    let insert = "INSERT INTO posts SELECT $1::text::timestamp, repeat(md5('post'), 2) ON CONFLICT DO NOTHING";
+    for (end, expected) in [("COMMIT", 0), ("ROLLBACK", 1)] {
+        first.run("TRUNCATE posts");
+        first.run("BEGIN");
+        first.execute(insert, &[&"2026-03-01 10:58"]).expect("the first");
+        let mut second = database.connect();
+        for free in ["2026-03-01 11:08", "2026-03-01 10:48", "infinity"] {
+            second.run("SET lock_timeout = '10s'");
+            assert_eq!(second.execute(insert, &[&free]).expect("no wait"), 1);
+        }
+        let waiting = blocked(&database, move |third| third.execute(insert, &[&"2026-03-01 11:01"]));
+        first.run(end);
+        // The row of 11:08 is in the way of one of 11:01, whatever the first does.
+        let inserted = waiting.join().expect("thread").expect("no error");
+        assert_eq!(inserted, 0, "{end}");
+        assert_eq!(second.execute(insert, &[&"2026-03-01 10:58"]).expect("no error"), expected, "{end}");
+        assert_consistent(&mut first, "posts");
+    }
+}
+
+/// Rows of few authors and texts, with ranges of all kinds.
+const DRAWN: &str = "SELECT i AS id, nullif(floor(random() * 4)::int, 3) AS author, CASE floor(random() * 12)::int \
+     WHEN 0 THEN NULL WHEN 1 THEN 'empty' WHEN 2 THEN '(,)' WHEN 3 THEN int4range(a, NULL) \
+     WHEN 4 THEN int4range(NULL, a) \
+     ELSE int4range(a, a + floor(random() * 9)::int, ('{[),(],[],()}'::text[])[1 + i % 4]) END AS during, \
+     CASE WHEN text > 0 THEN (SELECT string_agg(md5(text || ' ' || word), ' ') FROM generate_series(1, 4) AS word) \
+       || repeat('!', i % 3) END AS body \
+     FROM (SELECT i, floor(random() * 200)::int AS a, floor(random() * 6)::int AS text \
+       FROM generate_series(1, 600) AS i OFFSET 0) AS of";
+
+/// Constraints with a column of ranges keep out what a comparison of each row with all before it keeps out, and their
+/// indexes find what a scan of the table finds.
+#[test]
+fn constraints_with_ranges_accept_the_rows_that_comparing_all_accepts() {
+    let (mut client, mut random) = (database().connect(), Random::by_the_clock());
+    let document = "minlsh_document(body, 0.8)";
+    for (columns, of_author) in [
+        (format!("author WITH =, during WITH &&, {document} WITH ~="), true),
+        (format!("{document} WITH ~=, during WITH &&, author WITH ="), true),
+        (format!("during WITH &&, {document} WITH ~="), false),
+        (format!("(int4multirange(during)) WITH &&, {document} WITH ~=, during WITH &&"), false),
+    ] {
+        let seed = f64::from(random.seed() as u32) / f64::from(u32::MAX);
+        let same_author = if of_author { "c.author = d.author" } else { "true" };
+        client.run(&format!(
+            "DROP TABLE IF EXISTS drawn, docs, one_by_one, compared; SELECT setseed({seed}); \
+             CREATE TABLE drawn AS {DRAWN}; \
+             CREATE TABLE compared AS SELECT * FROM drawn LIMIT 0; \
+             CREATE TABLE docs (LIKE drawn, CONSTRAINT near EXCLUDE USING minlsh ({columns})); \
+             CREATE TABLE one_by_one (LIKE drawn, EXCLUDE USING minlsh ({columns})); \
+             INSERT INTO docs SELECT * FROM drawn ORDER BY id ON CONFLICT DO NOTHING; \
+             DO $$ DECLARE d drawn; BEGIN \
+               FOR d IN SELECT * FROM drawn ORDER BY id LOOP \
+                 INSERT INTO compared SELECT d.* WHERE NOT EXISTS (SELECT FROM compared AS c \
+                   WHERE {same_author} AND c.during && d.during \
+                   AND minlsh_document(c.body, 0.8) ~= minlsh_document(d.body, 0.8)); \
+                 BEGIN \
+                   INSERT INTO one_by_one SELECT d.*; \
+                 EXCEPTION WHEN exclusion_violation THEN \
+                 END; \
+               END LOOP; \
+             END $$",
+        ));
+        assert_same(&mut client, "TABLE docs", "TABLE compared");
+        assert_same(&mut client, "TABLE one_by_one", "TABLE compared");
+        let kept: u32 = texts(&mut client, "SELECT count(*) FROM docs")[0].parse().expect("a number");
+        assert!((150..500).contains(&kept), "{kept} of 600 rows");
+        assert_consistent(&mut client, "near");
+        // Searches of all rows, which the constraint has not thinned out.
+        client.run(&format!(
+            "ALTER TABLE docs DROP CONSTRAINT near; INSERT INTO docs TABLE drawn; ANALYZE docs; \
+             CREATE INDEX near ON docs USING minlsh ({})",
+            columns.replace(" WITH =", "").replace(" WITH &&", "").replace(" WITH ~=", "")
+        ));
+        let author = if of_author { "author = 1 AND " } else { "" };
+        for _ in 0..30 {
+            let (from, text) = (random.below(200), 1 + random.below(5));
+            let sought = format!("(SELECT string_agg(md5('{text} ' || word), ' ') FROM generate_series(1, 4) AS word)");
+            let sought = texts(&mut client, &format!("SELECT {sought}")).remove(0);
+            let range = random.pick(&[
+                "&& '(,)'",
+                "&& '(,FROM]'",
+                "&& '[FROM,)'",
+                "&& '[FROM,FROM]'",
+                "&& 'empty'",
+                "&& '{[3,9),[FROM,)}'::int4multirange",
+                "&& (SELECT NULL::int4range)",
+                "@> FROM",
+                "IS NOT NULL",
+                "IS NULL",
+            ]);
+            let range = range.replace("FROM", &from.to_string());
+            let query = format!(
+                "SELECT id FROM docs WHERE {author}during {range} AND {document} ~= '{sought}'::text ORDER BY id"
+            );
+            let [seq, bitmap, index] = by_each_plan(&mut client, &query);
+            assert_eq!(seq, bitmap, "{query}");
+            assert_eq!(seq, index, "{query}");
+        }
+        client.run("RESET ALL");
     }
 }
 

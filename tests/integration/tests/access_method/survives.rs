@@ -100,6 +100,10 @@ fn a_dump_brings_the_index_along() {
         "CREATE TABLE kept (tenant int, body text, EXCLUDE USING minlsh (tenant WITH =, minlsh_document(body, \
         0.85) WITH ~=) \
          WITH (num_perm = 256)); INSERT INTO kept SELECT 1, body FROM docs ON CONFLICT DO NOTHING; \
+         CREATE TABLE posts (posted timestamp, body text, \
+           EXCLUDE USING minlsh (tsrange(posted, posted + '10 min') WITH &&, minlsh_document(body, 0.9) WITH ~=)); \
+         INSERT INTO posts SELECT timestamp '2026-03-01' + i * interval '7 min', 'the same text again' \
+           FROM generate_series(1, 9) i ON CONFLICT DO NOTHING; \
          CREATE TABLE sets (items text[], document minlsh_document); CREATE INDEX ON sets USING minlsh (items); \
          CREATE INDEX ON sets USING minlsh (document) WITH (threshold = 0.5, unit = 'word', shingle_size = 2, \
          stop_words = 'the \"a\" it''s', normalization = 'casefold', bag = true, seed = '-7'); \
@@ -116,6 +120,10 @@ fn a_dump_brings_the_index_along() {
     assert_eq!(texts(&mut restored, "SELECT * FROM minlsh_check()"), Vec::<String>::new());
     let refused = "INSERT INTO kept SELECT 1, body || '!' FROM kept WHERE length(body) > 50 LIMIT 1";
     assert_eq!(minlsh_integration::sqlstate(&mut restored, refused), "23P01");
+    assert_eq!(texts(&mut restored, "SELECT count(*) FROM posts"), ["5"]);
+    let refused = "INSERT INTO posts SELECT posted + interval '5 min', body || '!' FROM posts LIMIT 1";
+    assert_eq!(minlsh_integration::sqlstate(&mut restored, refused), "23P01");
+    restored.run("INSERT INTO posts SELECT posted + interval '1 day', body FROM posts");
 }
 
 #[test]

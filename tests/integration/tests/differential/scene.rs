@@ -158,6 +158,13 @@ const TEXTS: [&str; 6] = ["text", "text", "text", "varchar", "citext", "dtext"];
 
 const SETS: [&str; 4] = ["integer[]", "bigint[]", "text[]", "uuid[]"];
 
+/// Ranges and multiranges; some are NULL, empty or without bounds.
+const RANGES: [&str; 3] = [
+    "int4range(flag, flag + 2)",
+    "(CASE WHEN flag > 0 THEN int8range(nullif(flag, 1), nullif(flag, 2), '()') END)",
+    "nummultirange(numrange(flag, flag, '()'), numrange(flag - 1, flag))",
+];
+
 const THRESHOLDS: [f64; 5] = [0.5, 0.7, 0.8, 0.8, 0.95];
 
 impl Scene {
@@ -465,7 +472,7 @@ impl Scene {
         Index { name, of, signatures, threshold, options, scopes, partial, valid, sql }
     }
 
-    /// Some scopes, and the columns of an index that has them.
+    /// Some scopes, and the columns of an index that has them. A column of ranges changes no answer.
     fn index_columns(&self, random: &mut Random, of: Of, class: &str) -> (Vec<usize>, Vec<String>) {
         let scopes: Vec<usize> = match (self.scopes.len(), random.below(4)) {
             (0, _) | (_, 0) => Vec::new(),
@@ -481,6 +488,10 @@ impl Scene {
         let mut columns: Vec<_> =
             scopes.iter().map(|&at| format!("{}{}", self.scopes[at].name, self.scopes[at].class())).collect();
         columns.insert(random.below(columns.len() + 1), document);
+        if random.below(4) == 0 {
+            let range = random.pick(&RANGES).to_owned();
+            columns.insert(random.below(columns.len() + 1), range);
+        }
         (scopes, columns)
     }
 
