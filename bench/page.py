@@ -126,6 +126,21 @@ def index_table(figures: dict) -> str:
     return table(["documents", *header], body)
 
 
+def ingest_table(figures: dict) -> str:
+    body = []
+    for count, each in by_size(figures):
+
+        def more(way, what):
+            return each[f"{way}, docs: {what}"] - each[f"{way}, plain: {what}"]
+
+        together, alone = (more(way, "processor") for way in ("one statement", "one by one"))
+        cells = [duration(together), duration(alone), times(together / alone)]
+        cells += [f"{more(way, 'wal'):,.0f} bytes" for way in ("one statement", "one by one")]
+        body.append([f"{count:,}", f"{each['rows']:,}", *cells])
+    header = ["documents there", "rows", "one statement: CPU, a row", "a statement for each", "", "WAL, a row", "each"]
+    return table(header, body)
+
+
 def files_table(figures: dict) -> str:
     ways = [(verify, memory) for verify, memories in WAYS.items() for memory in memories]
     body = []
@@ -444,6 +459,7 @@ TABLES = {
     "pairs": {"pairs_table": pairs_table, "corpus_table": corpus_table, "pairs_memory_table": pairs_memory_table,
               "stages_table": stages_table},
     "index": {"index_table": index_table},
+    "ingest": {"ingest_table": ingest_table},
     "files": {"files_table": files_table},
     "memory": {"memory_table": memory_table},
     "engine": {"engine_table": engine_table, "functions_table": functions_table},

@@ -11,7 +11,7 @@
 //!   (`pg/tables/worker_threads.rs`) make entries of them (`table_scan.rs`): keys (`keys.rs`) of the band hashes and
 //!   scope values of each row. It sorts them (`sort.rs`) and divides them among leaf pages (`tree_writer.rs`), which
 //!   the threads make too. The backend writes the pages past the shared buffers (`page_file.rs`). An insert makes the
-//!   same keys and calls the B-tree's insert.
+//!   same keys and calls the B-tree's insert, from PostgreSQL 17 on for many rows together (`pending.rs`).
 //! - **A query** uses the operator. The planner asks `index/estimates.rs` whether the index serves it. `index/scan.rs`
 //!   looks up the keys of its bands and returns every row found for recheck by `document/similar.rs`.
 //!   `near_duplicates()` is a query with this operator, run as the caller (`lookup/search.rs`). For a side table it is
@@ -49,6 +49,7 @@ pgrx::extension_sql_file!("../sql/minlsh.sql", name = "minlsh", finalize);
 extern "C-unwind" fn _PG_init() {
     without_backtraces();
     options::define_settings();
+    index::callbacks::register();
 }
 
 /// pgrx adds a backtrace to the DETAIL of an error if the server's environment asks for Rust backtraces. It would

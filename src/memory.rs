@@ -16,6 +16,7 @@
 //! | the window function: documents; the documents that are being signed and then the current batch | `work_mem` | a half each |
 //! | the sample of a suggestion: its documents, and the nearest of each | `work_mem` | all |
 //! | the rows that a query returns at a time | `work_mem` | a quarter |
+//! | entries of new rows that wait for the end of a statement | `work_mem` | all |
 //! | outlines of the rows that a transaction inserts under exclusion constraints | `work_mem` | times `hash_mem_multiplier` |
 //! | the shingles of two texts that are compared | `work_mem` | times `hash_mem_multiplier`, and at least 32 MB; then a file |
 //! | the shingles of a document with which `jaccard()` compares many texts | `work_mem` | 16 times that; then a file |
@@ -63,6 +64,11 @@ pub fn of_apart() -> usize {
 
 /// Bytes for the sample of a suggestion.
 pub fn of_suggestion() -> usize {
+    work()
+}
+
+/// Bytes for entries of new rows that wait.
+pub fn of_pending() -> usize {
     work()
 }
 

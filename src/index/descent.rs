@@ -9,6 +9,8 @@
 //! there. It is not reused while a snapshot from before its deletion exists, and each search holds one. In a
 //! SERIALIZABLE transaction the leaf pages that are read get predicate locks, and an index without pages gets one as a
 //! whole. Rows are passed on after the lock of their page is released.
+//!
+//! Entries of this backend that [wait](pending) are inserted first.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -18,6 +20,7 @@ use pgrx::pg_sys::{BTPageOpaqueData, BlockNumber};
 use crate::index::layout::{Entry, LockedPage, Page, Pivot, downlink, entries, first_item};
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, NO_BLOCK};
+use crate::index::pending;
 use crate::pg::rights::no_such_relation;
 use crate::prelude::*;
 
@@ -75,6 +78,7 @@ pub fn each(index: &MinlshIndex, snapshot: Option<&Snapshot>, wanted: &[u64], vi
     if wanted.is_empty() {
         return Ok(());
     }
+    pending::flush()?;
     let start = || index.meta().map(|meta| meta.fast_root);
     let mut root = start()?;
     if root.0 == NO_BLOCK
@@ -123,6 +127,7 @@ pub fn each_leaf(
     snapshot: Option<&Snapshot>,
     mut visit: impl FnMut(&Leaf) -> Result<()>,
 ) -> Result<()> {
+    pending::flush()?;
     let layout = &index.layout;
     let (block, mut count) = (leftmost(index)?, 0);
     let mut leaf = Leaf { block, previous: NO_BLOCK, entries: Vec::new(), high: None };

@@ -1,11 +1,10 @@
-//! `aminsert`: inserts a new row. PostgreSQL's B-tree inserts each of its entries into the tree.
+//! `aminsert`: inserts a new row. PostgreSQL's B-tree inserts its entries into the tree, at once or at the end of the
+//! statement.
 
 use crate::document::kind::Kind;
 use crate::index::layout::{Entry, tid_to_u64};
 use crate::index::minlsh_index::MinlshIndex;
-use crate::index::nbtree::Disguise;
-use crate::index::own_rows;
-use crate::pg::guc;
+use crate::index::{own_rows, pending};
 use crate::prelude::*;
 
 /// `aminsert`. There is no uniqueness to check, so it never asks for a recheck.
@@ -31,10 +30,17 @@ pub unsafe extern "C-unwind" fn aminsert(
                 let index = MinlshIndex::of(index)?;
                 let row = index.row(values, nulls);
                 let options = index.options()?;
-                for key in row.keys(&options)? {
-                    insert(&index, heap, Entry { key, tid }, unchanged);
+                let keys = row.keys(&options)?;
+                // A constraint searches for the row's conflicts next. The first row may be the only one.
+                let is_constraint = !(*info).ii_ExclusionOps.is_null();
+                let is_first = std::mem::replace(&mut (*info).ii_AmCache, info.cast()).is_null();
+                if is_constraint || is_first || !pending::add(&index, heap, tid, &keys, unchanged)? {
+                    for key in keys {
+                        check_interrupts();
+                        pending::insert(&index, heap, Entry { key, tid }, unchanged);
+                    }
                 }
-                if index.kind == Kind::Document && !(*info).ii_ExclusionOps.is_null() {
+                if index.kind == Kind::Document && is_constraint {
                     let image = row.document().map(|document| bytes::read(document));
                     own_rows::note(&index, heap, tid, image)?;
                 }
@@ -44,23 +50,8 @@ pub unsafe extern "C-unwind" fn aminsert(
     })
 }
 
-/// `btinsert`: adds an entry for a row of the table.
-///
-/// A row has an entry for each band, and several of them may be on one leaf page. Bottom-up deletion judges each entry
-/// of such a page by its row, so repeated rows do no harm. But it sorts them by a comparison that asserts that no two
-/// are equal, so servers with assertions do without it.
-fn insert(index: &MinlshIndex, heap: &Open, entry: Entry, unchanged: bool) {
-    check_interrupts();
-    let (layout, index) = (&index.layout, index.open());
-    let mut tuple = vec![0_u64; layout.size / size_of::<u64>()];
-    let place = tuple.as_mut_ptr();
-    let unique = pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO;
-    let unchanged = unchanged && !guc::has_assertions();
-    let _disguise = Disguise::of(index);
-    // SAFETY: `MinlshIndex::of` has checked that the index's tuples have this layout. The entry has `size` bytes, a
-    // multiple of 8, and is copied into a page. Index and table are open.
-    unsafe {
-        layout.write(entry, std::slice::from_raw_parts_mut(place.cast(), layout.size));
-        pg_sys::_bt_doinsert(index.raw(), place.cast(), unique, unchanged, heap.raw());
-    }
+/// `aminsertcleanup`: the end of a statement that may have inserted rows.
+#[pg_guard]
+pub unsafe extern "C-unwind" fn aminsertcleanup(_index: pg_sys::Relation, _info: *mut pg_sys::IndexInfo) {
+    pending::flush_if_any();
 }

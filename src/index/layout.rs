@@ -336,6 +336,19 @@ impl Page {
         let item = self.0.get(start..start.checked_add(length)?)?;
         (length >= TUPLE_HEADER && start >= upper).then_some(item)
     }
+
+    /// The transaction that inserted row `offset` of a heap. `None` if there is no row, or if its statement may still
+    /// take it back.
+    pub fn inserter(&self, offset: u16) -> Option<pg_sys::TransactionId> {
+        /// Offset in place of a row's successor while the row may be taken back.
+        const TOKEN_OFFSET: u16 = pg_sys::SpecTokenOffsetNumber as u16;
+        let row = self.item(offset).filter(|row| row.len() >= size_of::<pg_sys::HeapTupleHeaderData>())?;
+        // SAFETY: the item has the bytes of a header, for which any bits are valid.
+        let row = unsafe { row.as_ptr().cast::<pg_sys::HeapTupleHeaderData>().read_unaligned() };
+        // SAFETY: the header of a stored row has its writer.
+        let inserter = unsafe { row.t_choice.t_heap.t_xmin };
+        (row.t_ctid.ip_posid != TOKEN_OFFSET).then_some(inserter)
+    }
 }
 
 /// Number of the first item of a leaf page. It follows the high key, which only the rightmost page lacks.

@@ -5,6 +5,7 @@
 //! of its bands and returns their rows for recheck. It reads the pages itself, for all keys together.
 
 mod build;
+pub mod callbacks;
 pub mod check;
 pub mod descent;
 mod estimates;
@@ -17,6 +18,7 @@ pub mod nbtree;
 mod own_rows;
 mod page_file;
 pub mod partitions;
+mod pending;
 mod reloptions;
 mod scan;
 pub mod sort;
@@ -55,6 +57,7 @@ fn routine() -> *mut pg_sys::IndexAmRoutine {
     routine.ambuildempty = Some(build::ambuildempty);
     routine.ambuildphasename = Some(build::ambuildphasename);
     routine.aminsert = Some(insert::aminsert);
+    versions::set_insert_cleanup(&mut routine, insert::aminsertcleanup);
     // The B-tree wrote the entries, so it removes them.
     routine.ambulkdelete = btree.ambulkdelete;
     routine.amvacuumcleanup = btree.amvacuumcleanup;

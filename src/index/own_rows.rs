@@ -50,11 +50,10 @@ struct OwnRows {
 
 thread_local! {
     static OWN_ROWS: Cell<Option<OwnRows>> = const { Cell::new(None) };
-    static IS_WATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Takes the rows out for `work`, and puts them back. After an ERROR in it there are none. A FATAL error ends the
-/// transaction and calls [`at_end`] during `work`. It finds no rows, and must not fail: otherwise the transaction's
+/// transaction and calls [`forget`] during `work`. It finds no rows, and must not fail: otherwise the transaction's
 /// locks would never be released.
 fn with_own_rows(work: impl FnOnce(&mut Option<OwnRows>) -> Result<()>) -> Result<()> {
     let mut own = OWN_ROWS.take();
@@ -66,34 +65,6 @@ fn with_own_rows(work: impl FnOnce(&mut Option<OwnRows>) -> Result<()>) -> Resul
 /// Forgets all rows.
 pub fn forget() {
     OWN_ROWS.take();
-}
-
-/// Registers callbacks that forget all rows at the end of this transaction, and when a subtransaction is rolled back.
-fn watch() {
-    if !IS_WATCHING.replace(true) {
-        // SAFETY: the functions exist as long as the backend.
-        unsafe {
-            pg_sys::RegisterXactCallback(Some(at_end), std::ptr::null_mut());
-            pg_sys::RegisterSubXactCallback(Some(at_end_of_part), std::ptr::null_mut());
-        }
-    }
-}
-
-#[pg_guard]
-unsafe extern "C-unwind" fn at_end(_event: pg_sys::XactEvent::Type, _argument: *mut std::ffi::c_void) {
-    forget();
-}
-
-#[pg_guard]
-unsafe extern "C-unwind" fn at_end_of_part(
-    event: pg_sys::SubXactEvent::Type,
-    _own: pg_sys::SubTransactionId,
-    _parent: pg_sys::SubTransactionId,
-    _argument: *mut std::ffi::c_void,
-) {
-    if event == pg_sys::SubXactEvent::SUBXACT_EVENT_ABORT_SUB {
-        forget();
-    }
 }
 
 /// Notes a row that is inserted into an index of documents under a constraint. `image` is its document; without one the
@@ -112,7 +83,6 @@ pub fn note(index: &MinlshIndex, heap: &Open, row: u64, image: Option<&[u8]>) ->
         }
         let Some(image) = image else { return Ok(()) };
         let Some(hashes) = elements(image, &Document::from_bytes(image)?)? else { return Ok(()) };
-        watch();
         let own = kept.get_or_insert_default();
         own.bytes += words_for(&hashes) * size_of::<u64>() + OVERHEAD;
         let row = OwnRow { outline: outline(&hashes)?, is_complete: Cell::new(false) };
@@ -148,7 +118,9 @@ pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u
                 page.take_if(|(of, _)| *of != block);
                 // Code that maintains or reads an index holds no lock on a page of its table.
                 let (_, page) = page.get_or_insert_with(|| (block, LockedPage::of(heap, block as pg_sys::BlockNumber)));
-                known.is_complete.set(is_own(page, *row as u16));
+                // SAFETY: reads the state of this backend.
+                let is_current = |writer| unsafe { pg_sys::TransactionIdIsCurrentTransactionId(writer) };
+                known.is_complete.set(page.inserter(*row as u16).is_some_and(is_current));
             }
             !known.is_complete.get()
         });
@@ -180,20 +152,4 @@ fn words_for(hashes: &[u64]) -> usize {
     const BITS_OF_ELEMENT: usize = 3;
     let words = (BITS_OF_ELEMENT * hashes.len()).div_ceil(u64::BITS as usize);
     words.clamp(8, MOST_WORDS).next_power_of_two()
-}
-
-/// True if this transaction inserted a row of a heap, and its statement will not take it back.
-fn is_own(page: &LockedPage, offset: u16) -> bool {
-    /// Offset in place of a row's successor while the row may be taken back.
-    const TOKEN_OFFSET: u16 = pg_sys::SpecTokenOffsetNumber as u16;
-    let tuple = page.item(offset);
-    let tuple = tuple.filter(|tuple| tuple.len() >= size_of::<pg_sys::HeapTupleHeaderData>());
-    tuple.is_some_and(|tuple| {
-        // SAFETY: the item has the bytes of a header, for which any bits are valid, and its page is locked.
-        unsafe {
-            let tuple = tuple.as_ptr().cast::<pg_sys::HeapTupleHeaderData>().read_unaligned();
-            tuple.t_ctid.ip_posid != TOKEN_OFFSET
-                && pg_sys::TransactionIdIsCurrentTransactionId(tuple.t_choice.t_heap.t_xmin)
-        }
-    })
 }

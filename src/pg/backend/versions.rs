@@ -53,6 +53,22 @@ pub fn access_method(make: impl FnOnce() -> *mut pg_sys::IndexAmRoutine) -> *mut
     }
 }
 
+/// True if PostgreSQL calls `aminsertcleanup`.
+pub const HAS_INSERT_CLEANUP: bool = cfg!(not(any(feature = "pg15", feature = "pg16")));
+
+/// Sets `aminsertcleanup`, which PostgreSQL 17 and later call at the end of each statement that may insert rows.
+pub fn set_insert_cleanup(
+    routine: &mut pg_sys::IndexAmRoutine,
+    cleanup: unsafe extern "C-unwind" fn(Relation, *mut pg_sys::IndexInfo),
+) {
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+    {
+        routine.aminsertcleanup = Some(cleanup);
+    }
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
+    let _ = (routine, cleanup);
+}
+
 /// Refuses IGNORE NULLS and RESPECT NULLS, with which PostgreSQL 19 accepts calls of window functions. The caller
 /// guards the call.
 ///

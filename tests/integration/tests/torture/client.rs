@@ -118,7 +118,9 @@ fn copy(
     table: &str,
     random: &mut Random,
 ) -> (Vec<Change>, Result<(), postgres::Error>) {
-    let rows: Vec<_> = (0..random.below(40)).map(|_| (journal.fresh_key(), random_body(random))).collect();
+    // Now and then enough for the blow to come amid the entries of a statement.
+    let most = if random.below(10) == 0 { 1_500 } else { 40 };
+    let rows: Vec<_> = (0..random.below(most)).map(|_| (journal.fresh_key(), random_body(random))).collect();
     let lines: String = rows.iter().map(|(key, body)| format!("{key}\t{}\t{body}\n", journal.number)).collect();
     // In a transaction, since a COPY alone is said to be complete before it is committed (extended protocol).
     let result = session.transaction().and_then(|mut transaction| {
