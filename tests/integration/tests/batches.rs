@@ -13,8 +13,9 @@ use minlsh_integration::{
 
 /// Makes the table `docs` with its index, whose texts are similar to those of the same `template`, and functions.
 ///
-/// `compare(asked)` raises an error unless the index finds what reading the table finds, in this process and in a
-/// parallel worker, and returns how many rows that are.
+/// `compare(asked)` raises an error unless the index finds what reading the table finds, in a parallel worker and in
+/// this process, and returns how many rows that are. The worker comes first and by a plan that is kept, as a search or
+/// a new plan in this process would insert what waits.
 const SCENE: &str = "\
      CREATE FUNCTION text_of(template integer, i integer) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql RETURN \
        (SELECT string_agg(md5(template || ' ' || j), ' ') FROM generate_series(1, 12) AS j) || ' ' || i; \
@@ -27,14 +28,18 @@ const SCENE: &str = "\
        plan text; \
        answers integer[][] := '{}'; \
        answer integer[]; \
-       line text; \
+       of_worker integer; \
      BEGIN \
-       FOR plan IN SELECT unnest(ARRAY['seqscan', 'bitmapscan', 'indexscan', 'worker']) LOOP \
+       PERFORM set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), \
+         set_config(name, 'on', true) FROM pg_settings WHERE name IN ('debug_parallel_query', 'force_parallel_mode'); \
+       PERFORM id FROM docs WHERE body ~= minlsh_document(asked, 0.8); \
+       GET DIAGNOSTICS of_worker = ROW_COUNT; \
+       PERFORM set_config(name, 'off', true) FROM pg_settings \
+         WHERE name IN ('debug_parallel_query', 'force_parallel_mode'); \
+       FOR plan IN SELECT unnest(ARRAY['seqscan', 'bitmapscan', 'indexscan']) LOOP \
          PERFORM set_config('enable_seqscan', (plan = 'seqscan')::text, true); \
          PERFORM set_config('enable_bitmapscan', (plan = 'bitmapscan')::text, true); \
-         PERFORM set_config('enable_indexscan', (plan IN ('indexscan', 'worker'))::text, true); \
-         PERFORM set_config(name, CASE plan WHEN 'worker' THEN 'on' ELSE 'off' END, true) FROM pg_settings \
-           WHERE name IN ('debug_parallel_query', 'force_parallel_mode'); \
+         PERFORM set_config('enable_indexscan', (plan = 'indexscan')::text, true); \
          EXECUTE query INTO answer USING asked; \
          IF plan = 'seqscan' THEN \
            answers := answer; \
@@ -42,6 +47,9 @@ const SCENE: &str = "\
            RAISE EXCEPTION '% finds % of %', plan, answer, answers; \
          END IF; \
        END LOOP; \
+       IF of_worker <> cardinality(answers) THEN \
+         RAISE EXCEPTION 'a worker finds % rows of %', of_worker, answers; \
+       END IF; \
        RETURN cardinality(answers); \
      END $$; \
      CREATE TABLE found (what text, count integer); \
