@@ -52,17 +52,13 @@ def letters() -> dict[str, str]:
 
 def table() -> str:
     escaped = lambda text: "".join(c if c.isascii() else f"\\u{{{ord(c):x}}}" for c in text)  # noqa: E731
-    by_plain: dict[str, str] = {}
-    for c, letter in letters().items():
-        by_plain[letter] = by_plain.get(letter, "") + c
-    entry = '    ("{}", "{}"), // {}'
-    lines = [entry.format(escaped(letter), escaped(of), " ".join(of)) for letter, of in sorted(by_plain.items())]
+    entry = "    ('{}', \"{}\"), // {}"
+    lines = [entry.format(escaped(c), escaped(letter), unicodedata.name(c)) for c, letter in letters().items()]
     return "\n".join([
-        "//! The letters that the step `letters` replaces, behind the letter that replaces them. Written by",
-        "//! `scripts/letters.py`.",
+        "//! The letters that the step `letters` replaces, with their replacements. Written by `scripts/letters.py`.",
         "",
         "#[rustfmt::skip]",
-        f"pub(super) static LETTERS: [(&str, &str); {len(lines)}] = [",
+        f"pub(super) static LETTERS: [(char, &str); {len(lines)}] = [",
         *lines,
         "];",
         "",

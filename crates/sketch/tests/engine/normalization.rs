@@ -64,13 +64,13 @@ fn characters(has: &dyn Fn(&str) -> bool, text: &str) -> String {
 fn plain_letters(c: char) -> String {
     static LETTERS: LazyLock<HashMap<char, String>> = LazyLock::new(|| {
         let table = include_str!("../../src/text/normalize/letters.rs");
-        let entries = table.lines().filter_map(|line| line.trim().strip_prefix("(\""));
+        let entries = table.lines().filter_map(|line| line.trim().strip_prefix("('"));
         let read = |entry: &str| {
-            let (plain, rest) = entry.split_once("\", \"").unwrap();
-            let (plain, letters) = (unescaped(plain), unescaped(rest.split_once('"').unwrap().0));
-            letters.chars().map(|letter| (letter, plain.clone())).collect::<Vec<_>>()
+            let (letter, rest) = entry.split_once("', \"").unwrap();
+            let (plain, _) = rest.split_once('"').unwrap();
+            (unescaped(letter).chars().next().unwrap(), unescaped(plain))
         };
-        entries.flat_map(read).collect()
+        entries.map(read).collect()
     });
     LETTERS.get(&c).cloned().unwrap_or(c.into())
 }

@@ -59,8 +59,8 @@ fn formed(form: NormalForm, text: String, check: Check) -> Result<String> {
 
 /// The plain letters that replace `c`.
 fn plain_letters(c: char) -> impl Iterator<Item = char> {
-    let found = LETTERS.iter().find(|(_, letters)| !c.is_ascii() && letters.contains(c));
-    let plain = found.map(|(plain, _)| plain.chars());
+    let found = LETTERS.binary_search_by_key(&c, |(letter, _)| *letter);
+    let plain = found.ok().map(|at| LETTERS[at].1.chars());
     let same = plain.is_none().then_some(c);
     plain.into_iter().flatten().chain(same)
 }

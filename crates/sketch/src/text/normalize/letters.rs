@@ -1,67 +1,110 @@
-//! The letters that the step `letters` replaces, behind the letter that replaces them. Written by
-//! `scripts/letters.py`.
+//! The letters that the step `letters` replaces, with their replacements. Written by `scripts/letters.py`.
 
 #[rustfmt::skip]
-pub(super) static LETTERS: [(&str, &str); 61] = [
-    ("", "\u{640}"), // ـ
-    ("A", "\u{23a}"), // Ⱥ
-    ("AE", "\u{c6}"), // Æ
-    ("A\u{c9}", "\u{1fc}"), // Ǽ
-    ("A\u{112}", "\u{1e2}"), // Ǣ
-    ("B", "\u{243}"), // Ƀ
-    ("C", "\u{23b}\u{a792}"), // Ȼ Ꞓ
-    ("D", "\u{d0}\u{110}\u{a7c7}"), // Ð Đ Ꟈ
-    ("E", "\u{246}"), // Ɇ
-    ("F", "\u{a798}"), // Ꞙ
-    ("G", "\u{1e4}\u{a7a0}"), // Ǥ Ꞡ
-    ("H", "\u{126}"), // Ħ
-    ("I", "\u{130}\u{197}"), // İ Ɨ
-    ("J", "\u{248}"), // Ɉ
-    ("K", "\u{a740}\u{a742}\u{a744}\u{a7a2}"), // Ꝁ Ꝃ Ꝅ Ꞣ
-    ("L", "\u{141}\u{23d}\u{2c60}\u{a748}"), // Ł Ƚ Ⱡ Ꝉ
-    ("N", "\u{a7a4}"), // Ꞥ
-    ("O", "\u{d8}\u{a74a}"), // Ø Ꝋ
-    ("OE", "\u{152}"), // Œ
-    ("P", "\u{2c63}\u{a750}"), // Ᵽ Ꝑ
-    ("Q", "\u{a756}\u{a758}"), // Ꝗ Ꝙ
-    ("R", "\u{24c}\u{a7a6}"), // Ɍ Ꞧ
-    ("S", "\u{a7a8}\u{a7c9}"), // Ꞩ Ꟊ
-    ("T", "\u{166}\u{23e}"), // Ŧ Ⱦ
-    ("U", "\u{244}\u{a7b8}"), // Ʉ Ꞹ
-    ("V", "\u{a75e}"), // Ꝟ
-    ("Y", "\u{24e}"), // Ɏ
-    ("Z", "\u{1b5}"), // Ƶ
-    ("a", "\u{2c65}"), // ⱥ
-    ("ae", "\u{e6}"), // æ
-    ("a\u{e9}", "\u{1fd}"), // ǽ
-    ("a\u{113}", "\u{1e3}"), // ǣ
-    ("b", "\u{180}"), // ƀ
-    ("c", "\u{23c}\u{a793}"), // ȼ ꞓ
-    ("d", "\u{f0}\u{111}\u{a7c8}"), // ð đ ꟈ
-    ("e", "\u{247}"), // ɇ
-    ("f", "\u{a799}"), // ꞙ
-    ("g", "\u{1e5}\u{a7a1}"), // ǥ ꞡ
-    ("h", "\u{127}"), // ħ
-    ("i", "\u{131}\u{268}"), // ı ɨ
-    ("j", "\u{237}\u{249}\u{25f}\u{284}"), // ȷ ɉ ɟ ʄ
-    ("k", "\u{a741}\u{a743}\u{a745}\u{a7a3}"), // ꝁ ꝃ ꝅ ꞣ
-    ("l", "\u{142}\u{19a}\u{2c61}\u{a749}"), // ł ƚ ⱡ ꝉ
-    ("n", "\u{a7a5}"), // ꞥ
-    ("o", "\u{f8}\u{275}\u{a74b}"), // ø ɵ ꝋ
-    ("oe", "\u{153}"), // œ
-    ("p", "\u{1d7d}\u{a751}"), // ᵽ ꝑ
-    ("q", "\u{a757}\u{a759}"), // ꝗ ꝙ
-    ("r", "\u{24d}\u{a7a7}"), // ɍ ꞧ
-    ("s", "\u{a7a9}\u{a7ca}"), // ꞩ ꟊ
-    ("t", "\u{167}\u{2c66}"), // ŧ ⱦ
-    ("u", "\u{289}\u{a7b9}"), // ʉ ꞹ
-    ("v", "\u{a75f}"), // ꝟ
-    ("y", "\u{24f}"), // ɏ
-    ("z", "\u{1b6}"), // ƶ
-    ("\u{d3}", "\u{1fe}"), // Ǿ
-    ("\u{f3}", "\u{1ff}"), // ǿ
-    ("\u{627}", "\u{622}\u{623}\u{625}\u{671}"), // آ أ إ ٱ
-    ("\u{643}", "\u{6a9}"), // ک
-    ("\u{647}", "\u{629}"), // ة
-    ("\u{64a}", "\u{649}\u{6cc}"), // ى ی
+pub(super) static LETTERS: [(char, &str); 105] = [
+    ('\u{c6}', "AE"), // LATIN CAPITAL LETTER AE
+    ('\u{d0}', "D"), // LATIN CAPITAL LETTER ETH
+    ('\u{d8}', "O"), // LATIN CAPITAL LETTER O WITH STROKE
+    ('\u{e6}', "ae"), // LATIN SMALL LETTER AE
+    ('\u{f0}', "d"), // LATIN SMALL LETTER ETH
+    ('\u{f8}', "o"), // LATIN SMALL LETTER O WITH STROKE
+    ('\u{110}', "D"), // LATIN CAPITAL LETTER D WITH STROKE
+    ('\u{111}', "d"), // LATIN SMALL LETTER D WITH STROKE
+    ('\u{126}', "H"), // LATIN CAPITAL LETTER H WITH STROKE
+    ('\u{127}', "h"), // LATIN SMALL LETTER H WITH STROKE
+    ('\u{130}', "I"), // LATIN CAPITAL LETTER I WITH DOT ABOVE
+    ('\u{131}', "i"), // LATIN SMALL LETTER DOTLESS I
+    ('\u{141}', "L"), // LATIN CAPITAL LETTER L WITH STROKE
+    ('\u{142}', "l"), // LATIN SMALL LETTER L WITH STROKE
+    ('\u{152}', "OE"), // LATIN CAPITAL LIGATURE OE
+    ('\u{153}', "oe"), // LATIN SMALL LIGATURE OE
+    ('\u{166}', "T"), // LATIN CAPITAL LETTER T WITH STROKE
+    ('\u{167}', "t"), // LATIN SMALL LETTER T WITH STROKE
+    ('\u{180}', "b"), // LATIN SMALL LETTER B WITH STROKE
+    ('\u{197}', "I"), // LATIN CAPITAL LETTER I WITH STROKE
+    ('\u{19a}', "l"), // LATIN SMALL LETTER L WITH BAR
+    ('\u{1b5}', "Z"), // LATIN CAPITAL LETTER Z WITH STROKE
+    ('\u{1b6}', "z"), // LATIN SMALL LETTER Z WITH STROKE
+    ('\u{1e2}', "A\u{112}"), // LATIN CAPITAL LETTER AE WITH MACRON
+    ('\u{1e3}', "a\u{113}"), // LATIN SMALL LETTER AE WITH MACRON
+    ('\u{1e4}', "G"), // LATIN CAPITAL LETTER G WITH STROKE
+    ('\u{1e5}', "g"), // LATIN SMALL LETTER G WITH STROKE
+    ('\u{1fc}', "A\u{c9}"), // LATIN CAPITAL LETTER AE WITH ACUTE
+    ('\u{1fd}', "a\u{e9}"), // LATIN SMALL LETTER AE WITH ACUTE
+    ('\u{1fe}', "\u{d3}"), // LATIN CAPITAL LETTER O WITH STROKE AND ACUTE
+    ('\u{1ff}', "\u{f3}"), // LATIN SMALL LETTER O WITH STROKE AND ACUTE
+    ('\u{237}', "j"), // LATIN SMALL LETTER DOTLESS J
+    ('\u{23a}', "A"), // LATIN CAPITAL LETTER A WITH STROKE
+    ('\u{23b}', "C"), // LATIN CAPITAL LETTER C WITH STROKE
+    ('\u{23c}', "c"), // LATIN SMALL LETTER C WITH STROKE
+    ('\u{23d}', "L"), // LATIN CAPITAL LETTER L WITH BAR
+    ('\u{23e}', "T"), // LATIN CAPITAL LETTER T WITH DIAGONAL STROKE
+    ('\u{243}', "B"), // LATIN CAPITAL LETTER B WITH STROKE
+    ('\u{244}', "U"), // LATIN CAPITAL LETTER U BAR
+    ('\u{246}', "E"), // LATIN CAPITAL LETTER E WITH STROKE
+    ('\u{247}', "e"), // LATIN SMALL LETTER E WITH STROKE
+    ('\u{248}', "J"), // LATIN CAPITAL LETTER J WITH STROKE
+    ('\u{249}', "j"), // LATIN SMALL LETTER J WITH STROKE
+    ('\u{24c}', "R"), // LATIN CAPITAL LETTER R WITH STROKE
+    ('\u{24d}', "r"), // LATIN SMALL LETTER R WITH STROKE
+    ('\u{24e}', "Y"), // LATIN CAPITAL LETTER Y WITH STROKE
+    ('\u{24f}', "y"), // LATIN SMALL LETTER Y WITH STROKE
+    ('\u{25f}', "j"), // LATIN SMALL LETTER DOTLESS J WITH STROKE
+    ('\u{268}', "i"), // LATIN SMALL LETTER I WITH STROKE
+    ('\u{275}', "o"), // LATIN SMALL LETTER BARRED O
+    ('\u{284}', "j"), // LATIN SMALL LETTER DOTLESS J WITH STROKE AND HOOK
+    ('\u{289}', "u"), // LATIN SMALL LETTER U BAR
+    ('\u{622}', "\u{627}"), // ARABIC LETTER ALEF WITH MADDA ABOVE
+    ('\u{623}', "\u{627}"), // ARABIC LETTER ALEF WITH HAMZA ABOVE
+    ('\u{625}', "\u{627}"), // ARABIC LETTER ALEF WITH HAMZA BELOW
+    ('\u{629}', "\u{647}"), // ARABIC LETTER TEH MARBUTA
+    ('\u{640}', ""), // ARABIC TATWEEL
+    ('\u{649}', "\u{64a}"), // ARABIC LETTER ALEF MAKSURA
+    ('\u{671}', "\u{627}"), // ARABIC LETTER ALEF WASLA
+    ('\u{6a9}', "\u{643}"), // ARABIC LETTER KEHEH
+    ('\u{6cc}', "\u{64a}"), // ARABIC LETTER FARSI YEH
+    ('\u{1d7d}', "p"), // LATIN SMALL LETTER P WITH STROKE
+    ('\u{2c60}', "L"), // LATIN CAPITAL LETTER L WITH DOUBLE BAR
+    ('\u{2c61}', "l"), // LATIN SMALL LETTER L WITH DOUBLE BAR
+    ('\u{2c63}', "P"), // LATIN CAPITAL LETTER P WITH STROKE
+    ('\u{2c65}', "a"), // LATIN SMALL LETTER A WITH STROKE
+    ('\u{2c66}', "t"), // LATIN SMALL LETTER T WITH DIAGONAL STROKE
+    ('\u{a740}', "K"), // LATIN CAPITAL LETTER K WITH STROKE
+    ('\u{a741}', "k"), // LATIN SMALL LETTER K WITH STROKE
+    ('\u{a742}', "K"), // LATIN CAPITAL LETTER K WITH DIAGONAL STROKE
+    ('\u{a743}', "k"), // LATIN SMALL LETTER K WITH DIAGONAL STROKE
+    ('\u{a744}', "K"), // LATIN CAPITAL LETTER K WITH STROKE AND DIAGONAL STROKE
+    ('\u{a745}', "k"), // LATIN SMALL LETTER K WITH STROKE AND DIAGONAL STROKE
+    ('\u{a748}', "L"), // LATIN CAPITAL LETTER L WITH HIGH STROKE
+    ('\u{a749}', "l"), // LATIN SMALL LETTER L WITH HIGH STROKE
+    ('\u{a74a}', "O"), // LATIN CAPITAL LETTER O WITH LONG STROKE OVERLAY
+    ('\u{a74b}', "o"), // LATIN SMALL LETTER O WITH LONG STROKE OVERLAY
+    ('\u{a750}', "P"), // LATIN CAPITAL LETTER P WITH STROKE THROUGH DESCENDER
+    ('\u{a751}', "p"), // LATIN SMALL LETTER P WITH STROKE THROUGH DESCENDER
+    ('\u{a756}', "Q"), // LATIN CAPITAL LETTER Q WITH STROKE THROUGH DESCENDER
+    ('\u{a757}', "q"), // LATIN SMALL LETTER Q WITH STROKE THROUGH DESCENDER
+    ('\u{a758}', "Q"), // LATIN CAPITAL LETTER Q WITH DIAGONAL STROKE
+    ('\u{a759}', "q"), // LATIN SMALL LETTER Q WITH DIAGONAL STROKE
+    ('\u{a75e}', "V"), // LATIN CAPITAL LETTER V WITH DIAGONAL STROKE
+    ('\u{a75f}', "v"), // LATIN SMALL LETTER V WITH DIAGONAL STROKE
+    ('\u{a792}', "C"), // LATIN CAPITAL LETTER C WITH BAR
+    ('\u{a793}', "c"), // LATIN SMALL LETTER C WITH BAR
+    ('\u{a798}', "F"), // LATIN CAPITAL LETTER F WITH STROKE
+    ('\u{a799}', "f"), // LATIN SMALL LETTER F WITH STROKE
+    ('\u{a7a0}', "G"), // LATIN CAPITAL LETTER G WITH OBLIQUE STROKE
+    ('\u{a7a1}', "g"), // LATIN SMALL LETTER G WITH OBLIQUE STROKE
+    ('\u{a7a2}', "K"), // LATIN CAPITAL LETTER K WITH OBLIQUE STROKE
+    ('\u{a7a3}', "k"), // LATIN SMALL LETTER K WITH OBLIQUE STROKE
+    ('\u{a7a4}', "N"), // LATIN CAPITAL LETTER N WITH OBLIQUE STROKE
+    ('\u{a7a5}', "n"), // LATIN SMALL LETTER N WITH OBLIQUE STROKE
+    ('\u{a7a6}', "R"), // LATIN CAPITAL LETTER R WITH OBLIQUE STROKE
+    ('\u{a7a7}', "r"), // LATIN SMALL LETTER R WITH OBLIQUE STROKE
+    ('\u{a7a8}', "S"), // LATIN CAPITAL LETTER S WITH OBLIQUE STROKE
+    ('\u{a7a9}', "s"), // LATIN SMALL LETTER S WITH OBLIQUE STROKE
+    ('\u{a7b8}', "U"), // LATIN CAPITAL LETTER U WITH STROKE
+    ('\u{a7b9}', "u"), // LATIN SMALL LETTER U WITH STROKE
+    ('\u{a7c7}', "D"), // LATIN CAPITAL LETTER D WITH SHORT STROKE OVERLAY
+    ('\u{a7c8}', "d"), // LATIN SMALL LETTER D WITH SHORT STROKE OVERLAY
+    ('\u{a7c9}', "S"), // LATIN CAPITAL LETTER S WITH SHORT STROKE OVERLAY
+    ('\u{a7ca}', "s"), // LATIN SMALL LETTER S WITH SHORT STROKE OVERLAY
 ];
