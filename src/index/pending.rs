@@ -146,7 +146,7 @@ fn is_any() -> bool {
     PENDING.with_borrow(|pending| !pending.batches.is_empty())
 }
 
-/// Inserts the next entry of the last batch; false if there is none.
+/// Inserts the next entry of the last batch; false if the batch is empty.
 fn insert_next(index: &MinlshIndex, heap: &Open, unchanged: bool) -> bool {
     check_interrupts();
     let next = PENDING.with_borrow_mut(|pending| {

@@ -2,8 +2,8 @@
 //!
 //! The engine compares each document with the whole sample. For each 0.02 of similarity some pairs, selected by a hash,
 //! represent the others: some whose codes agree, and some whose codes do not. If the engine gives an estimate, these
-//! pairs are compared exactly. The weight of a pair is the inverse of the probability that the sample has
-//! one of its two documents.
+//! pairs are compared exactly. The weight of a pair is the inverse of the probability that the sample has one of its
+//! two documents.
 //!
 //! Very similar pairs are rare, so for them a larger sample is compared, with as many documents as memory holds.
 

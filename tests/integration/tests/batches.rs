@@ -11,7 +11,7 @@ use minlsh_integration::{
     wait_until_blocked,
 };
 
-/// Makes the table `docs` with its index, whose texts are similar to those of the same `template`, and functions.
+/// Makes functions, and the table `docs` with its index. Texts that `text_of` makes from one `template` are similar.
 ///
 /// `compare(asked)` raises an error unless the index finds what reading the table finds, in a parallel worker and in
 /// this process, and returns how many rows that are. The worker comes first and by a plan that is kept, as a search or
