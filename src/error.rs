@@ -68,13 +68,14 @@ impl SqlError {
 }
 
 /// An engine error is an invalid parameter (SQLSTATE 22023), except for refused memory (53200), damaged values (XX001),
-/// and texts of too many words to compare (54000).
+/// temporary files (58030), and texts of too many words to compare (54000).
 impl From<sketch::Error> for SqlError {
     #[track_caller]
     fn from(cause: sketch::Error) -> Self {
         let code = match cause {
             sketch::Error::OutOfMemory { .. } => PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
             sketch::Error::Damaged => PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
+            sketch::Error::File(_) => PgSqlErrorCode::ERRCODE_IO_ERROR,
             sketch::Error::DiffWords => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
         };

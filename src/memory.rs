@@ -26,6 +26,7 @@
 //! In addition a few bytes are kept for each document.
 
 use pgrx::pg_sys;
+use sketch::dedup::Shares;
 
 /// Bytes for rows from which the entries of an index are made.
 pub fn of_indexed_rows() -> usize {
@@ -89,41 +90,15 @@ pub fn of_explanation() -> usize {
     maintenance()
 }
 
-/// The shares of a whole-corpus job, in bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct JobShares {
-    /// For the documents or their hashes.
-    pub documents: usize,
-    /// For documents that are being signed, before the comparison.
-    pub reading: usize,
-    /// For the stored rows of all sources.
-    pub rows: usize,
-    /// For a batch of documents to compare, and what is made of them.
-    pub batch: usize,
-    /// For a group whose documents stay in a file: nothing else is kept by then.
-    pub group: usize,
-    /// For the shingles of each origin that do not count.
-    pub boilerplate: usize,
+/// The shares of a job that a user starts directly, which may exclude boilerplate.
+pub fn of_corpus(without_boilerplate: bool) -> Shares {
+    Shares::of(maintenance(), without_boilerplate)
 }
 
-impl JobShares {
-    /// A job that a user starts directly, which may exclude boilerplate.
-    pub fn of_corpus(without_boilerplate: bool) -> Self {
-        let all = maintenance();
-        let boilerplate = if without_boilerplate { all / 4 } else { 0 };
-        Self { boilerplate, ..Self::of(all - boilerplate) }
-    }
-
-    fn of(all: usize) -> Self {
-        let share = all / 3;
-        Self { documents: share, reading: share, rows: share, batch: share, group: 2 * share, boilerplate: 0 }
-    }
-
-    /// A partition of a window function. A query may have many; the executor keeps its rows.
-    pub fn of_window() -> Self {
-        let share = work() / 2;
-        Self { rows: 0, group: share, ..Self::of(3 * share) }
-    }
+/// The shares of a partition of a window function. A query may have many; the executor keeps its rows.
+pub fn of_window() -> Shares {
+    let share = work() / 2;
+    Shares { rows: 0, group: share, ..Shares::of(3 * share, false) }
 }
 
 /// `maintenance_work_mem`, in bytes.

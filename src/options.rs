@@ -10,6 +10,7 @@ use std::fmt;
 
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use serde::{Deserialize, Serialize};
+use sketch::dedup::Verify;
 use sketch::passage::{valid_min_match, valid_normalization};
 use sketch::{
     Banding, Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, Normalization, Scheme,
@@ -62,24 +63,13 @@ impl fmt::Display for Threshold {
     }
 }
 
-/// The ways to verify candidates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verify {
-    /// By the similarity estimated from signatures.
-    Signature,
-    /// By the exact Jaccard similarity.
-    Exact,
-}
-
-impl Verify {
-    /// Parses a name.
-    pub fn named(name: &str) -> Result<Self> {
-        match name {
-            "signature" => Ok(Self::Signature),
-            "exact" => Ok(Self::Exact),
-            other => Err(invalid_parameter(format!("unknown value for verify: \"{}\"", shortened(other)))
-                .set_hint("Pass \"exact\" or \"signature\".")),
-        }
+/// Parses the name of a way to verify candidates.
+pub fn verify_named(name: &str) -> Result<Verify> {
+    match name {
+        "signature" => Ok(Verify::Signature),
+        "exact" => Ok(Verify::Exact),
+        other => Err(invalid_parameter(format!("unknown value for verify: \"{}\"", shortened(other)))
+            .set_hint("Pass \"exact\" or \"signature\".")),
     }
 }
 

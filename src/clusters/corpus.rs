@@ -2,17 +2,16 @@
 //! which shows chains and templates. Both use the corpus job, without the links and ranks of
 //! `near_duplicate_clusters()`.
 
-use sketch::Error;
 use sketch::clusters::ClusterId;
 use sketch::corpus::{Connected, Hashes, Identical, LeftOut, connect};
+use sketch::dedup::{self, Emit, Form, Group, Terms};
+use sketch::{Config, Result as Outcome};
 
 use crate::clusters::tables::{APART, AT_A_TIME, Tables};
 use crate::clusters::tracked::Tracked;
-use crate::corpus::groups::Emit;
-use crate::corpus::groups::group::Group;
-use crate::corpus::jobs::{Question, Work, clusters};
+use crate::corpus::host::each_group;
+use crate::corpus::jobs::{Question, Work};
 use crate::corpus::source::arguments::Arguments;
-use crate::corpus::source::reader::Criteria;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::names;
 use crate::pg::relation::lock;
@@ -120,12 +119,15 @@ impl TrackedCorpus<'_> {
     ) -> Result<()> {
         let mut work = question.of_keys(&self.tables.key, keys)?;
         let sorted = keys.sorted()?;
+        let members = &work.rows.members;
         let of_name = |name| {
             // SAFETY: `question` names the key column of the documents, for whose base type `keys` was made.
-            unsafe { keys.find(&sorted, work.members.stored(name)) }
+            unsafe { keys.find(&sorted, members.stored(name)) }
         };
-        let numbers = memory::collect((0..work.members.len()).map(of_name))?;
-        work.batches.each(
+        let numbers = memory::collect((0..members.len()).map(of_name))?;
+        each_group(
+            &mut work.groups,
+            &work.rows,
             &|group: &mut Group, emit: &mut Emit<(usize, f64)>| least_of(group, &numbers, clusters, emit),
             &mut |(cluster, similarity)| {
                 least[cluster] = similarity;
@@ -142,7 +144,7 @@ fn least_of(
     numbers: &[Option<u32>],
     clusters: &[usize],
     emit: &mut Emit<(usize, f64)>,
-) -> Result<LeftOut, Error> {
+) -> Outcome<LeftOut> {
     let documents = 0..group.len() as u32;
     let number = |document| numbers[group.name(document) as usize];
     let numbered = documents.filter_map(|document| Some((number(document)? as usize, document)));
@@ -163,11 +165,13 @@ fn least_of(
 /// Calls `visit` with the documents of all components of a job, one component after another: key, number of the
 /// component, and fingerprint. Returns the number of documents that were read.
 pub fn components(work: Work, visit: &mut dyn FnMut(Datum, u32, Fingerprint) -> Result<()>) -> Result<u32> {
-    let Work { members, mut batches, read, .. } = work;
-    let criteria = batches.comparing.criteria.clone();
+    let Work { rows, mut groups, read, .. } = work;
+    let (terms, members) = (groups.terms().clone(), &rows.members);
     let mut components = 0;
-    batches.each(
-        &|group: &mut Group, emit: &mut Emit<ComponentMembers>| components_of(group, &criteria, emit),
+    each_group(
+        &mut groups,
+        &rows,
+        &|group: &mut Group, emit: &mut Emit<ComponentMembers>| components_of(group, &terms, emit),
         &mut |component: ComponentMembers| {
             for (name, print) in component {
                 check_interrupts();
@@ -183,15 +187,15 @@ pub fn components(work: Work, visit: &mut dyn FnMut(Datum, u32, Fingerprint) -> 
 /// The documents of a component, by name and fingerprint.
 type ComponentMembers = Vec<(u32, Fingerprint)>;
 
-fn components_of(group: &mut Group, criteria: &Criteria, emit: &mut Emit<ComponentMembers>) -> Result<LeftOut, Error> {
+fn components_of(group: &mut Group, terms: &Terms, emit: &mut Emit<ComponentMembers>) -> Outcome<LeftOut> {
     let identical = Identical::group(group)?;
     // minlsh.bucket_limit would make the result depend on the order of rows.
     let Connected { components: mut joined, left_out, .. } = connect(group, &identical, usize::MAX)?;
-    for component in clusters::components_of(&identical, &mut joined)? {
+    for component in dedup::components_of(&identical, &mut joined)? {
         let mut found = memory::with_capacity(component.len())?;
         for document in component {
             group.check_interrupts()?;
-            let print = |bytes: &[u8], check: Check| fingerprint(criteria, bytes, check);
+            let print = |bytes: &[u8], check: Check| fingerprint(terms.form, &terms.config, bytes, check);
             found.push((group.name(document), group.with_bytes(document, print)?));
         }
         emit(found)?;
@@ -199,7 +203,6 @@ fn components_of(group: &mut Group, criteria: &Criteria, emit: &mut Emit<Compone
     Ok(left_out)
 }
 
-pub fn fingerprint(criteria: &Criteria, bytes: &[u8], check: Check) -> Result<Fingerprint, Error> {
-    let print = criteria.reader.fingerprint(&criteria.config, bytes, check)?;
-    Ok(print.to_be_bytes())
+pub fn fingerprint(form: Form, config: &Config, bytes: &[u8], check: Check) -> Outcome<Fingerprint> {
+    Ok(form.fingerprint(config, bytes, check)?.to_be_bytes())
 }

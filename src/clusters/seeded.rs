@@ -210,7 +210,7 @@ impl SeededJob<'_> {
             let mut look = |signature: &[i32], _| {
                 bytes.clear();
                 document.append(&mut bytes)?;
-                let print = fingerprint(criteria, &bytes, &mut check_interrupts)?;
+                let print = fingerprint(criteria.reader.form(), &criteria.config, &bytes, &mut check_interrupts)?;
                 // The fingerprint does not include the document's scope.
                 if scopes == 0 && old.is_some_and(|(_, old)| old == Some(print)) {
                     *part = SeedPart::Same;

@@ -3,14 +3,12 @@
 //!
 //! 1. [`source`] makes a SELECT of the source, which runs read only as the caller. It decides how the documents are
 //!    read, signed and compared. If an index serves, it returns only rows that share a bucket there.
-//! 2. [`reading`] reads these rows once. Threads help to sign the documents. Their band hashes go into columns, and the
-//!    rows are stored: places and keys for a plain table, otherwise whole rows. If boilerplate does not count,
-//!    documents are signed after it is known.
-//! 3. [`groups`] lets the engine join documents that share a bucket. Most documents share none, and are not read again.
-//!    No result spans two groups, so as many groups are processed together as memory holds. A group, with the texts or
-//!    signatures of its documents, is the engine's corpus.
-//! 4. [`jobs`] process groups: they verify pairs, and form clusters. Threads help with small groups, and do not call
-//!    PostgreSQL. The backend returns the results, in the order of groups.
+//! 2. [`host`] reads these rows once, and gives their documents to the engine's [`dedup`](sketch::dedup), which signs
+//!    them. The rows are stored: places and keys for a plain table, otherwise whole rows.
+//! 3. The engine joins documents that share a bucket, and has the host read those again: most documents share none. No
+//!    result spans two groups, so as many groups are processed together as memory holds.
+//! 4. [`jobs`] have groups judged, and return the results, in the order of groups. Threads of the engine help, and do
+//!    not call PostgreSQL.
 //!
 //! Jobs of [`passages`], [`suggest`] and [`labels`] read the same sources. Each folder uses only those above it. Files
 //! are read and written sequentially, and memory beyond maintenance_work_mem is a few bytes for each document.
@@ -18,11 +16,10 @@
 //! The view `minlsh_progress` shows the progress of all jobs that the caller may see. Each job counts its work in one
 //! of PostgreSQL's slots ([`Progress`](crate::pg::job::Progress)).
 
-pub mod groups;
+pub mod host;
 pub mod jobs;
 mod labels;
 mod passages;
-pub mod reading;
 pub mod source;
 mod suggest;
 

@@ -17,7 +17,7 @@ use crate::functions::overlap;
 use crate::memory::of_comparison;
 use crate::options::{Options, Threshold, same_shingling, shingling, threshold_setting};
 use crate::pg::catalog::base_type;
-use crate::pg::temp_file::Spool;
+use crate::pg::temp_file::TempFile;
 use crate::prelude::*;
 
 // `~=` with a document and a text or array, which keeps the document, and with two values of one type.
@@ -256,8 +256,8 @@ impl PreparedElements {
         let limit = of_comparison();
         let set = || match own.len() * size_of::<u64>() > limit {
             true => {
-                let (text, mut aside) = (lossless::decode(own)?, Spool::new(0));
-                set_of_long_text(config, &text, limit, &mut aside, &mut check_interrupts)
+                let (text, new_file) = (lossless::decode(own)?, TempFile::new_file);
+                Ok(set_of_long_text(config, &text, limit, new_file, &mut check_interrupts)?)
             }
             false => Value::Text(own).into_set(config),
         };

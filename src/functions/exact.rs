@@ -1,11 +1,11 @@
 //! Exact measures between sets: Jaccard similarity, containment, and the similarity of weighted sets.
 
-use sketch::{Blocks, Config, Element, ElementHash, Overlap, WeightedSet};
+use sketch::{Config, Element, ElementHash, Overlap, WeightedSet};
 
 use crate::memory::of_comparison;
 use crate::options::Options;
 use crate::pg::catalog::base_element_type;
-use crate::pg::temp_file::Spool;
+use crate::pg::temp_file::TempFile;
 use crate::pg::value_type::Order;
 use crate::prelude::*;
 
@@ -31,19 +31,8 @@ fn overlap_of_texts(call: &Call) -> Result<Overlap> {
 
 /// Counts the shingles of two texts and the shared ones, in a temporary file if there are many.
 pub(crate) fn overlap(config: &Config, a: &str, b: &str) -> Result<Overlap> {
-    let (limit, mut aside) = (of_comparison(), Spool::new(0));
-    sketch::overlap_of_texts(config, [a, b], limit, &mut aside, &mut check_interrupts)
-}
-
-/// Blocks of one size, all in a file.
-impl Blocks<SqlError> for Spool<u64> {
-    fn append(&mut self, block: &[u64]) -> Result<()> {
-        Self::append(self, block).map(|_| ())
-    }
-
-    fn read(&mut self, number: u32, block: &mut [u64]) -> Result<()> {
-        Self::read(self, u64::from(number) * block.len() as u64, block)
-    }
+    let (limit, new_file) = (of_comparison(), TempFile::new_file);
+    Ok(sketch::overlap_of_texts(config, [a, b], limit, new_file, &mut check_interrupts)?)
 }
 
 /// The overlap of two arrays as sets, by the default order of the element type.

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use std::ops::{Deref, Range};
 
 use sketch::pipeline::{Compute, Crew, Next};
+use sketch::spool::File;
 use sketch::{Error, Keyed, MOST_PACKED_BYTES, Packable, SortParts, pack, sort_by_key, unpack};
 
 use crate::error::out_of_memory;
@@ -363,7 +364,7 @@ impl SortedRun {
         check_interrupts();
         let mut bytes = Vec::new();
         pack(entries, &mut bytes)?;
-        self.file.append(&bytes);
+        self.file.append(&bytes)?;
         self.left += entries.len();
         self.bytes += bytes.len();
         Ok(())

@@ -10,12 +10,14 @@ use std::rc::Rc;
 
 use pgrx::pg_sys::PG_NODE_TREEOID;
 
+use sketch::dedup::Verify;
+
 use crate::document::kind::Kind;
 use crate::index::info::Info;
 use crate::index::partitions::{Missing, missing};
 use crate::indexed::{Indexed, of_documents};
 use crate::lookup::session_cache;
-use crate::options::{Threshold, Verify};
+use crate::options::{Threshold, verify_named};
 use crate::pg::call::Extension;
 use crate::pg::dependency;
 use crate::pg::names::{literal, quoted, regclass_literal, relation_name, visible_name};
@@ -314,7 +316,7 @@ pub fn required(call: &Call, argument: usize) -> Result<Rc<Indexed>> {
 
 /// Reads the argument `verify`; `None` stands for the index's best way.
 pub fn verify(call: &Call, argument: usize) -> Result<Option<Verify>> {
-    call.text(argument)?.map(Verify::named).transpose()
+    call.text(argument)?.map(verify_named).transpose()
 }
 
 /// Reads the argument `threshold`; NULL stands for the index's threshold.

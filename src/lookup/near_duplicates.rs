@@ -8,6 +8,7 @@
 
 use std::cmp::Ordering;
 
+use sketch::dedup::Verify;
 use sketch::{estimate_gate, estimate_jaccard, sort_by};
 
 use crate::document::image::Document;
@@ -16,7 +17,7 @@ use crate::document::value::Value;
 use crate::indexed::Indexed;
 use crate::lookup::find;
 use crate::lookup::search::Wanted;
-use crate::options::{Threshold, Verify, same_shingling, shingling};
+use crate::options::{Threshold, same_shingling, shingling};
 use crate::pg::names::{regclass_literal, relation_name, type_label};
 use crate::pg::rights;
 use crate::pg::type_storage::TypeStorage;

@@ -29,6 +29,12 @@ pub enum Error {
     /// Bytes that are not a possible result of compression.
     #[error("compressed data is corrupt")]
     Damaged,
+    /// A temporary file cannot be made, written or read.
+    #[error("temporary file: {0}")]
+    File(std::io::ErrorKind),
+    /// A callback asked to stop; it knows why.
+    #[error("stopped")]
+    Stopped,
     /// A text of more than [`MAX_DIFF_WORDS`] words in a word-by-word comparison.
     #[error("text has more than {MAX_DIFF_WORDS} words, which is too many to compare word by word")]
     DiffWords,
@@ -220,6 +226,8 @@ impl Error {
                 );
             }
             Self::Damaged => "Restore the damaged row from a backup, or delete it.",
+            Self::File(_) => "Free space for temporary files, or allow more memory.",
+            Self::Stopped => "Retry.",
             Self::DiffWords => "Compare parts of the text, such as its paragraphs.",
             Self::StopWords(_) => "Pass only the most frequent words.",
             Self::UnknownScheme { known, .. } => {

@@ -7,6 +7,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `limits`, `error`, [`memory`] | limits of arguments, errors, fallible allocation |
+//! | [`spool`] | numbers in memory, and beyond a limit in a temporary file |
 //! | `hash` | from bytes to 64-bit hashes: two mixers, elements of sets, sorting |
 //! | `simd` | inner loops with vector instructions; all unsafe code |
 //! | `text` | from a text to words: normalisation, stop words, word boundaries |
@@ -22,6 +23,7 @@
 //! | [`clusters`] | from an old state and new components to permanent ids and a log |
 //! | [`stored`] | from the stored bytes of a database to a text |
 //! | [`pipeline`] | batches of documents, processed by several threads |
+//! | [`dedup`] | from documents to groups, pairs, clusters and plans, within a limit of memory |
 //!
 //! # Errors
 //!
@@ -34,6 +36,7 @@ pub mod boilerplate;
 pub mod clusters;
 mod config;
 pub mod corpus;
+pub mod dedup;
 mod error;
 mod exact;
 mod hash;
@@ -48,14 +51,16 @@ mod self_test;
 mod shingle;
 mod signature;
 mod simd;
+pub mod spool;
 pub mod stored;
 mod suggestion;
 mod text;
 
 pub use config::Config;
+pub use dedup::Dedup;
 pub use error::{Error, Result, counted};
 pub use exact::{
-    Blocks, Comparison, FoundIn, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, agree, agreement_hash,
+    Comparison, FoundIn, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, agree, agreement_hash,
     fewest_shingles, overlap_of_texts, ratio_interval, set_of_long_text, word_diff,
 };
 pub use hash::{Element, ElementHash, Keyed, SortParts, hash128, sort_by, sort_by_key};

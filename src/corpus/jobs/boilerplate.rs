@@ -1,7 +1,6 @@
 //! `near_duplicate_boilerplate()`: how much of each document a job with `boilerplate` compares.
 
 use crate::corpus::jobs::Question;
-use crate::corpus::reading::boilerplate::Boilerplates;
 use crate::corpus::source::arguments::Arguments;
 use crate::prelude::*;
 use crate::row_key::KeyValue;
@@ -14,20 +13,17 @@ fn near_duplicate_boilerplate(call: &Call, result: &ResultRows) -> Result<()> {
     let (session, arguments) = (Session::open(), Arguments::of(call));
     let question = Question::new(&session, &arguments, &["source"], false)?;
     let key_type = catalog::base_type(question.source().key_column().0);
-    question.each_judged(&mut |boilerplates: &mut Boilerplates, row| {
+    question.each_judged(&mut |judged| {
         check_interrupts();
         result.add(|| {
-            let origin = boilerplates.origin(row.number);
-            // SAFETY: a row's document, which `reader` has read before.
-            let document = unsafe { boilerplates.reader.document(row.document()?) };
-            let part = boilerplates.part(document, origin)?;
-            let (judged_by, level) = boilerplates.judged(origin).unzip();
+            let part = judged.part()?;
+            let (judged_by, level) = judged.level().unzip();
             // SAFETY: the row's key has the type of the source's keys, and `push` copies the text.
-            let key = unsafe { KeyValue::new(row.key, key_type).to_text() };
+            let key = unsafe { KeyValue::new(judged.key, key_type).to_text() };
             let number = |count: usize| Datum::from(i64::try_from(count).unwrap_or(i64::MAX));
             Ok([
                 Some(key),
-                boilerplates.shown(origin).map(text::write),
+                judged.origin().map(text::write),
                 Some(Datum::from(judged_by.unwrap_or(0) as i32)),
                 level.map(|level| float8_datum(f64::from(level) / 100.0)),
                 Some(number(part.shingles)),

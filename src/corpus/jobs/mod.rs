@@ -2,28 +2,26 @@
 //! `apart`, which do not count as similar.
 
 mod boilerplate;
-pub mod clusters;
+mod clusters;
 mod pairs;
 mod window;
 
 use std::ffi::CStr;
 
-use sketch::Error;
+use sketch::boilerplate::CountedPart;
+use sketch::dedup::{ApartPairs, Boilerplates, Documents, Groups, Shares, TakeStored};
 
-use crate::corpus::groups::Batches;
-use crate::corpus::groups::group::ApartPairs;
-use crate::corpus::reading::Documents;
-use crate::corpus::reading::agreement::Agreement;
-use crate::corpus::reading::boilerplate::{Boilerplates, Collecting};
-use crate::corpus::reading::columns::{KeyCheck, Members, NamedRows, Scopes};
-use crate::corpus::reading::omitted::{Omitted, notice_omitted};
+use crate::corpus::host::{AgreeingSets, AttributeColumns, Origins, StoredRows, process, read, report_little};
 use crate::corpus::source::arguments::{Arguments, select_given};
+use crate::corpus::source::members::{KeyCheck, Members};
+use crate::corpus::source::omitted::{Omitted, notice_omitted};
 use crate::corpus::source::reader::{Criteria, Own, Reader};
-use crate::corpus::source::rows::{RowFilter, RowSpools, SpooledRow};
+use crate::corpus::source::rows::{RowFilter, RowSpools};
+use crate::corpus::source::scopes::Scopes;
 use crate::corpus::source::{Source, check_type, common};
 use crate::document::kind::Kind;
 use crate::indexed::Indexed;
-use crate::memory::{JobShares, of_apart};
+use crate::memory::{of_apart, of_corpus};
 use crate::options::IndexOptions;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::job::Progress;
@@ -34,8 +32,8 @@ use crate::row_key::{Key, KeyValue, from_text};
 
 /// The documents that share buckets.
 pub struct Work {
-    pub members: Members,
-    pub batches: Batches,
+    pub rows: StoredRows<'static>,
+    pub groups: Groups,
     /// Number of documents that were read to find them.
     pub read: u32,
     /// The rows of each source that take no part.
@@ -45,7 +43,8 @@ pub struct Work {
 /// The documents of all sources, and their rows.
 struct Reading {
     documents: Documents,
-    spools: RowSpools<'static>,
+    rows: StoredRows<'static>,
+    origins: Option<Origins>,
     /// Number of the second source's first document.
     second: u32,
     /// The rows of each source that take no part.
@@ -99,31 +98,31 @@ impl<'a> Question<'a> {
         rows.each(&mut |row| visit(row.row))
     }
 
-    /// Calls `visit` with the boilerplate of the source's documents and with each of their rows.
-    pub fn each_judged(&self, visit: &mut dyn FnMut(&mut Boilerplates, &SpooledRow) -> Result<()>) -> Result<()> {
-        let memory = JobShares::of_corpus(true);
-        let Reading { mut documents, mut spools, .. } =
-            self.read(&self.criteria, None, RowFilter::All, &memory, true)?;
-        let Some(mut boilerplates) = documents.find_boilerplate(&memory, &mut spools)? else {
+    /// Calls `visit` with each document, which is judged by the boilerplate of its origin.
+    pub fn each_judged(&self, visit: &mut dyn FnMut(&mut JudgedRow) -> Result<()>) -> Result<()> {
+        let Reading { mut documents, mut rows, origins, .. } =
+            self.read(&self.criteria, None, RowFilter::All, of_corpus(true), true)?;
+        let found = documents.find_boilerplate(&mut rows)?;
+        let (Some(mut boilerplates), Some(origins)) = (found, origins) else {
             return Err(null_not_allowed("boilerplate must not be NULL")
                 .set_hint("Name the column that says where a document comes from, or pass '*' for one origin."));
         };
-        spools.each(&mut (0..), &mut |_, row| visit(&mut boilerplates, row))
+        rows.each_row(&mut |number, key, read| {
+            let (origin, boilerplates) = (boilerplates.origin(number), &mut boilerplates);
+            visit(&mut JudgedRow { key, number: origin, origins: &origins, boilerplates, read })
+        })
     }
 
     fn work(&self, criteria: Criteria, keep: Option<&CStr>, filter: RowFilter) -> Result<Work> {
-        let memory = JobShares::of_corpus(self.leaves_out());
-        let Reading { mut documents, mut spools, second, omitted } =
-            self.read(&criteria, keep, filter, &memory, false)?;
-        let keys: Vec<_> = self.sources.iter().map(Source::key_column).collect();
-        let (members, read) = (Members::new(&keys)?, documents.len());
-        documents.sign_collected(&memory, &mut spools)?;
-        let mut rows = NamedRows { spools, members };
-        let mut batches = Batches::gather(documents, &mut rows, second, criteria, &memory)?;
+        let Reading { mut documents, mut rows, second, omitted, .. } =
+            self.read(&criteria, keep, filter, of_corpus(self.leaves_out()), false)?;
+        let read = documents.len();
+        report_little(documents.sign_collected(&mut rows)?);
+        let mut groups = Groups::gather(documents, &mut rows, second)?;
         if let Some(apart) = &self.apart {
-            batches.comparing.apart = apart.pairs(&rows.members)?;
+            groups.set_apart(apart.pairs(&rows.members)?);
         }
-        Ok(Work { members: rows.members, batches, read, omitted })
+        Ok(Work { rows, groups, read, omitted })
     }
 
     /// True if boilerplate does not count.
@@ -137,27 +136,28 @@ impl<'a> Question<'a> {
         criteria: &Criteria,
         keep: Option<&CStr>,
         filter: RowFilter,
-        memory: &JobShares,
+        mut shares: Shares,
         shows_origins: bool,
     ) -> Result<Reading> {
         let sources = &self.sources[..];
         let scopes = Scopes::new("scope", &common("scope", sources, Source::scope_types)?)?;
-        let collecting = self.leaves_out().then(|| {
+        let origins = self.leaves_out().then(|| {
             let column = common("boilerplate", sources, Source::origin_type)?;
-            let mut collecting = Collecting::new(criteria, &column)?;
-            if shows_origins {
-                collecting.show(&column);
-            }
-            Ok::<_, SqlError>(collecting)
+            Origins::new(criteria, &column, shows_origins)
         });
         let table = sources.iter().find_map(|source| source.relation);
-        let (collecting, progress) = (collecting.transpose()?, Progress::start(table));
-        // The sets share the memory for rows.
-        let (rows_memory, sets) = match &common("agree", sources, Source::agreeing_type)?[..] {
-            [element] => (memory.rows / 2, Some(Agreement::new(*element, memory.rows / 2)?)),
-            _ => (memory.rows, None),
+        let (origins, process) = (origins.transpose()?, process(Progress::start(table)));
+        let agreeing = match &common("agree", sources, Source::agreeing_type)?[..] {
+            [element] => {
+                // The sets share the memory for rows.
+                shares.rows /= 2;
+                shares.agreeing = Some(shares.rows);
+                Some(AgreeingSets::new(*element)?)
+            }
+            _ => None,
         };
-        let mut documents = Documents::new(criteria, scopes, (collecting, sets), memory, progress)?;
+        let mut columns = AttributeColumns { scopes, origins, agreeing };
+        let mut documents = Documents::new(criteria.terms(), shares, process.clone())?;
         let mut spools = RowSpools::default();
         let (mut second, mut omitted) = (u32::MAX, Vec::new());
         for source in sources {
@@ -165,14 +165,48 @@ impl<'a> Question<'a> {
                 second = documents.len();
             }
             let rows = source.rows(self.session, keep, filter)?;
-            let mut spool = source.spool(&rows, rows_memory / sources.len())?;
+            let spool = source.spool(&rows, shares.rows / sources.len())?;
             let mut of_source = Omitted::of(source, source.scopes.len());
             let keys = KeyCheck::of(source);
-            let without = documents.read(&rows, &keys, &mut spool, &mut of_source)?;
-            spools.0.push((spool, without));
+            spools.0.push(read(&mut documents, criteria, &mut columns, (&rows, &keys), spool, &mut of_source)?);
             omitted.push(of_source);
         }
-        Ok(Reading { documents, spools, second, omitted })
+        let keys: Vec<_> = sources.iter().map(Source::key_column).collect();
+        let rows = StoredRows::new(spools, Members::new(&keys)?, criteria, process);
+        Ok(Reading { documents, rows, origins: columns.origins, second, omitted })
+    }
+}
+
+/// A document that is judged by the boilerplate of its origin.
+pub struct JudgedRow<'a> {
+    pub key: Datum,
+    /// The number of its origin.
+    number: u32,
+    origins: &'a Origins,
+    boilerplates: &'a mut Boilerplates,
+    read: &'a mut dyn FnMut(&mut TakeStored<SqlError>) -> Result<()>,
+}
+
+impl JudgedRow<'_> {
+    /// Its origin, shortened if it is long.
+    pub fn origin(&self) -> Option<&str> {
+        self.origins.shown(self.number)
+    }
+
+    /// Number of documents by which its origin was judged, and the level in percent, if it was judged.
+    pub fn level(&self) -> Option<(u32, u32)> {
+        self.boilerplates.judged(self.number)
+    }
+
+    /// Counts its distinct shingles, and the counted ones.
+    pub fn part(&mut self) -> Result<CountedPart> {
+        let Self { boilerplates, number, read, .. } = self;
+        let mut part = CountedPart::default();
+        read(&mut |stored| {
+            part = boilerplates.part(stored, *number, &mut check_interrupts)?;
+            Ok(())
+        })?;
+        Ok(part)
     }
 }
 
@@ -228,28 +262,6 @@ impl Work {
         let work = Question::new(&session, arguments, names, keep.is_some())?.of_all(keep)?;
         notice_omitted(&work.omitted, "");
         Ok(work)
-    }
-}
-
-/// The rank of each document by name: in the order of keys, or in the order of `keep`.
-pub struct Ranks(Vec<u32>);
-
-impl Ranks {
-    pub fn of(sorted: &[u32]) -> Result<Self, Error> {
-        let mut ranks = memory::filled(u32::MAX, sorted.len())?;
-        for (rank, &document) in (0..).zip(sorted) {
-            ranks[document as usize] = rank;
-        }
-        Ok(Self(ranks))
-    }
-
-    pub fn rank(&self, name: u32) -> u32 {
-        self.0[name as usize]
-    }
-
-    /// The first of two documents by rank.
-    pub fn first(&self, a: u32, b: u32) -> u32 {
-        if self.rank(a) <= self.rank(b) { a } else { b }
     }
 }
 

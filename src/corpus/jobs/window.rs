@@ -3,18 +3,16 @@
 
 use std::cell::Cell;
 
-use sketch::Error;
 use sketch::corpus::{Connected, Identical, LeftOut, connect};
+use sketch::dedup::{Attributes, Documents, Emit, Group, Groups};
 
-use crate::corpus::groups::group::Group;
-use crate::corpus::groups::{Batches, Emit};
-use crate::corpus::reading::Documents;
-use crate::corpus::reading::columns::{Members, NamedRows, Scopes};
+use crate::corpus::host::{StoredRows, each_group, process};
 use crate::corpus::source::arguments::Arguments;
+use crate::corpus::source::members::Members;
 use crate::corpus::source::reader::{Criteria, Own, Reader};
 use crate::corpus::source::rows::{RowSpool, RowSpools};
 use crate::document::kind::Kind;
-use crate::memory::JobShares;
+use crate::memory::of_window;
 use crate::pg::bytes::MAX_ALLOC_SIZE;
 use crate::pg::job::Progress;
 use crate::pg::type_storage::TypeStorage;
@@ -58,34 +56,30 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     }
     let reader = Reader::new(kind, own.as_ref());
     let criteria = Criteria::new(&arguments, reader, &[], own.as_slice())?;
-    let memory = JobShares::of_window();
-    let mut documents =
-        Documents::new(&criteria, Scopes::new("scope", &[])?, (None, None), &memory, Progress::start(None))?;
+    let process = process(Progress::start(None));
+    let mut documents = Documents::new(criteria.terms(), of_window(), process.clone())?;
     let mut places = Vec::new();
     let without = documents.take_in(|intake| {
         for place in 0..first.len() as u32 {
             check_interrupts();
-            let is_document = context.run_and_reset(|| match window.argument_at(0, place) {
-                Some(value) => {
-                    // SAFETY: the window returns a value of the argument's type, which determined the kind.
-                    intake.push(unsafe { reader.document(value) }, |_| None, None, None)
-                }
-                None => Ok(false),
-            })?;
-            if is_document {
+            context.run_and_reset(|| {
+                let Some(value) = window.argument_at(0, place) else { return Ok(()) };
                 memory::push(&mut places, place)?;
-            }
+                // SAFETY: the window returns a value of the argument's type, which determined the kind.
+                let document = unsafe { reader.document(value) };
+                intake.add(Attributes::default(), |config, batch| document.copy(config, batch))
+            })?;
         }
-        Ok(())
+        Ok::<_, SqlError>(())
     })?;
     let spools = RowSpools(vec![(RowSpool::Partition(window, places), without)]);
     // A row of a partition is identified by its position.
     let members = Members::new(&[(pg_sys::INT4OID, Oid::INVALID)])?;
-    let mut rows = NamedRows { spools, members };
-    let mut batches = Batches::gather(documents, &mut rows, u32::MAX, criteria, &memory)?;
+    let mut rows = StoredRows::new(spools, members, &criteria, process);
+    let mut groups = Groups::gather(documents, &mut rows, u32::MAX)?;
     let place = |name| rows.members.stored(name).value();
     let mut found = memory::collect(1..=first.len() as u32)?;
-    batches.each(&join, &mut |(document, first): (u32, u32)| {
+    each_group(&mut groups, &rows, &join, &mut |(document, first): (u32, u32)| {
         found[place(document)] = place(first) as u32 + 1;
         Ok(())
     })?;
@@ -121,7 +115,7 @@ fn check_options(call: &Call, window: &Window, rows: u32) -> Result<()> {
 }
 
 /// Emits the documents of a group by name, each with the first one of its cluster.
-fn join(group: &mut Group, emit: &mut Emit<(u32, u32)>) -> Result<LeftOut, Error> {
+fn join(group: &mut Group, emit: &mut Emit<(u32, u32)>) -> sketch::Result<LeftOut> {
     let identical = Identical::group(group)?;
     let Connected { mut components, left_out, .. } = connect(group, &identical, group.limit())?;
     for document in 0..identical.documents() {

@@ -14,15 +14,16 @@ use sketch::labels::{Fit, Judgement, Label, PairCounts, Plateaus, Reservoirs, pa
 use sketch::{Config, SampledSets, SimilarMember, hash128, memory};
 
 use super::decided::{LabelDocuments, Labeled};
-use crate::corpus::reading::columns::{Scope, Scopes};
-use crate::corpus::reading::keyed_rows::{KeyedRow, KeyedRows, LeastHashes, Sampling};
-use crate::corpus::reading::omitted::{Omitted, Reason, notice_omitted};
 use crate::corpus::source::arguments::label;
+use crate::corpus::source::keyed_rows::{KeyedRow, KeyedRows, LeastHashes, Sampling};
+use crate::corpus::source::omitted::{Omitted, Reason, notice_omitted};
 use crate::corpus::source::reader::{Codes, Reader};
+use crate::corpus::source::scopes::Scopes;
 use crate::corpus::source::{Source, common};
 use crate::memory::of_suggestion;
 use crate::pg::job::{Counter, JobPhase, Progress};
 use crate::prelude::*;
+use sketch::dedup::Scope;
 
 /// Minimum similarity from which the larger sample is compared, and its size as a multiple of the requested one.
 const SPLIT: f64 = 0.5;
@@ -157,7 +158,7 @@ impl Search {
                 documents.add(1, row.name, &bytes)?;
             }
             hashes.clear();
-            self.reader.hashes(&self.config, &bytes, &mut hashes, &mut check_interrupts)?;
+            self.reader.form().hashes(&self.config, &bytes, &mut hashes, &mut check_interrupts)?;
             if hashes.is_empty() {
                 empty += 1;
                 return Ok(());
@@ -217,7 +218,7 @@ impl Search {
             progress.set(Counter::Read, found.documents);
             self.read(row, &mut bytes)?;
             documents.add(0, row.name, &bytes)?;
-            let kept = SampledSets::BYTES * self.reader.elements(bytes.len()).min(2 * SampledSets::MOST);
+            let kept = SampledSets::BYTES * self.reader.form().elements(bytes.len()).min(2 * SampledSets::MOST);
             let cost = bytes.len() + row.name.len() + kept + MEMBER;
             if cost > room / PARTS {
                 found.large += 1;
@@ -248,7 +249,7 @@ impl Search {
         let mut parts = [0, sample].map(|first| (first, SampledSets::default()));
         for (key, taken) in taken {
             hashes.clear();
-            self.reader.hashes(&self.config, &taken.bytes, &mut hashes, &mut check_interrupts)?;
+            self.reader.form().hashes(&self.config, &taken.bytes, &mut hashes, &mut check_interrupts)?;
             let (_, sets) = &mut parts[usize::from(all.len() >= sample)];
             sets.add(&hashes, &mut check_interrupts)?;
             let (hash, codes) = (self.hash(&key), Codes::of(self.reader, &taken.bytes, Codes::MIN_LENGTH)?);
@@ -264,7 +265,7 @@ impl Search {
         let (mut similarities, mut hashes) = (Vec::new(), Vec::new());
         for (number, member) in all.iter().take(*end).enumerate() {
             hashes.clear();
-            self.reader.hashes(&self.config, &member.taken.bytes, &mut hashes, &mut check_interrupts)?;
+            self.reader.form().hashes(&self.config, &member.taken.bytes, &mut hashes, &mut check_interrupts)?;
             let similar = sets.compare(&hashes, SPLIT, 0.0, &mut check_interrupts)?.iter();
             let before = similar.filter(|similar| similar.member < number);
             before.map(|similar| similar.similarity).try_for_each(|each| memory::push(&mut similarities, each))?;
@@ -307,7 +308,7 @@ impl Search {
 
     /// The similarity of two documents.
     fn exact(&self, a: &[u8], b: &[u8]) -> Result<f64> {
-        let set = |bytes: &[u8]| self.reader.set(&self.config, bytes, &mut check_interrupts);
+        let set = |bytes: &[u8]| self.reader.form().set(&self.config, bytes, &mut check_interrupts);
         Ok(set(a)?.jaccard(&set(b)?).unwrap_or(0.0))
     }
 

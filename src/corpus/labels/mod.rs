@@ -16,9 +16,9 @@ use sketch::Scheme;
 use sketch::labels::{Judgement, spread};
 
 use crate::corpus::jobs::criteria;
-use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling};
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
+use crate::corpus::source::keyed_rows::{KeyedRows, Sampling};
 use crate::document::kind::Kind;
 use crate::options::Options;
 use crate::pg::guc::LocalSettings;

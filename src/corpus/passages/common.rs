@@ -6,13 +6,14 @@ use std::sync::Arc;
 use sketch::counted;
 use sketch::passage::{CharacterOffsets, Characters, CommonRun, CommonRuns};
 use sketch::pipeline::{GivenText, Test, stripping};
+use sketch::spool::Spool;
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{Texts, TextsInOrder, frequent};
 use crate::corpus::passages::windows::{WindowCounts, look};
-use crate::corpus::reading::columns::Members;
+use crate::corpus::source::members::Members;
 use crate::pg::job::JobPhase;
-use crate::pg::temp_file::Spool;
+use crate::pg::temp_file::TempFile;
 use crate::prelude::*;
 
 set_function!(minlsh_common_passages, common_passages);
@@ -40,7 +41,7 @@ fn common_passages(call: &Call, result: &ResultRows) -> Result<()> {
     let wanted: Test = Arc::new(move |window| of_window.get(window).is_some());
     let cut = texts.cut.clone();
     let mut runs = CommonRuns::new(cut.min_match, counts.len())?;
-    let mut open = OpenPassages { passages: Vec::new(), texts: Spool::new(texts.share) };
+    let mut open = OpenPassages { passages: Vec::new(), texts: Spool::new(texts.share, TempFile::new_file) };
     look(&mut texts, JobPhase::Finding, &frequent, &wanted, &mut |keys, given, each| {
         each(&mut |window| {
             let Some((documents, number)) = counts.get(window.hash) else { return Ok(()) };

@@ -13,7 +13,7 @@ use sketch::pipeline::{Containers, GivenText, Lookups, TextBatch, asking, contai
 
 use crate::corpus::passages::PassageQuestion;
 use crate::corpus::passages::texts::{TextPairs, Texts, each_key};
-use crate::corpus::reading::columns::Members;
+use crate::corpus::source::members::Members;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::options::bucket_limit;

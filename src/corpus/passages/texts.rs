@@ -6,22 +6,26 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::AHashMap;
+use sketch::dedup::Shares;
 use sketch::passage::{Characters, Filter};
 use sketch::pipeline::{Finder, Fingerprinted, GivenText, Hands, PassageCut, Test, TextBatch, fingerprinting, hands};
+use sketch::spool::Spool;
 
 use crate::corpus::passages::PassageQuestion;
-use crate::corpus::reading::columns::{KeyCheck, Members, Scope, Scopes};
-use crate::corpus::reading::omitted::{Omitted, Reason, notice_omitted};
+use crate::corpus::source::members::{KeyCheck, Members};
+use crate::corpus::source::omitted::{Omitted, Reason, notice_omitted};
 use crate::corpus::source::rows::RowFilter;
+use crate::corpus::source::scopes::Scopes;
 use crate::corpus::source::{Source, common};
 use crate::document::kind::Kind;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
-use crate::memory::JobShares;
+use crate::memory::of_corpus;
 use crate::pg::job::{Counter, JobPhase, Progress};
-use crate::pg::temp_file::Spool;
+use crate::pg::temp_file::TempFile;
 use crate::pg::worker_threads::setting;
 use crate::prelude::*;
+use sketch::dedup::Scope;
 
 /// Bytes of texts in a batch.
 const BATCH: usize = 128 << 10;
@@ -128,9 +132,9 @@ impl Texts {
         let mut scopes = Scopes::new("scope", &common("scope", &sources, Source::scope_types)?)?;
         let key_types: Vec<_> = sources.iter().map(Source::key_column).collect();
         let relation = sources.iter().find_map(|source| source.relation);
-        let JobShares { rows: share, reading: out, .. } = JobShares::of_corpus(false);
+        let Shares { rows: share, reading: out, .. } = of_corpus(false);
         let mut texts = Self {
-            kept: KeptTexts { spool: Spool::new(share), documents: Vec::new() },
+            kept: KeptTexts { spool: Spool::new(share, TempFile::new_file), documents: Vec::new() },
             keys: Members::new(&key_types)?,
             cut: cut.clone(),
             share,

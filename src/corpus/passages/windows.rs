@@ -6,7 +6,7 @@ use ahash::AHashMap;
 use sketch::pipeline::{GivenText, Test, TextWindow, Windowing};
 
 use crate::corpus::passages::texts::{Texts, TextsInOrder};
-use crate::corpus::reading::columns::Members;
+use crate::corpus::source::members::Members;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::pg::job::JobPhase;

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 
 use sketch::Config;
+use sketch::dedup::Verify;
 
 use crate::error::LONGEST_MESSAGE;
-use crate::options::{Options, Threshold, Verify};
+use crate::options::{Options, Threshold, verify_named};
 use crate::pg::call::Extension;
 use crate::pg::catching::catching;
 use crate::pg::names::regclass_literal;
@@ -82,7 +83,7 @@ impl Arguments {
     pub fn verify(&self) -> Result<Verify> {
         let Some(name) = self.text("verify")? else { return Ok(Verify::Exact) };
         // A column's name may be passed here by mistake, after the threshold.
-        Verify::named(name).map_err(|wrong| {
+        verify_named(name).map_err(|wrong| {
             wrong.set_hint(
                 "Pass \"exact\" or \"signature\". Pass arguments after the threshold by name, such as key_column => \
                  'id' or body => 'title'.",

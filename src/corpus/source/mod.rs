@@ -10,8 +10,12 @@
 mod agreeing;
 pub mod arguments;
 pub mod buckets;
+pub mod keyed_rows;
+pub mod members;
+pub mod omitted;
 pub mod reader;
 pub mod rows;
+pub mod scopes;
 
 use std::ffi::{CStr, CString};
 use std::rc::Rc;

@@ -3,19 +3,17 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use sketch::dedup::{Form, Terms, Verify, append_bytes};
 use sketch::pipeline::SignerBatch;
 use sketch::stored::{self, StoredBytes};
-use sketch::{
-    Banding, Config, DEFAULT_RECALL, ElementHash, Error, HashPart, Scheme, ShingleSet, Sketcher, codes, hash128,
-    normalize_text, shingle_hashes_in,
-};
+use sketch::{Banding, Config, DEFAULT_RECALL, ElementHash, Sketcher, codes, hash128};
 
 use crate::corpus::source::arguments::Arguments;
 use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
 use crate::document::value::Value;
 use crate::indexed::Indexed;
-use crate::options::{Options, Threshold, Verify, same_shingling, shingling};
+use crate::options::{Options, Threshold, bucket_limit, same_shingling, shingling};
 use crate::pg::names::regclass_literal;
 use crate::prelude::*;
 
@@ -35,9 +33,6 @@ impl fmt::Display for Reader {
         self.kind.fmt(f)
     }
 }
-
-/// Receives the compared bytes of a document as they are stored.
-pub type TakeStored<'a> = dyn FnMut(StoredBytes) -> Result<()> + 'a;
 
 /// The criteria by which documents are signed, banded and compared.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,48 +71,13 @@ impl Reader {
         self.kind == Kind::Text && !self.is_document
     }
 
-    /// Estimated number of shingles in `bytes` bytes from [`Unread::append`]: a text has nearly one for each byte.
-    pub fn elements(self, bytes: usize) -> usize {
-        if self.kind == Kind::Text { bytes } else { bytes / size_of::<u64>() }
-    }
-
-    /// Makes a set of a document's bytes from [`Unread::append`].
-    pub fn set(self, config: &Config, bytes: &[u8], check: Check) -> Result<ShingleSet, Error> {
-        let mut hashes = Vec::new();
-        self.hashes(&config.with_scheme(Scheme::Fss), bytes, &mut hashes, check)?;
-        Ok(ShingleSet::from_hashes(hashes, check))
-    }
-
-    /// Appends the hashes of its elements, in any order and with repeats. The scheme of `config` must hash to 64 bits.
-    pub fn hashes(self, config: &Config, bytes: &[u8], out: &mut Vec<u64>, check: Check) -> Result<(), Error> {
-        self.hashes_in(config, bytes, HashPart::default(), out, check)
-    }
-
-    /// Like [`Self::hashes`], of the hashes in `part` alone.
-    pub fn hashes_in(
-        self,
-        config: &Config,
-        bytes: &[u8],
-        part: HashPart,
-        out: &mut Vec<u64>,
-        check: Check,
-    ) -> Result<(), Error> {
-        if self.kind == Kind::Text {
-            return shingle_hashes_in(config, &stored::text(bytes)?, part, out, check);
+    /// The form of the documents.
+    pub fn form(self) -> Form {
+        match self.kind {
+            Kind::Set => Form::Elements,
+            Kind::Signature => Form::Signature,
+            Kind::Text | Kind::Document | Kind::Passage => Form::Text,
         }
-        let start = out.len();
-        append_hashes(bytes, out)?;
-        part.retain(out, start);
-        Ok(())
-    }
-
-    /// A hash of a document. Documents with the same hash have the same set.
-    pub fn fingerprint(self, config: &Config, bytes: &[u8], check: Check) -> Result<u128, Error> {
-        if self.kind == Kind::Text {
-            let text = stored::text(bytes)?;
-            return Ok(hash128(normalize_text(config, &text, check)?.as_bytes()));
-        }
-        Ok(hash128(bytes))
     }
 
     /// Wraps a document that is still to be read.
@@ -206,23 +166,6 @@ impl<'a> Unread<'a> {
     }
 }
 
-/// Appends hashes as the bytes that store a set.
-pub fn append_bytes(hashes: &[u64], out: &mut Vec<u8>) -> Result<(), Error> {
-    let start = out.len();
-    memory::resize(out, start + size_of_val(hashes), 0)?;
-    let places = out[start..].as_chunks_mut().0.iter_mut().zip(hashes);
-    places.for_each(|(bytes, hash)| *bytes = hash.to_ne_bytes());
-    Ok(())
-}
-
-/// Appends the hashes in such bytes.
-pub fn append_hashes(bytes: &[u8], out: &mut Vec<u64>) -> Result<(), Error> {
-    let hashes = bytes.as_chunks().0;
-    memory::reserve(out, hashes.len())?;
-    out.extend(hashes.iter().map(|hash| u64::from_ne_bytes(*hash)));
-    Ok(())
-}
-
 impl Own {
     /// Checks a document's options against `own`, the options of earlier ones. `argument` names the source in errors.
     ///
@@ -260,6 +203,18 @@ impl Own {
 }
 
 impl Criteria {
+    /// The terms of the engine.
+    pub fn terms(&self) -> Terms {
+        Terms {
+            form: self.reader.form(),
+            verify: self.verify,
+            threshold: self.threshold.get(),
+            config: self.config.clone(),
+            banding: self.banding,
+            bucket_limit: bucket_limit(),
+        }
+    }
+
     /// Takes the criteria from named indexes, then from options in documents, then from arguments, then from defaults.
     pub fn new(arguments: &Arguments, reader: Reader, named: &[&Indexed], own: &[Own]) -> Result<Self> {
         let config = config(arguments, named, own)?;

@@ -300,9 +300,6 @@ struct PlainTable {
     document: i16,
 }
 
-/// The sources of a job, if their rows can be fetched repeatedly.
-pub struct Again(Vec<Rc<PlainTable>>);
-
 /// Fetches rows of a table, one at a time.
 struct Fetcher<'a> {
     from: &'a PlainTable,
@@ -310,10 +307,8 @@ struct Fetcher<'a> {
 }
 
 pub struct SpooledRow<'a, 'f> {
-    /// Its number among the requested rows.
+    /// Its number among the documents.
     pub number: u32,
-    /// The place for [`Again`], if that is in use.
-    pub place: u64,
     /// Its key, valid until another row is read.
     pub key: Datum,
     document: Spooled<'a, 'f>,
@@ -329,7 +324,7 @@ enum Spooled<'a, 'f> {
 impl SpooledRow<'_, '_> {
     /// A row that was read together with its document.
     fn read(number: u32, key: Datum, document: Option<Datum>) -> Self {
-        Self { number, place: 0, key, document: Spooled::Read(document) }
+        Self { number, key, document: Spooled::Read(document) }
     }
 
     /// Its document, valid until another row is read.
@@ -340,10 +335,6 @@ impl SpooledRow<'_, '_> {
         }
     }
 }
-
-/// Number of bits for the place of a row in its table. The number of its source is above them.
-const PLACE_BITS: u32 = 48;
-const PLACE: u64 = (1 << PLACE_BITS) - 1;
 
 impl Places {
     fn push(&mut self, row: &SourceRow) -> Result<()> {
@@ -382,23 +373,6 @@ impl Fetcher<'_> {
     }
 }
 
-impl Again {
-    /// Calls `visit` with the documents at places in all sources, in order. A document is valid until the next call.
-    pub fn each(&self, places: impl Iterator<Item = u64>, visit: &mut dyn FnMut(Datum) -> Result<()>) -> Result<()> {
-        let (mut places, snapshot) = (places.peekable(), Snapshot::statement());
-        for (source, from) in (0..).zip(&self.0) {
-            let fetcher = from.fetcher(&snapshot)?;
-            // Documents are in the order of sources.
-            let own = || places.next_if(|place| place >> PLACE_BITS == source);
-            for place in std::iter::from_fn(own) {
-                check_interrupts();
-                visit(fetcher.document(place & PLACE)?)?;
-            }
-        }
-        Ok(())
-    }
-}
-
 impl RowSpool<'_> {
     /// Adds the next row of a source.
     pub fn push(&mut self, row: &SourceRow) -> Result<()> {
@@ -413,13 +387,12 @@ impl RowSpool<'_> {
 
     /// Calls `visit` with the key of each row.
     pub fn each_key(&mut self, visit: &mut dyn FnMut(Datum) -> Result<()>) -> Result<()> {
-        self.each(0, &mut |row| Some(row), &mut |row| visit(row.key))
+        self.each(&mut |row| Some(row), &mut |row| visit(row.key))
     }
 
-    /// Calls `visit` with each row of source `source` to which `numbered` gives a number, by its position in the store.
+    /// Calls `visit` with each row to which `numbered` gives a number, by its position in the store.
     fn each(
         &mut self,
-        source: usize,
         numbered: &mut dyn FnMut(u32) -> Option<u32>,
         visit: &mut dyn FnMut(&SpooledRow) -> Result<()>,
     ) -> Result<()> {
@@ -439,8 +412,7 @@ impl RowSpool<'_> {
                     let kept = spool.keys.as_ref().map(|keys| keys.datum(at));
                     let key = kept.map_or_else(|| fetcher.value(place, spool.from.key), Ok)?;
                     let document = Spooled::At(&fetcher, place);
-                    let place = (source as u64) << PLACE_BITS | place;
-                    visit(&SpooledRow { number, place, key, document })?;
+                    visit(&SpooledRow { number, key, document })?;
                 }
                 Ok(())
             }
@@ -481,7 +453,7 @@ impl RowSpools<'_> {
                 let document = documents.next()?;
                 wanted.next_if_eq(&document)
             };
-            rows.each(source, &mut numbered, &mut |row| visit(source, row))?;
+            rows.each(&mut numbered, &mut |row| visit(source, row))?;
         }
         Ok(())
     }
@@ -495,17 +467,49 @@ impl RowSpools<'_> {
         }
     }
 
-    /// The sources, if their rows were stored by their places. `None` if a table may be too large for the cache: then
-    /// rows that are needed in another order are written to files.
-    pub fn again(&self) -> Option<Again> {
-        let (mut all, mut pages) = (Vec::new(), 0);
-        for (rows, _) in &self.0 {
-            let RowSpool::Places(spool) = rows else { return None };
+    /// True if documents can be fetched in any order: their rows were stored by their places, and no table may be too
+    /// large for the cache.
+    pub fn can_fetch(&self) -> bool {
+        let mut pages = 0;
+        self.0.iter().all(|(rows, _)| {
+            let RowSpool::Places(spool) = rows else { return false };
             pages += spool.from.table.pages_and_toast();
-            all.push(Rc::clone(&spool.from));
-        }
-        (pages <= cache_pages()).then_some(Again(all))
+            pages <= cache_pages()
+        })
     }
+
+    /// Calls `visit` with each document of `wanted`, which ascend, if they [can be fetched](Self::can_fetch). It is
+    /// valid until the next call.
+    pub fn fetch(
+        &self,
+        wanted: &mut dyn Iterator<Item = u32>,
+        visit: &mut dyn FnMut(u32, Datum) -> Result<()>,
+    ) -> Result<()> {
+        let (mut wanted, snapshot, mut first) = (wanted.peekable(), Snapshot::statement(), 0);
+        for (rows, without) in &self.0 {
+            let RowSpool::Places(spool) = rows else { return Ok(()) };
+            let fetcher = spool.from.fetcher(&snapshot)?;
+            let next = first + (spool.places.len() - without.len()) as u32;
+            while let Some(number) = wanted.next_if(|number| *number < next) {
+                let at = position(without, number - first);
+                visit(number, fetcher.document(spool.places[at as usize])?)?;
+            }
+            first = next;
+        }
+        Ok(())
+    }
+}
+
+/// The position of a document in its store, by its number among the documents there. `without` has the positions of
+/// rows that are not documents, ascending.
+fn position(without: &[u32], number: u32) -> u32 {
+    let (mut from, mut to) = (0, without.len());
+    while from < to {
+        let middle = from.midpoint(to);
+        // The number that would follow the row there.
+        if without[middle] - middle as u32 <= number { from = middle + 1 } else { to = middle }
+    }
+    number + from as u32
 }
 
 fn gone() -> SqlError {

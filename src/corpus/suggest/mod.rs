@@ -16,10 +16,10 @@ mod sample;
 use sketch::{Scheme, Suggested};
 
 use crate::corpus::jobs::criteria;
-use crate::corpus::reading::columns::Scopes;
-use crate::corpus::reading::keyed_rows::{KeyedRows, Sampling};
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
+use crate::corpus::source::keyed_rows::{KeyedRows, Sampling};
+use crate::corpus::source::scopes::Scopes;
 use crate::document::kind::Kind;
 use crate::options::Options;
 use crate::pg::catalog::relation_kind;

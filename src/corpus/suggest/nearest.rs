@@ -9,12 +9,13 @@ use std::cmp::Reverse;
 use sketch::{Config, Histogram, SimilarMember, Suggested, WithinOrigin};
 
 use super::sample::{Choice, NEAREST, Sample, Taken};
-use crate::corpus::reading::columns::{Scope, Scopes};
-use crate::corpus::reading::keyed_rows::KeyedRows;
+use crate::corpus::source::keyed_rows::KeyedRows;
 use crate::corpus::source::reader::{Codes, Reader};
+use crate::corpus::source::scopes::Scopes;
 use crate::document::kind::Kind;
 use crate::pg::job::{Counter, Progress};
 use crate::prelude::*;
+use sketch::dedup::Scope;
 
 #[derive(Default)]
 pub struct Neighbors {
@@ -72,7 +73,7 @@ impl Neighbors {
             hashes.clear();
             // SAFETY: a value of the source's document column, for whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut bytes)?;
-            reader.hashes(config, &bytes, &mut hashes, &mut check_interrupts)?;
+            reader.form().hashes(config, &bytes, &mut hashes, &mut check_interrupts)?;
             if hashes.is_empty() {
                 found.empty += 1;
                 return Ok(());
@@ -109,7 +110,7 @@ impl Neighbors {
 
     /// Counts the nearest document of each member, compared exactly.
     fn count(mut self, members: Vec<Member>, reader: Reader, config: &Config) -> Result<Self> {
-        let set = |bytes: &[u8]| reader.set(config, bytes, &mut check_interrupts);
+        let set = |bytes: &[u8]| reader.form().set(config, bytes, &mut check_interrupts);
         for Member { taken, has_copy, nearest, .. } in members {
             check_interrupts();
             self.copies += u64::from(has_copy);
@@ -172,8 +173,8 @@ pub fn common(sample: &Sample, choice: &Choice) -> Result<Option<(Option<usize>,
 /// probability 2^-64.
 fn fingerprint(reader: Reader, config: &Config, bytes: &[u8]) -> Result<u128> {
     if reader.kind == Kind::Text {
-        return Ok(reader.fingerprint(config, bytes, &mut check_interrupts)?);
+        return Ok(reader.form().fingerprint(config, bytes, &mut check_interrupts)?);
     }
-    let set = reader.set(config, bytes, &mut check_interrupts)?;
+    let set = reader.form().set(config, bytes, &mut check_interrupts)?;
     Ok((set.len() as u128) << 64 | u128::from(set.hash()))
 }

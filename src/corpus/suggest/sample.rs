@@ -4,15 +4,16 @@ use sketch::{
     Config, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, SampledSets, ShingleSet, Sketcher, robust_from, saturated,
 };
 
-use crate::corpus::reading::columns::{Scope, Scopes};
-use crate::corpus::reading::keyed_rows::{KeyedRows, LeastHashes, Sampling};
-use crate::corpus::reading::omitted::notice_omitted;
+use crate::corpus::source::keyed_rows::{KeyedRows, LeastHashes, Sampling};
+use crate::corpus::source::omitted::notice_omitted;
 use crate::corpus::source::reader::Reader;
+use crate::corpus::source::scopes::Scopes;
 use crate::document::kind::Kind;
 use crate::memory::of_suggestion;
 use crate::options::Options;
 use crate::pg::job::{Counter, Progress};
 use crate::prelude::*;
+use sketch::dedup::Scope;
 
 /// Maximum size of a member's nearest document, as a multiple of its own.
 pub const NEAREST: usize = 2;
@@ -73,7 +74,7 @@ impl Sample {
             // SAFETY: a value of the source's document column, for whose type the reader was made.
             unsafe { reader.document(row.document) }.append(&mut bytes)?;
             sample.look(reader, config, &bytes)?;
-            let kept = reader.elements(bytes.len()).min(SampledSets::MOST) * SampledSets::BYTES;
+            let kept = reader.form().elements(bytes.len()).min(SampledSets::MOST) * SampledSets::BYTES;
             let cost = bytes.len() * (1 + NEAREST) + row.name.len() + kept + MEMBER;
             if cost > room / PARTS {
                 sample.large += 1;
@@ -154,7 +155,7 @@ impl Choices {
         }
         let mut lengths = Vec::new();
         for (_, Taken { bytes, .. }) in &sample.taken {
-            let set = reader.set(&config, bytes, &mut check_interrupts)?;
+            let set = reader.form().set(&config, bytes, &mut check_interrupts)?;
             memory::push(&mut lengths, set.len())?;
         }
         let median = median(&mut lengths);
@@ -198,7 +199,7 @@ impl Choice {
         for (_, Taken { bytes, scope, .. }) in &sample.taken {
             check_interrupts();
             hashes.clear();
-            reader.hashes(&config, bytes, &mut hashes, &mut check_interrupts)?;
+            reader.form().hashes(&config, bytes, &mut hashes, &mut check_interrupts)?;
             sets.add(&hashes, &mut check_interrupts)?;
             let signature = sketcher.sketch_hashes(&hashes, &mut check_interrupts)?;
             memory::push(&mut signatures, memory::copied(signature.unwrap_or_default())?)?;
@@ -245,7 +246,7 @@ fn pairs_of_few(sample: &Sample, reader: Reader, config: &Config, sets: &mut Sam
     let (mut similarities, mut hashes) = (Vec::new(), Vec::new());
     for (at, (_, document)) in sample.taken.iter().enumerate() {
         hashes.clear();
-        reader.hashes(config, &document.bytes, &mut hashes, &mut check_interrupts)?;
+        reader.form().hashes(config, &document.bytes, &mut hashes, &mut check_interrupts)?;
         let mut of_each = memory::filled(0.0, at)?;
         for similar in sets.compare(&hashes, 0.0, 0.0, &mut check_interrupts)? {
             if similar.member < at {

@@ -7,17 +7,18 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use sketch::dedup::Verify;
 use sketch::{Config, ElementHash, ShingleSet, estimate_jaccard};
 
-use crate::corpus::reading::columns::{Scope, Scopes};
-use crate::corpus::reading::keyed_rows::{KeyedRows, LeastHashes, Sampling};
-use crate::corpus::reading::omitted::{Omitted, Reason, notice_omitted};
 use crate::corpus::source::Source;
+use crate::corpus::source::keyed_rows::{KeyedRows, LeastHashes, Sampling};
+use crate::corpus::source::omitted::{Omitted, Reason, notice_omitted};
+use crate::corpus::source::scopes::Scopes;
 use crate::document::value::Value;
 use crate::memory::of_sample;
-use crate::options::Verify;
 use crate::prelude::*;
 use crate::row_key::KeyValue;
+use sketch::dedup::Scope;
 
 /// Approximate bytes of a key with its data, besides its characters.
 pub const ENTRY: usize = 64;

@@ -9,18 +9,18 @@ mod audit;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use sketch::dedup::Verify;
 use sketch::{Sketcher, estimate_jaccard};
 
 use crate::corpus::jobs::criteria;
-use crate::corpus::reading::keyed_rows::Sampling;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::{Arguments, is_query, relation_named};
+use crate::corpus::source::keyed_rows::Sampling;
 use crate::corpus::source::reader::Criteria;
 use crate::error::out_of_memory;
 use crate::indexed::Indexed;
 use crate::lookup::find;
 use crate::lookup::near_duplicates::Asked;
-use crate::options::Verify;
 use crate::pg::guc::LocalSettings;
 use crate::prelude::*;
 use crate::row_key::KeyValue;

@@ -17,7 +17,7 @@ mod word_diff;
 pub use comparison::Comparison;
 pub use numbered_sets::NumberedSets;
 pub use overlap::{Overlap, agree, agreement_hash};
-pub use parted_overlap::{Blocks, overlap_of_texts, set_of_long_text};
+pub use parted_overlap::{overlap_of_texts, set_of_long_text};
 pub use prepared_set::PreparedSet;
 pub use sample::ratio_interval;
 pub use sampled_sets::{SampledSets, SimilarMember};

@@ -6,7 +6,8 @@ use super::overlap::Overlap;
 use super::shingle_set::ShingleSet;
 use crate::scheme::Scheme;
 use crate::shingle::{each_chunk, repeated};
-use crate::{Check, Config, Error, Result, memory};
+use crate::spool::{NewFile, Spool};
+use crate::{Check, Config, Result, memory};
 
 /// Number of hashes in a block.
 const BLOCK: usize = 512;
@@ -14,24 +15,15 @@ const BLOCK: usize = 512;
 /// Maximum bytes of a hash while it is counted; a table may have twice as many slots as entries.
 const COUNTED: usize = 64;
 
-/// External storage for blocks of hashes.
-pub trait Blocks<E> {
-    /// Appends a block; all have the same size.
-    fn append(&mut self, block: &[u64]) -> Result<(), E>;
-
-    /// Reads a block by its number.
-    fn read(&mut self, number: u32, block: &mut [u64]) -> Result<(), E>;
-}
-
 /// Counts the shingles of two texts and the shared ones; for bags, their elements. Hashes take about `limit` bytes of
-/// memory. If there are more, they are stored by their upper bits, and each part is counted separately.
-pub fn overlap_of_texts<E: From<Error>>(
+/// memory. If there are more, they go to a file by their upper bits, and each part is counted separately.
+pub fn overlap_of_texts(
     config: &Config,
     texts: [&str; 2],
     limit: usize,
-    blocks: &mut dyn Blocks<E>,
+    new_file: NewFile,
     check: Check,
-) -> Result<Overlap, E> {
+) -> Result<Overlap> {
     // A text has at most as many shingles as bytes.
     let most = texts.iter().map(|text| text.len()).sum::<usize>();
     if most * size_of::<u64>() <= limit {
@@ -41,7 +33,7 @@ pub fn overlap_of_texts<E: From<Error>>(
         return Ok(a.overlap(&b, check));
     }
     let mut all = Overlap { a: 0, b: 0, shared: 0 };
-    each_part(config, &texts, limit, blocks, check, &mut |counts| {
+    each_part(config, &texts, limit, new_file, check, &mut |counts| {
         for &[a, b] in counts.values() {
             let counted = |count: u32| if config.bag() { count } else { count.min(1) } as usize;
             let (a, b) = (counted(a), counted(b));
@@ -54,15 +46,15 @@ pub fn overlap_of_texts<E: From<Error>>(
 
 /// The shingles of a text, or the elements of its bag, as in [`ShingleSet::from_text`]. In addition to the distinct
 /// ones, it takes about `limit` bytes of memory, however long the text is.
-pub fn set_of_long_text<E: From<Error>>(
+pub fn set_of_long_text(
     config: &Config,
     text: &str,
     limit: usize,
-    blocks: &mut dyn Blocks<E>,
+    new_file: NewFile,
     check: Check,
-) -> Result<ShingleSet, E> {
+) -> Result<ShingleSet> {
     let mut elements = Vec::new();
-    each_part(config, &[text], limit, blocks, check, &mut |counts| {
+    each_part(config, &[text], limit, new_file, check, &mut |counts| {
         for (&hash, &[count, _]) in counts {
             let mut repeats = 0..if config.bag() { count.into() } else { 1 };
             repeats.try_for_each(|repeat| memory::push(&mut elements, repeated(hash, repeat)))?;
@@ -76,25 +68,25 @@ pub fn set_of_long_text<E: From<Error>>(
 type Counts = AHashMap<u64, [u32; 2]>;
 
 /// Counts the hashes of texts in parts, each in about `limit` bytes, and calls `take` with each part.
-fn each_part<E: From<Error>>(
+fn each_part(
     config: &Config,
     texts: &[&str],
     limit: usize,
-    blocks: &mut dyn Blocks<E>,
+    new_file: NewFile,
     check: Check,
     take: &mut dyn FnMut(&Counts) -> Result<()>,
-) -> Result<(), E> {
+) -> Result<()> {
     let most = texts.iter().map(|text| text.len()).sum::<usize>();
     let bits = (most * COUNTED).div_ceil(limit).next_power_of_two().ilog2().clamp(1, 12);
-    let (mut parts, mut count) = (memory::with_capacity(texts.len())?, 0);
+    let (mut parts, mut blocks) = (memory::with_capacity(texts.len())?, Spool::new(0, new_file));
     for text in texts {
-        parts.push(HashParts::of_text(config, text, bits, &mut count, blocks, check)?);
+        parts.push(HashParts::of_text(config, text, bits, &mut blocks, check)?);
     }
     let (mut counts, mut block) = (Counts::default(), memory::filled(0, BLOCK)?);
     for part in 0..1 << bits {
         counts.clear();
         for (text, parts) in parts.iter().enumerate() {
-            parts.each(part, &mut block, blocks, &mut |hashes| {
+            parts.each(part, &mut block, &mut blocks, &mut |hashes| {
                 check();
                 counts.try_reserve(hashes.len()).map_err(|_| memory::refused::<u64>(BLOCK))?;
                 hashes.iter().for_each(|hash| counts.entry(*hash).or_insert([0; 2])[text] += 1);
@@ -112,22 +104,15 @@ struct HashParts(Vec<SpilledPart>);
 struct SpilledPart {
     /// Hashes that are not stored yet.
     open: Vec<u64>,
-    /// Numbers of the blocks with the other hashes.
-    aside: Vec<u32>,
+    /// The places of the blocks with the other hashes.
+    aside: Vec<u64>,
 }
 
 impl HashParts {
     /// The hashes of the shingles of a text.
-    fn of_text<E: From<Error>>(
-        config: &Config,
-        text: &str,
-        bits: u32,
-        count: &mut u32,
-        blocks: &mut dyn Blocks<E>,
-        check: Check,
-    ) -> Result<Self, E> {
+    fn of_text(config: &Config, text: &str, bits: u32, blocks: &mut Spool<u64>, check: Check) -> Result<Self> {
         let (mut parts, config) = (Self::new(bits)?, config.with_scheme(Scheme::Fss));
-        each_chunk(&config, text, check, &mut |hashes| parts.take(hashes, config.bag(), count, blocks))?;
+        each_chunk(&config, text, check, &mut |hashes| parts.take(hashes, config.bag(), blocks))?;
         Ok(parts)
     }
 
@@ -139,14 +124,8 @@ impl HashParts {
         Ok(Self(parts))
     }
 
-    /// Adds hashes, and stores a block when a part has enough of them. `count` is the number of blocks.
-    fn take<E: From<Error>>(
-        &mut self,
-        hashes: &[u64],
-        is_bag: bool,
-        count: &mut u32,
-        blocks: &mut dyn Blocks<E>,
-    ) -> Result<(), E> {
+    /// Adds hashes, and stores a block when a part has enough of them.
+    fn take(&mut self, hashes: &[u64], is_bag: bool, blocks: &mut Spool<u64>) -> Result<()> {
         let shift = 64 - self.0.len().ilog2();
         for &hash in hashes {
             let SpilledPart { open, aside } = &mut self.0[(hash >> shift) as usize];
@@ -161,27 +140,25 @@ impl HashParts {
             }
             if open.len() > BLOCK / 2 {
                 open.resize(BLOCK, open[0]);
-                blocks.append(open)?;
-                memory::push(aside, *count)?;
-                *count += 1;
+                memory::push(aside, blocks.append(open)?)?;
                 open.clear();
             }
         }
         Ok(())
     }
 
-    fn each<E: From<Error>>(
+    fn each(
         &self,
         part: usize,
         block: &mut [u64],
-        blocks: &mut dyn Blocks<E>,
+        blocks: &mut Spool<u64>,
         visit: &mut dyn FnMut(&[u64]) -> Result<()>,
-    ) -> Result<(), E> {
+    ) -> Result<()> {
         let SpilledPart { open, aside } = &self.0[part];
-        for &number in aside {
-            blocks.read(number, block)?;
+        for &place in aside {
+            blocks.read(place, block)?;
             visit(block)?;
         }
-        Ok(visit(open)?)
+        visit(open)
     }
 }

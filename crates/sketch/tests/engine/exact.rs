@@ -7,7 +7,7 @@ use std::ops::Range;
 use proptest::prelude::*;
 use sketch::corpus::{NumberedSets, SetOutline, SharedCounts};
 use sketch::{
-    Blocks, Config, Error, HashPart, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, fewest_shingles,
+    Config, Error, HashPart, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, fewest_shingles,
     overlap_of_texts, ratio_interval, set_of_long_text, shingle_hashes, shingle_hashes_in,
 };
 
@@ -198,22 +198,6 @@ fn a_comparison_of_large_sets_can_be_interrupted() {
     assert_eq!(overlap, Overlap { a: 2_000_000, b: 2_000_000, shared: 1_500_000 });
 }
 
-/// Blocks in memory.
-#[derive(Default)]
-struct Kept(Vec<Vec<u64>>);
-
-impl Blocks<Error> for Kept {
-    fn append(&mut self, block: &[u64]) -> Result<(), Error> {
-        self.0.push(block.to_vec());
-        Ok(())
-    }
-
-    fn read(&mut self, number: u32, block: &mut [u64]) -> Result<(), Error> {
-        block.copy_from_slice(&self.0[number as usize]);
-        Ok(())
-    }
-}
-
 fn texts() -> impl Strategy<Value = String> {
     prop_oneof!["[ab ]{0,40}", "[a-c]{0,12}", "([A-Ca-cé ]{1,6}[ .\n]){0,60}", "\\PC{0,20}"]
 }
@@ -258,9 +242,9 @@ proptest! {
         let config = Config::new("fss", 16, unit, size, 1).unwrap().with_bag(bag);
         let (a, b) = (a.repeat(times_a), b.repeat(times_b) + &a);
         let of = |limit| {
-            overlap_of_texts(&config, [&a, &b], limit, &mut Kept::default(), &mut || ()).unwrap()
+            overlap_of_texts(&config, [&a, &b], limit, || Ok(Box::new(Vec::new())), &mut || ()).unwrap()
         };
-        let set = set_of_long_text(&config, &a, limit, &mut Kept::default(), &mut || ()).unwrap();
+        let set = set_of_long_text(&config, &a, limit, || Ok(Box::new(Vec::new())), &mut || ()).unwrap();
         let fewest = fewest_shingles(&config, &a, &mut || ()).unwrap();
         prop_assert!(fewest <= set.len() && (fewest > 0) != set.is_empty());
         prop_assert_eq!(set, ShingleSet::from_text(&config, &a, &mut || ()).unwrap());

@@ -13,6 +13,7 @@ mod comparison;
 mod configuration;
 mod corpus;
 mod datasketch;
+mod dedup;
 mod estimates;
 mod exact;
 mod golden;

@@ -1,35 +1,26 @@
 //! Groups of documents that share buckets, as many at a time as fit into memory.
 //!
-//! The rows are read again, in order. Documents of the first batch stay in memory. Documents of a later batch are
-//! fetched again when it is processed, if rows can be fetched repeatedly; otherwise they go to that batch's file. A
+//! Documents are read again, in order. Documents of the first batch stay in memory. Documents of a later batch are
+//! fetched again when it is processed, if the host can do so at little cost; otherwise they go to that batch's file. A
 //! group that is too large for memory is a batch of its own, and its documents stay in their file.
 
-mod batch;
-pub mod group;
-
 use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sketch::corpus::{Components, Hashes, LeftOut, NumberedSets, SharedCounts, groups, split};
-use sketch::pipeline::Crew;
-use sketch::stored::{Packing, StoredBytes};
-use sketch::{Error, HashPart, Sketcher};
-
-use crate::corpus::groups::batch::{Batch, Bytes, Held, Until};
-use crate::corpus::groups::group::{ApartPairs, Cache, Comparing, Distinct, Group, Measure, Sets, exceed, set_bytes};
-use crate::corpus::reading::Documents;
-use crate::corpus::reading::boilerplate::{Boilerplates, to_bytes};
-use crate::corpus::reading::columns::NamedRows;
-use crate::corpus::source::reader::{Criteria, Reader, TakeStored};
-use crate::corpus::source::rows::Again;
-use crate::document::kind::Kind;
-use crate::memory::JobShares;
-use crate::options::{Verify, bucket_limit};
-use crate::pg::job::{Counter, JobPhase, Progress};
-use crate::pg::worker_threads::setting;
-use crate::prelude::*;
+use super::batch::{Batch, Bytes, Held, Until};
+use super::boilerplate::Boilerplates;
+use super::form::{Form, Terms, Verify, append_bytes};
+use super::group::{ApartPairs, Comparing, Group, Measure};
+use super::host::{Host, Pass, Process, ReadDocument, Step};
+use super::intake::Documents;
+use super::sets::{Cache, Distinct, Sets, exceed, set_bytes};
+use super::shares::Shares;
+use crate::corpus::{Components, LeftOut, NumberedSets, SharedCounts, groups, split};
+use crate::pipeline::Crew;
+use crate::shingle::HashPart;
+use crate::stored::{Packing, StoredBytes};
+use crate::{Check, Error, Result, Sketcher, memory};
 
 /// Size in bytes from which a group is worth threads, and a check which of its documents can be similar at all.
 const LARGE: usize = 1 << 20;
@@ -53,107 +44,130 @@ const FEW: usize = 128;
 /// Bytes of documents of small groups in a portion.
 const PORTION: usize = 128 << 10;
 
-/// Compares a group, in the backend or in a thread, and calls its argument with each result.
-pub type Judge<'a, T> = dyn Fn(&mut Group, &mut Emit<T>) -> Result<LeftOut, Error> + Sync + 'a;
+/// Compares a group, in the caller's thread or in another one, and calls its argument with each result.
+pub type Judge<'a, T> = dyn Fn(&mut Group, &mut Emit<T>) -> Result<LeftOut> + Sync + 'a;
 
 /// Takes the results for a group.
-pub type Emit<'a, T> = dyn FnMut(T) -> Result<(), Error> + 'a;
+pub type Emit<'a, T> = dyn FnMut(T) -> Result<()> + 'a;
 
 /// Takes the results for groups.
-pub trait Taker<T> {
+pub trait TakeResults<T, E> {
     /// Takes the next result.
-    fn take(&mut self, found: T) -> Result<()>;
+    ///
+    /// # Errors
+    /// Any error, which ends the job.
+    fn take(&mut self, found: T) -> Result<(), E>;
 
     /// Called after each portion: emits deferred rows while the threads work. `part` of `left` documents were compared.
     /// It is called between the same results with any number of threads.
-    fn meanwhile(&mut self, _part: usize, _left: usize) -> Result<()> {
+    ///
+    /// # Errors
+    /// Any error, which ends the job.
+    fn meanwhile(&mut self, _part: usize, _left: usize) -> Result<(), E> {
         Ok(())
     }
 }
 
-impl<T, F: FnMut(T) -> Result<()>> Taker<T> for F {
-    fn take(&mut self, found: T) -> Result<()> {
+impl<T, E, F: FnMut(T) -> Result<(), E>> TakeResults<T, E> for F {
+    fn take(&mut self, found: T) -> Result<(), E> {
         self(found)
     }
 }
 
-/// The batches of a job.
-pub struct Batches {
-    pub comparing: Comparing,
+/// What a job was not able to do within its limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shortfall {
+    /// The comparisons that the limit for a bucket has left out.
+    pub left_out: LeftOut,
+    /// The bytes that would hold the largest group that memory did not hold, if such groups took seconds.
+    pub needed: Option<usize>,
+}
+
+/// The groups of a job, in batches.
+pub struct Groups {
+    comparing: Comparing,
     batches: Vec<Batch>,
     /// Number of documents in all batches.
     documents: usize,
-    /// The rows of batches that stay in their table until they are processed.
-    again: Option<Again>,
     /// The boilerplate of these documents, if it does not count.
     boilerplates: Option<Boilerplates>,
-    progress: Rc<Progress>,
-    /// The time taken by groups that memory does not hold, and the bytes of `maintenance_work_mem` that would hold the
-    /// largest of them.
+    process: Process,
+    /// The time taken by groups that memory does not hold, and the bytes that would hold the largest of them.
     beyond: Cell<(Duration, usize)>,
 }
 
-impl Batches {
+impl Groups {
     /// Finds the groups, and brings the documents of each together. `second` is the first document of the second
     /// source, if there are two; then groups within one source do not count. If boilerplate does not count, the sets of
     /// counted shingles are compared.
-    pub fn gather(
-        mut documents: Documents,
-        rows: &mut NamedRows,
-        second: u32,
-        criteria: Criteria,
-        memory: &JobShares,
-    ) -> Result<Self> {
+    ///
+    /// # Errors
+    /// An error of the host, or [`Error::OutOfMemory`].
+    pub fn gather<H: Host>(mut documents: Documents, host: &mut H, second: u32) -> Result<Self, H::Error> {
         documents.columns.finish()?;
-        documents.progress.enter(JobPhase::Grouping);
+        let (process, shares) = (documents.process.clone(), documents.shares);
+        (process.progress)(Step::Grouping);
         let is_worth = documents.len() >= JOINED;
-        let threads = if is_worth { documents.progress.threads() } else { 0 };
-        let mut crew = Crew::With(setting(memory.documents), threads);
+        let threads = if is_worth { process.threads } else { 0 };
+        let mut crew = Crew::With((process.setting)(shares.documents), threads);
         let mut components = groups(&mut documents.columns, &mut crew)?;
-        let (batch_of, until) = assign(&documents, &mut components, second, memory.batch)?;
-        let again = rows.spools.again();
-        let width = documents.columns.probes() + 1;
-        let batch = |until: &Until| match until {
-            Until::InTable if again.is_none() => Batch::new(width, Until::InFile),
-            _ => Batch::new(width, *until),
-        };
-        let batches = memory::collect(until.iter().map(batch))?;
+        let (batch_of, until) = assign(&documents, &mut components, second, shares.batch)?;
+        let can_fetch = host.can_fetch();
+        let mut batches = memory::with_capacity(until.len())?;
+        for until in until {
+            let until = if until == Until::AtHost && !can_fetch { Until::InFile } else { until };
+            batches.push(Batch::new(documents.width(), until, process.new_file)?);
+        }
         // They are not needed after batches are chosen.
         let all = 0..documents.len();
         documents.sizes = Vec::new();
-        let roots = memory::collect(all.map(|document| components.find(document)));
-        let roots = roots?;
+        let roots = memory::collect(all.map(|document| components.find(document)))?;
         drop(components);
-        let progress = documents.progress.clone();
-        progress.enter(JobPhase::Fetching);
+        (process.progress)(Step::Fetched(0));
         let boilerplates = documents.boilerplates.take();
-        let criteria = match &boilerplates {
-            Some(_) => Criteria { reader: Reader::new(Kind::Set, None), ..criteria },
-            None => criteria,
-        };
-        let (limit, JobShares { batch: memory, group, .. }) = (bucket_limit(), *memory);
-        let comparing = Comparing { criteria, limit, memory, group, apart: ApartPairs::default() };
+        let mut terms = documents.terms.clone();
+        if boilerplates.is_some() {
+            terms.form = Form::Elements;
+        }
+        let Shares { batch: memory, group, .. } = shares;
+        let comparing = Comparing { terms, memory, group, apart: ApartPairs::default() };
         let beyond = Cell::default();
-        let mut job = Self { comparing, batches, documents: 0, again, boilerplates, progress, beyond };
-        job.fill(documents, rows, &roots, &batch_of)?;
+        let mut job = Self { comparing, batches, documents: 0, boilerplates, process, beyond };
+        job.fill(documents, host, &roots, &batch_of)?;
         Ok(job)
     }
 
-    fn fill(&mut self, mut documents: Documents, rows: &mut NamedRows, roots: &[u32], batch_of: &[u32]) -> Result<()> {
+    /// Sets the pairs that do not count as similar.
+    pub fn set_apart(&mut self, apart: ApartPairs) {
+        self.comparing.apart = apart;
+    }
+
+    /// The terms of the comparisons.
+    pub fn terms(&self) -> &Terms {
+        &self.comparing.terms
+    }
+
+    fn fill<H: Host>(
+        &mut self,
+        mut documents: Documents,
+        host: &mut H,
+        roots: &[u32],
+        batch_of: &[u32],
+    ) -> Result<(), H::Error> {
         let is_wanted = |document: &u32| batch_of[roots[*document as usize] as usize] != ALONE;
         let mut wanted = (0..roots.len() as u32).filter(is_wanted);
-        let Self { comparing, batches, documents: total, boilerplates, .. } = self;
-        let mut copying = Copying::new(comparing, boilerplates);
-        let (mut hashes, mut count) = (Vec::new(), 0);
-        rows.each(&mut wanted, &mut |name, row| {
-            check_interrupts();
-            let document = row.number;
-            count += 1;
-            documents.progress.set(Counter::Candidates, count);
-            *total = count as usize;
+        let form = documents.terms.form;
+        let Self { comparing, batches, documents: total, boilerplates, process, .. } = self;
+        let mut copying = Copying::new(comparing, form, boilerplates, process);
+        let (mut hashes, mut name) = (Vec::new(), 0);
+        host.each(Pass::Candidates, &mut wanted, &mut |document, read| {
             hashes.clear();
             documents.columns.row(document, &mut hashes)?;
             let (root, origin) = (roots[document as usize], copying.origin(document));
+            let own = [name, root];
+            name += 1;
+            (process.progress)(Step::Fetched(name));
+            *total = name as usize;
             let batch = &mut batches[batch_of[root as usize] as usize];
             let (scope, least) = (documents.scopes.get(document as usize), documents.leasts.get(document as usize));
             memory::extend(&mut batch.held.scopes, scope.copied().as_slice())?;
@@ -161,46 +175,59 @@ impl Batches {
             if let Some(agreement) = &mut documents.agreement {
                 batch.push_set(agreement.set(document)?)?;
             }
-            if batch.is_in_table() {
+            if batch.is_at_host() {
                 memory::extend(&mut batch.held.origins, origin.as_slice())?;
-                batch.push_place([name, root], &hashes, row.place);
-                return Ok(());
+                return Ok(batch.push_number(own, &hashes, document)?);
             }
-            copying.copy(row.document()?, origin, &mut |stored| batch.push([name, root], &hashes, stored))
+            copying.copy(read, origin, &mut |stored| batch.push(own, &hashes, stored))
         })
     }
 
     /// Processes each group by `judge`, and passes the results to `taker`, always in the same order. Threads help with
-    /// small groups. Reports what a limit has left out.
-    pub fn each<T: Send>(&mut self, judge: &Judge<T>, taker: &mut dyn Taker<T>) -> Result<()> {
+    /// small groups.
+    ///
+    /// # Errors
+    /// An error of the host or of `taker`, or [`Error::OutOfMemory`].
+    pub fn each<H: Host, T: Send>(
+        &mut self,
+        host: &H,
+        judge: &Judge<T>,
+        taker: &mut dyn TakeResults<T, H::Error>,
+    ) -> Result<Shortfall, H::Error> {
         let mut left_out = LeftOut::default();
-        self.progress.enter(JobPhase::Comparing);
+        (self.process.progress)(Step::Compared(0));
         let mut before = 0;
         let mut last = Held::default();
         for mut batch in std::mem::take(&mut self.batches) {
-            self.load(&mut batch, std::mem::take(&mut last))?;
+            self.load(host, &mut batch, std::mem::take(&mut last))?;
             let places = (0..).zip(&batch.held.roots).map(|(place, root)| (*root, place));
             let mut order = memory::collect(places)?;
             order.sort_unstable();
             left_out += self.of_batch(&mut batch, &order, false, before, judge, taker)?;
             before += order.len();
-            self.progress.set(Counter::Compared, before as u64);
+            (self.process.progress)(Step::Compared(before));
             // The next batch reuses its memory.
             last = batch.held;
         }
-        self.comparing.report(left_out);
-        self.report_beyond();
-        Ok(())
+        let (time, needed) = self.beyond.get();
+        let needed = (time >= Duration::from_secs(2)).then_some(needed);
+        Ok(Shortfall { left_out, needed })
     }
 
     /// Loads a batch into memory, and reuses the memory of the previous one.
-    fn load(&mut self, batch: &mut Batch, before: Held) -> Result<()> {
-        let Self { comparing, again, boilerplates, .. } = self;
-        let mut copying = Copying::new(comparing, boilerplates);
+    fn load<H: Host>(&mut self, host: &H, batch: &mut Batch, before: Held) -> Result<(), H::Error> {
+        let Self { comparing, boilerplates, process, .. } = self;
+        let form = boilerplates.as_ref().map_or(comparing.terms.form, |boilerplates| boilerplates.form);
+        let mut copying = Copying::new(comparing, form, boilerplates, process);
         let mut origins = std::mem::take(&mut batch.held.origins).into_iter();
-        batch.load(comparing.memory, before, &mut |places, take| match again {
-            Some(again) => again.each(places, &mut |document| copying.copy(document, origins.next(), take)),
-            None => Ok(()),
+        let to_fetch = batch.load(comparing.memory, before)?;
+        if to_fetch.is_empty() {
+            return Ok(());
+        }
+        let mut places = to_fetch.iter();
+        host.fetch(&mut to_fetch.iter().map(|[.., number, _]| *number), &mut |_, read| {
+            let Some(&place) = places.next() else { return Ok(()) };
+            copying.copy(read, origins.next(), &mut |stored| batch.put(place, stored))
         })
     }
 
@@ -209,39 +236,32 @@ impl Batches {
         let size = held.sizes(group);
         // Its documents, or their sets, are a third of all memory.
         let documents = size + group.len() * (held.width * size_of::<u64>() + PLACE);
-        let needed = 3 * (documents / 7 * 8).max(set_bytes(self.comparing.criteria.reader, size));
+        let needed = 3 * (documents / 7 * 8).max(set_bytes(self.comparing.terms.form, size));
         let (time, most) = self.beyond.get();
         self.beyond.set((time + elapsed, most.max(needed)));
     }
 
-    /// Reports groups that memory does not hold, if they have taken seconds.
-    fn report_beyond(&self) {
-        let (time, needed) = self.beyond.get();
-        if time < Duration::from_secs(2) {
-            return;
-        }
-        notice("maintenance_work_mem does not hold the largest group of similar documents")
-            .set_hint(format!(
-                "Set maintenance_work_mem to '{}MB' or more to compare it in less time.",
-                needed.div_ceil(1 << 20)
-            ))
-            .report(PgLogLevel::NOTICE);
+    /// A crew for a group of `size` bytes.
+    fn crew(&self, size: usize) -> Crew<'static> {
+        let Process { threads, setting, .. } = self.process;
+        // Its memory is in addition to what is made already.
+        Crew::With(setting(self.comparing.memory / 4), if size >= LARGE { threads } else { 0 })
     }
 
     /// Processes the groups of a batch: first each of the large ones, then the others, many at a time. In a file all
     /// count as large. `order` has root and place of each document; `before` documents were processed earlier. Groups
     /// that do not fit into memory are split first, unless they already are parts of one.
-    fn of_batch<T: Send>(
+    fn of_batch<T: Send, E: From<Error>>(
         &self,
         batch: &mut Batch,
         order: &[(u32, u32)],
         is_split: bool,
         mut before: usize,
         judge: &Judge<T>,
-        taker: &mut dyn Taker<T>,
-    ) -> Result<LeftOut> {
+        taker: &mut dyn TakeResults<T, E>,
+    ) -> Result<LeftOut, E> {
         let (comparing, mut left_out) = (&self.comparing, LeftOut::default());
-        let threads = self.progress.threads();
+        let (setting, threads) = (self.process.setting, self.process.threads);
         let groups = || order.chunk_by(|a, b| a.0 == b.0);
         let is_held = batch.is_held();
         let is_small = |held: &Held, group: &[(u32, u32)]| is_held && group.len() <= FEW && held.sizes(group) < LARGE;
@@ -249,12 +269,14 @@ impl Batches {
             if is_small(&batch.held, group) {
                 continue;
             }
-            let split = if is_split { None } else { comparing.split(batch.bytes(), group, threads)? };
+            let size = batch.held.sizes(group);
+            let crew = || self.crew(size);
+            let split = if is_split { None } else { comparing.split(batch.bytes(), group, crew())? };
             left_out += match split {
                 Some(order) => self.of_batch(batch, &order, true, before, judge, taker)?,
                 None => {
                     let started = Instant::now();
-                    let (left_out, is_beyond) = comparing.at_once(batch.bytes(), group, threads, judge, taker)?;
+                    let (left_out, is_beyond) = comparing.at_once(batch.bytes(), group, crew(), judge, taker)?;
                     if is_beyond {
                         self.note_beyond(&batch.held, group, started.elapsed());
                     }
@@ -262,7 +284,7 @@ impl Batches {
                 }
             };
             before += group.len();
-            self.progress.set(Counter::Compared, before as u64);
+            (self.process.progress)(Step::Compared(before));
         }
         let held = &batch.held;
         let mut small = groups().filter(|group| is_small(held, group));
@@ -274,7 +296,7 @@ impl Batches {
                 bytes += held.sizes(group);
                 memory::push(&mut portion, group)?;
             }
-            Ok::<_, SqlError>((!portion.is_empty()).then_some((portion, bytes)))
+            Ok::<_, E>((!portion.is_empty()).then_some((portion, bytes)))
         };
         // Sets that are not in use.
         let spare = Mutex::new(memory::with_capacity::<NumberedSets>(threads + 1)?);
@@ -298,7 +320,7 @@ impl Batches {
             let left = self.documents.saturating_sub(before);
             left_out += more;
             before += part;
-            self.progress.set(Counter::Compared, before as u64);
+            (self.process.progress)(Step::Compared(before));
             found.into_iter().try_for_each(|found| taker.take(found))?;
             taker.meanwhile(part, left)
         })?;
@@ -308,25 +330,32 @@ impl Batches {
 
 /// Copies the compared bytes of documents, one after another.
 struct Copying<'a> {
-    criteria: &'a Criteria,
+    terms: &'a Terms,
+    /// The form of the documents, with what does not count.
+    form: Form,
     sketcher: Sketcher,
     boilerplates: Option<&'a mut Boilerplates>,
     room: Vec<u8>,
     hashes: Vec<u64>,
-    /// Memory for one document.
-    context: Memory,
+    check: fn(),
 }
 
 impl<'a> Copying<'a> {
-    fn new(comparing: &'a Comparing, boilerplates: &'a mut Option<Boilerplates>) -> Self {
-        let criteria = &comparing.criteria;
+    fn new(
+        comparing: &'a Comparing,
+        form: Form,
+        boilerplates: &'a mut Option<Boilerplates>,
+        process: &Process,
+    ) -> Self {
+        let terms = &comparing.terms;
         Self {
-            criteria,
-            sketcher: Sketcher::new(criteria.config.clone()),
+            terms,
+            form,
+            sketcher: Sketcher::new(terms.config.clone()),
             boilerplates: boilerplates.as_mut(),
             room: Vec::new(),
             hashes: Vec::new(),
-            context: Memory::scratch(c"minlsh document"),
+            check: (process.setting)(comparing.memory).check_interrupts,
         }
     }
 
@@ -336,51 +365,44 @@ impl<'a> Copying<'a> {
     }
 
     /// Calls `take` with the compared bytes of a document, without the boilerplate of its origin.
-    fn copy(&mut self, value: Datum, origin: Option<u32>, take: &mut TakeStored) -> Result<()> {
-        let Self { criteria, sketcher, boilerplates, room, hashes, context } = self;
-        if let (Some(boilerplates), Some(origin)) = (boilerplates, origin) {
-            // SAFETY: a row's document, which `reader` has read before.
-            let document = unsafe { boilerplates.reader.document(value) };
-            context.run_and_reset(|| boilerplates.counted(document, origin, hashes))?;
-            if criteria.verify == Verify::Exact {
-                return take(StoredBytes::plain(to_bytes(hashes, room)?));
-            }
-            let signature = sketcher.sketch_hashes(hashes, &mut check_interrupts);
-            let slots = signature?.unwrap_or_default();
+    fn copy<E: From<Error>>(
+        &mut self,
+        read: &mut ReadDocument<E>,
+        origin: Option<u32>,
+        take: &mut dyn FnMut(StoredBytes) -> Result<()>,
+    ) -> Result<(), E> {
+        let Self { terms, form, sketcher, boilerplates, room, hashes, check } = self;
+        let (Some(boilerplates), Some(origin)) = (boilerplates, origin) else {
+            return read(terms.compared(), &mut |stored| Ok(take(stored)?));
+        };
+        read(*form, &mut |stored| {
+            boilerplates.counted(stored, origin, hashes, check)?;
             room.clear();
-            room.extend(slots.iter().flat_map(|slot| slot.to_ne_bytes()));
-            return take(StoredBytes::plain(room));
-        }
-        // SAFETY: a row's document, which `reader` has read before.
-        let document = unsafe { criteria.reader.document(value) };
-        context.run_and_reset(|| {
-            if criteria.verify == Verify::Exact {
-                return document.with_stored(room, take);
+            match terms.verify {
+                Verify::Exact => append_bytes(hashes, room)?,
+                Verify::Signature => {
+                    let signature = sketcher.sketch_hashes(hashes, check)?;
+                    // A few kB at most.
+                    room.extend(signature.unwrap_or_default().iter().flat_map(|slot| slot.to_ne_bytes()));
+                }
             }
-            room.clear();
-            document.sketch(sketcher, |signature, _| {
-                // A few kB at most.
-                room.extend(signature.iter().flat_map(|slot| slot.to_ne_bytes()));
-                Ok(())
-            })?;
-            take(StoredBytes::plain(room))
+            Ok(take(StoredBytes::plain(room))?)
         })
     }
 }
 
 impl Comparing {
-    /// Judges a group in the backend, and gives `taker` what is found at once. Threads help to make the sets of a large
-    /// group. Returns true as well if memory does not hold them.
-    fn at_once<T>(
+    /// Judges a group in the caller's thread, and gives `taker` what is found at once. The crew helps to make the sets
+    /// of a large group. Returns true as well if memory does not hold them.
+    fn at_once<T, E: From<Error>>(
         &self,
         bytes: Bytes,
         group: &[(u32, u32)],
-        threads: usize,
+        mut crew: Crew,
         judge: &Judge<T>,
-        taker: &mut dyn Taker<T>,
-    ) -> Result<(LeftOut, bool)> {
+        taker: &mut dyn TakeResults<T, E>,
+    ) -> Result<(LeftOut, bool), E> {
         let (mut outcome, mut is_beyond) = (Ok(()), false);
-        let mut crew = self.crew(bytes.held.sizes(group), threads);
         let memory = if bytes.is_held() { self.memory } else { self.group };
         // Beside the counts of pairs.
         let most = SharedCounts::bytes(group.len().min(COUNTED)).min(memory / 2);
@@ -390,69 +412,32 @@ impl Comparing {
             judge(group, &mut |found| {
                 outcome = taker.take(found);
                 // Only stops the job: `outcome` is the error that is reported.
-                outcome.as_ref().map_err(|_| Error::OutOfMemory { bytes: 0 }).copied()
+                if outcome.is_ok() { Ok(()) } else { Err(Error::Stopped) }
             })
         });
         outcome?;
         Ok((judged?, is_beyond))
     }
 
-    /// Reports the comparisons that a limit has left out, as a WARNING if random pairs show that similar ones are
-    /// missing, otherwise as a NOTICE.
-    fn report(&self, LeftOut { comparisons, documents, similar, missing }: LeftOut) {
-        if comparisons == 0 {
-            return;
-        }
-        let limit = self.limit;
-        let (level, found) = match similar {
-            0 => (PgLogLevel::NOTICE, "none of these was similar.".to_owned()),
-            _ => {
-                let were = if similar == 1 { "was" } else { "were" };
-                let found =
-                    format!("{similar} of these {were} similar, so about {missing} similar pairs may be missing.");
-                (PgLogLevel::WARNING, found)
-            }
-        };
-        let message = format!("{comparisons} pairs of documents that share a bucket were not compared there");
-        let report = if similar == 0 { notice(message) } else { warning(message) };
-        report
-            .set_detail(format!(
-                "In {documents} cases a document was compared with {limit} others of a bucket without success \
-                 (minlsh.bucket_limit), and of the rest only with one, picked at random: {found}"
-            ))
-            .set_hint(
-                "Raise minlsh.bucket_limit, pass boilerplate => the column that says where a document comes from, or \
-                 pass a higher num_perm.",
-            )
-            .report(level);
-    }
-
-    /// A crew for documents of `bytes` bytes.
-    fn crew(&self, bytes: usize, threads: usize) -> Crew<'static> {
-        // Its memory is in addition to what is made already.
-        Crew::With(setting(self.memory / 4), if bytes >= LARGE { threads } else { 0 })
-    }
-
     /// Splits a group whose sets do not fit into memory, by the outlines of its documents. Returns root and place of
     /// each, in order, without documents that cannot be similar to any other. `None` if the group fits into memory.
-    fn split(&self, mut bytes: Bytes, group: &[(u32, u32)], threads: usize) -> Result<Option<Vec<(u32, u32)>>> {
-        let Criteria { reader, verify, threshold, ref config, .. } = self.criteria;
+    fn split(&self, mut bytes: Bytes, group: &[(u32, u32)], mut crew: Crew) -> Result<Option<Vec<(u32, u32)>>> {
+        let Terms { form, verify, threshold, bucket_limit, ref config, .. } = self.terms;
         let (size, memory) = (bytes.held.sizes(group), self.memory.min(NUMBERED));
         // Skips the search for copies if the group fits even with them.
-        if verify != Verify::Exact || size < LARGE || !exceed(reader, size, memory) {
+        if verify != Verify::Exact || size < LARGE || !exceed(form, size, memory) {
             return Ok(None);
         }
         let places = memory::collect(group.iter().map(|(_, place)| *place))?;
         let distinct = Distinct::of(&mut bytes, &places)?;
-        if distinct.places.len() <= WHOLE || !exceed(reader, distinct.bytes(&bytes), memory) {
+        if distinct.places.len() <= WHOLE || !exceed(form, distinct.bytes(&bytes), memory) {
             return Ok(None);
         }
-        let (threshold, mut crew) = (threshold.get(), self.crew(size, threads));
         // Half of memory is for outlines, the other half for sorting.
         let half = self.memory / 2;
-        let outlines = distinct.outlines(&mut bytes, reader, config, half, &mut crew)?;
+        let outlines = distinct.outlines(&mut bytes, form, config, half, &mut crew)?;
         let mut group = Group::new(bytes, &places, Measure::Same, (self, half), &mut crew);
-        let mut components = split(&mut group, self.limit, &|a, b| {
+        let mut components = split(&mut group, bucket_limit, &|a, b| {
             let [a, b] = [a, b].map(|document| distinct.of_document(document));
             a == b || outlines[a].may_reach(&outlines[b], threshold)
         })?;
@@ -474,9 +459,9 @@ impl Comparing {
         group: &[(u32, u32)],
         crew: &mut Crew,
         room: &mut NumberedSets,
-        visit: &mut dyn FnMut(&mut Group) -> Result<LeftOut, Error>,
-    ) -> Result<LeftOut, Error> {
-        let Criteria { reader, verify, ref config, .. } = self.criteria;
+        visit: &mut dyn FnMut(&mut Group) -> Result<LeftOut>,
+    ) -> Result<LeftOut> {
+        let Terms { form, verify, ref config, .. } = self.terms;
         crew.check();
         let places = memory::collect(group.iter().map(|(_, place)| *place))?;
         let mut visit = |bytes, measure, crew: &mut Crew| {
@@ -490,8 +475,8 @@ impl Comparing {
             return visit(bytes, Measure::Same, crew);
         }
         let count = distinct.places.len();
-        if count <= COUNTED || !exceed(reader, distinct.bytes(&bytes), self.memory.min(NUMBERED)) {
-            let source = (reader, config);
+        if count <= COUNTED || !exceed(form, distinct.bytes(&bytes), self.memory.min(NUMBERED)) {
+            let source = (form, config);
             let fit = distinct.fill(&mut bytes, source, HashPart::default(), room, crew)?;
             if fit == count {
                 return visit(bytes, Measure::Exact(&distinct, Sets::All(room)), crew);
@@ -504,8 +489,8 @@ impl Comparing {
         }
         // Half of memory is for outlines, the other half for sets.
         let half = if bytes.is_held() { self.memory } else { self.group } / 2;
-        let outlines = distinct.outlines(&mut bytes, reader, config, half, crew)?;
-        let mut cache = Cache::new(reader, config, Arc::new(outlines), half);
+        let outlines = distinct.outlines(&mut bytes, form, config, half, crew)?;
+        let mut cache = Cache::new(form, config, Arc::new(outlines), half);
         visit(bytes, Measure::Exact(&distinct, Sets::Cached(&mut cache)), crew)
     }
 }
@@ -533,7 +518,7 @@ fn assign(
     let mut sizes: Vec<u32> = memory::filled(0, count)?;
     // For each group, the number of documents in each of two sources.
     let mut members: Vec<[u8; 2]> = memory::filled([0; 2], count)?;
-    let hashes = (documents.columns.probes() + 1) * size_of::<u64>();
+    let hashes = documents.width() * size_of::<u64>();
     for (document, size) in (0..).zip(&documents.sizes) {
         let root = components.find(document) as usize;
         let set = documents.agreement.as_ref().map_or(0, |sets| sets.size(document as usize));
@@ -559,7 +544,7 @@ fn assign(
         }
         if taken + size > limit {
             // A group that does not fit into memory is a batch of its own, and stays in a file.
-            let next = if size > limit { Until::InFile } else { Until::InTable };
+            let next = if size > limit { Until::InFile } else { Until::AtHost };
             memory::push(&mut until, next)?;
             taken = 0;
         }

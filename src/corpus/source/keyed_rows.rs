@@ -2,10 +2,10 @@
 
 use std::collections::BinaryHeap;
 
-use crate::corpus::reading::columns::twice_there;
-use crate::corpus::reading::omitted::{Omitted, Reason};
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
+use crate::corpus::source::members::twice_there;
+use crate::corpus::source::omitted::{Omitted, Reason};
 use crate::corpus::source::rows::{RowFilter, SourceRow, SourceRows};
 use crate::error::{out_of_memory, shortened};
 use crate::pg::value_type::Output;

@@ -1,54 +1,52 @@
-//! Documents of some groups: in memory, or until they are processed, in their table or in files.
+//! Documents of some groups: in memory, or until they are processed, at their host or in files.
 
 use std::ops::Range;
 
-use sketch::pipeline::Crew;
-use sketch::stored::{Packing, StoredBytes};
-use sketch::{Error, Level, agree, agreement_hash};
-
-use crate::corpus::reading::columns::Scope;
-use crate::corpus::source::reader::TakeStored;
-use crate::pg::temp_file::TempFile;
-use crate::prelude::*;
+use super::attributes::Scope;
+use crate::pipeline::Crew;
+use crate::simd::Level;
+use crate::spool::{NewFile, NumberFile};
+use crate::stored::{Packing, StoredBytes};
+use crate::{Check, Result, agree, agreement_hash, memory};
 
 /// Documents of some groups.
-pub struct Batch {
-    pub held: Held,
+pub(super) struct Batch {
+    pub(super) held: Held,
     files: Option<Files>,
 }
 
 /// The storage of a batch until it is processed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Until {
+pub(super) enum Until {
     /// In memory.
     Held,
-    /// In their table, from which they are fetched again.
-    InTable,
+    /// At their host, from which they are fetched again.
+    AtHost,
     /// In a temporary file.
     InFile,
 }
 
 /// Documents in memory, which threads may read.
 #[derive(Default)]
-pub struct Held {
+pub(super) struct Held {
     /// The names of its documents, in order.
-    pub names: Vec<u32>,
+    pub(super) names: Vec<u32>,
     /// The scope of each document, if there are any.
-    pub scopes: Vec<Scope>,
+    pub(super) scopes: Vec<Scope>,
     /// Each document's own threshold, if documents have them.
-    pub leasts: Vec<f64>,
+    pub(super) leasts: Vec<f64>,
     /// The sets that must agree, one after another, unless they stay in a file; and the end of each, if they must
     /// agree.
     sets: Vec<u128>,
     set_ends: Vec<u64>,
     /// The number of each fetched document's origin, if boilerplate does not count.
-    pub origins: Vec<u32>,
+    pub(super) origins: Vec<u32>,
     /// The group of each document.
-    pub roots: Vec<u32>,
+    pub(super) roots: Vec<u32>,
     /// The hashes of each document, once the batch is loaded, unless they stay in a file.
-    pub hashes: Vec<u64>,
+    pub(super) hashes: Vec<u64>,
     /// Number of hashes for each document.
-    pub width: usize,
+    pub(super) width: usize,
     /// The compared bytes of each document as they are stored, one after another.
     bytes: Vec<u8>,
     ends: Vec<u64>,
@@ -56,8 +54,8 @@ pub struct Held {
 }
 
 /// The compared bytes of documents, with their hashes.
-pub struct Bytes<'a> {
-    pub held: &'a Held,
+pub(super) struct Bytes<'a> {
+    pub(super) held: &'a Held,
     /// The files that have them, if they are not in memory.
     files: Option<&'a mut Files>,
     /// Scratch buffers: one document as stored, and decompressed.
@@ -69,15 +67,15 @@ pub struct Bytes<'a> {
 
 /// A batch that is not processed yet: only the scopes of its documents are in memory.
 struct Files {
-    /// For each document its name and its group, followed by its size in the file and its packing, or by the place of
-    /// its row.
-    places: TempFile,
+    /// For each document its name and its group, followed by its size in the file and its packing, or by its number.
+    places: NumberFile,
     /// Hashes, in document order.
-    hashes: TempFile,
+    hashes: NumberFile,
     /// The compared bytes, unless they are fetched again.
-    bytes: Option<TempFile>,
+    bytes: Option<NumberFile>,
     /// The elements of the sets that must agree, until they are in memory.
-    sets: Option<TempFile>,
+    sets: Option<NumberFile>,
+    new_file: NewFile,
 }
 
 /// Number of values for each document in [`Files::places`].
@@ -85,68 +83,57 @@ const PLACE: usize = 4;
 
 impl Batch {
     /// An empty batch.
-    pub fn new(width: usize, until: Until) -> Self {
-        let files = || Files {
-            places: TempFile::create(),
-            hashes: TempFile::create(),
-            bytes: (until == Until::InFile).then(TempFile::create),
-            sets: None,
+    pub(super) fn new(width: usize, until: Until, new_file: NewFile) -> Result<Self> {
+        let file = || NumberFile::new(new_file);
+        let files = || {
+            let bytes = if until == Until::InFile { Some(file()?) } else { None };
+            Ok(Files { places: file()?, hashes: file()?, bytes, sets: None, new_file })
         };
         let held = Held { width, ..Held::default() };
-        Self { held, files: (until != Until::Held).then(files) }
+        Ok(Self { held, files: if until == Until::Held { None } else { Some(files()?) } })
     }
 
     /// True if its documents are fetched again.
-    pub fn is_in_table(&self) -> bool {
+    pub(super) fn is_at_host(&self) -> bool {
         self.files.as_ref().is_some_and(|files| files.bytes.is_none())
     }
 
     /// Appends a document with its name and group, its hashes, and its compared bytes as they are stored.
-    pub fn push(&mut self, [name, root]: [u32; 2], hashes: &[u64], stored: StoredBytes) -> Result<()> {
+    pub(super) fn push(&mut self, [name, root]: [u32; 2], hashes: &[u64], stored: StoredBytes) -> Result<()> {
         let Some(files) = &mut self.files else {
             memory::extend(&mut self.held.hashes, hashes)?;
             return self.held.push(name, root, stored);
         };
         let StoredBytes { bytes, packing } = stored;
-        // A value is smaller than 1 GB.
-        files.push([name, root, bytes.len() as u32, packing.0], hashes);
-        files.bytes.iter_mut().for_each(|file| file.append(bytes));
-        Ok(())
+        // A document is smaller than 4 GB.
+        files.push([name, root, bytes.len() as u32, packing.0], hashes)?;
+        files.bytes.iter_mut().try_for_each(|file| file.append(bytes))
     }
 
     /// Appends the set of the next document.
-    pub fn push_set(&mut self, set: &[u128]) -> Result<()> {
+    pub(super) fn push_set(&mut self, set: &[u128]) -> Result<()> {
         let Held { sets, set_ends, .. } = &mut self.held;
         let before = set_ends.last().copied().unwrap_or(0);
         memory::push(set_ends, before + set.len() as u64)?;
         match &mut self.files {
-            Some(files) if !set.is_empty() => {
-                files.sets.get_or_insert_with(TempFile::create).append(set);
-            }
-            Some(_) => {}
-            None => memory::extend(sets, set)?,
+            Some(files) if !set.is_empty() => files.sets()?.append(set),
+            Some(_) => Ok(()),
+            None => memory::extend(sets, set),
         }
-        Ok(())
     }
 
-    /// Appends a document that is fetched again from `place`.
-    pub fn push_place(&mut self, [name, root]: [u32; 2], hashes: &[u64], place: u64) {
-        let values = [name, root, (place >> 32) as u32, place as u32];
-        self.files.iter_mut().for_each(|files| files.push(values, hashes));
+    /// Appends a document that is fetched again by its number.
+    pub(super) fn push_number(&mut self, [name, root]: [u32; 2], hashes: &[u64], number: u32) -> Result<()> {
+        self.files.iter_mut().try_for_each(|files| files.push([name, root, number, 0], hashes))
     }
 
-    /// Reads from files what fits into `memory` bytes, and reuses the memory of the previous batch. `fetch` is called
-    /// with the places of documents to fetch, and with a function that takes them in order.
-    pub fn load(
-        &mut self,
-        memory: usize,
-        before: Held,
-        fetch: &mut dyn FnMut(&mut dyn Iterator<Item = u64>, &mut TakeStored) -> Result<()>,
-    ) -> Result<()> {
-        let Some(mut files) = self.files.take() else { return Ok(()) };
+    /// Reads from files what fits into `memory` bytes, and reuses the memory of the previous batch. Returns name, group
+    /// and number of each document that must be fetched and [put](Self::put), in order.
+    pub(super) fn load(&mut self, memory: usize, before: Held) -> Result<Vec<[u32; PLACE]>> {
+        let Some(mut files) = self.files.take() else { return Ok(Vec::new()) };
         let held = &mut self.held;
         let memory = memory as u64;
-        let size = files.hashes.len() + files.bytes.as_ref().map_or(0, TempFile::len);
+        let size = files.hashes.len() + files.bytes.as_ref().map_or(0, NumberFile::len);
         let stays = files.bytes.is_some() && size > memory;
         let count = files.places.len() as usize / size_of::<[u32; PLACE]>();
         if !stays || files.hashes.len() <= memory / 4 {
@@ -157,20 +144,14 @@ impl Batch {
             held.sets = memory::filled(0, sets.len() as usize / size_of::<u128>())?;
             sets.read(0, &mut held.sets)?;
         }
-        let mut places = memory::filled(0_u32, count * PLACE)?;
-        files.places.read(0, &mut places)?;
-        let places = places.as_chunks::<PLACE>().0;
+        let mut places = memory::filled([0_u32; PLACE], count)?;
+        files.places.read(0, places.as_flattened_mut())?;
         let Some(bytes) = &mut files.bytes else {
             held.bytes = before.bytes;
             held.bytes.clear();
-            let whole = |&[.., high, low]: &[u32; PLACE]| u64::from(high) << 32 | u64::from(low);
-            let mut fetched = places.iter();
-            return fetch(&mut places.iter().map(whole), &mut |stored| {
-                let Some(&[name, root, ..]) = fetched.next() else { return Ok(()) };
-                held.push(name, root, stored)
-            });
+            return Ok(places);
         };
-        for &[name, root, size, packing] in places {
+        for [name, root, size, packing] in places {
             held.place(name, root, size as usize, Packing(packing))?;
         }
         if stays {
@@ -179,25 +160,38 @@ impl Batch {
             held.bytes = sized(before.bytes, bytes.len() as usize)?;
             bytes.read(0, &mut held.bytes)?;
         }
-        Ok(())
+        Ok(Vec::new())
+    }
+
+    /// Appends the next document that was fetched.
+    pub(super) fn put(&mut self, [name, root, ..]: [u32; PLACE], stored: StoredBytes) -> Result<()> {
+        self.held.push(name, root, stored)
     }
 
     /// The bytes of its documents, in memory or in files.
-    pub fn bytes(&mut self) -> Bytes<'_> {
+    pub(super) fn bytes(&mut self) -> Bytes<'_> {
         Bytes { files: self.files.as_mut(), ..Bytes::held(&self.held) }
     }
 
     /// True if its documents are in memory.
-    pub fn is_held(&self) -> bool {
+    pub(super) fn is_held(&self) -> bool {
         self.files.is_none()
     }
 }
 
 impl Files {
     /// Appends a document.
-    fn push(&mut self, values: [u32; PLACE], hashes: &[u64]) {
-        self.places.append(&values);
-        self.hashes.append(hashes);
+    fn push(&mut self, values: [u32; PLACE], hashes: &[u64]) -> Result<()> {
+        self.places.append(&values)?;
+        self.hashes.append(hashes)
+    }
+
+    /// The file of sets, which is made for the first one.
+    fn sets(&mut self) -> Result<&mut NumberFile> {
+        match &mut self.sets {
+            Some(sets) => Ok(sets),
+            none => Ok(none.insert(NumberFile::new(self.new_file)?)),
+        }
     }
 
     /// Reads the hashes of a document.
@@ -208,14 +202,14 @@ impl Files {
 
 impl Held {
     /// True if the hashes are in memory.
-    pub fn has_hashes(&self) -> bool {
+    pub(super) fn has_hashes(&self) -> bool {
         !self.hashes.is_empty()
     }
 
     /// Appends the compared bytes of a document.
     fn push(&mut self, name: u32, root: u32, stored: StoredBytes) -> Result<()> {
         self.place(name, root, stored.bytes.len(), stored.packing)?;
-        memory::extend(&mut self.bytes, stored.bytes).map_err(Into::into)
+        memory::extend(&mut self.bytes, stored.bytes)
     }
 
     /// Appends a document whose bytes follow the previous one's.
@@ -224,11 +218,11 @@ impl Held {
         memory::push(&mut self.roots, root)?;
         let before = self.ends.last().copied().unwrap_or(0);
         memory::push(&mut self.ends, before + size as u64)?;
-        memory::push(&mut self.packings, packing).map_err(Into::into)
+        memory::push(&mut self.packings, packing)
     }
 
     /// Size of a document's compared bytes after decompression.
-    pub fn size(&self, place: u32) -> usize {
+    pub(super) fn size(&self, place: u32) -> usize {
         self.packings[place as usize].size(self.stored_size(place))
     }
 
@@ -252,12 +246,12 @@ impl Held {
     }
 
     /// Total size of the compared bytes of documents, each given by its root and its place.
-    pub fn sizes(&self, group: &[(u32, u32)]) -> usize {
+    pub(super) fn sizes(&self, group: &[(u32, u32)]) -> usize {
         group.iter().map(|(_, place)| self.size(*place)).sum()
     }
 
     /// Prefetches the bytes of documents in memory.
-    pub fn fetch(&self, group: &[(u32, u32)]) {
+    pub(super) fn fetch(&self, group: &[(u32, u32)]) {
         group.iter().for_each(|(_, place)| Level::best().fetch(self.of(*place).bytes));
     }
 
@@ -274,7 +268,7 @@ impl Held {
 }
 
 /// Resizes a vector, in place if its capacity suffices: memory that was used before causes no page faults.
-fn sized<T: Copy + Default>(mut vec: Vec<T>, count: usize) -> Result<Vec<T>, Error> {
+fn sized<T: Copy + Default>(mut vec: Vec<T>, count: usize) -> Result<Vec<T>> {
     if vec.capacity() < count {
         drop(vec);
         return memory::filled(T::default(), count);
@@ -290,22 +284,22 @@ const PORTION: usize = 64 << 10;
 const MADE: usize = size_of::<u64>();
 
 /// Makes a value of a document, by its number among the places and its bytes.
-pub type Make<'a, R> = dyn Fn(usize, &[u8], Check) -> Result<R, Error> + Sync + 'a;
+pub(super) type Make<'a, R> = dyn Fn(usize, &[u8], Check) -> Result<R> + Sync + 'a;
 
 impl<'a> Bytes<'a> {
     /// The bytes of documents in memory.
-    pub fn held(held: &'a Held) -> Self {
+    pub(super) fn held(held: &'a Held) -> Self {
         Self { held, files: None, read: Vec::new(), room: Vec::new(), sets: Default::default() }
     }
 
     /// Makes a value of each document at `places` with a crew, and passes the values to `take`, in order.
-    pub fn each<R: Send>(
+    pub(super) fn each<R: Send>(
         &mut self,
         places: &[u32],
         crew: &mut Crew,
         make: &Make<R>,
-        take: &mut dyn FnMut(R) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        take: &mut dyn FnMut(R) -> Result<()>,
+    ) -> Result<()> {
         let (held, is_held) = (self.held, self.is_held());
         let mut start = 0;
         // The documents of a portion, and copies of those in a file.
@@ -341,7 +335,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// Copies the stored bytes of some documents, one after another.
-    fn copies(&mut self, places: &[u32]) -> Result<Vec<u8>, Error> {
+    fn copies(&mut self, places: &[u32]) -> Result<Vec<u8>> {
         let held = self.held;
         let size = places.iter().map(|place| held.stored_size(*place)).sum();
         let mut copies = memory::with_capacity(size)?;
@@ -352,20 +346,18 @@ impl<'a> Bytes<'a> {
     }
 
     /// True if they are in memory.
-    pub fn is_held(&self) -> bool {
+    pub(super) fn is_held(&self) -> bool {
         self.files.is_none()
     }
 
     /// Reads the hashes of a document, which are in a file.
-    pub fn read_hashes(&mut self, place: u32, row: &mut [u64]) {
-        if let Some(files) = &mut self.files {
-            // Only the backend accesses files.
-            files.row(place, row).unwrap_or_else(|report| raise(report));
-        }
+    pub(super) fn read_hashes(&mut self, place: u32, row: &mut [u64]) -> Result<()> {
+        // Only the caller's thread accesses files.
+        self.files.as_mut().map_or(Ok(()), |files| files.row(place, row))
     }
 
     /// True if the sets of two documents agree, or if sets are not compared.
-    pub fn agree(&mut self, a: u32, b: u32) -> Result<bool, Error> {
+    pub(super) fn agree(&mut self, a: u32, b: u32) -> Result<bool> {
         if self.held.set_ends.is_empty() {
             return Ok(true);
         }
@@ -380,7 +372,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// A hash of a document's set that must agree.
-    pub fn agreement_hash(&mut self, place: u32) -> Result<u64, Error> {
+    pub(super) fn agreement_hash(&mut self, place: u32) -> Result<u64> {
         if self.held.set_ends.is_empty() {
             return Ok(0);
         }
@@ -400,25 +392,21 @@ impl<'a> Bytes<'a> {
         if range.is_empty() { Some(&[]) } else { held.sets.get(range) }
     }
 
-    fn read_set(&mut self, place: u32, set: &mut Vec<u128>) -> Result<(), Error> {
+    fn read_set(&mut self, place: u32, set: &mut Vec<u128>) -> Result<()> {
         let range = self.held.set_range(place);
         set.clear();
         memory::resize(set, range.len(), 0)?;
-        if let Some(file) = self.files.as_mut().and_then(|files| files.sets.as_mut()) {
-            // Only the backend accesses files.
-            let start = (range.start * size_of::<u128>()) as u64;
-            file.read(start, set).unwrap_or_else(|report| raise(report));
-        }
-        Ok(())
+        let file = self.files.as_mut().and_then(|files| files.sets.as_mut());
+        file.map_or(Ok(()), |file| file.read((range.start * size_of::<u128>()) as u64, set))
     }
 
     /// Size of a document's stored bytes, and their packing.
-    pub fn stored_size(&self, place: u32) -> (usize, Packing) {
+    pub(super) fn stored_size(&self, place: u32) -> (usize, Packing) {
         (self.held.stored_size(place), self.held.packings[place as usize])
     }
 
     /// Calls `look` with the compared bytes of a document.
-    pub fn with<T>(&mut self, place: u32, look: impl FnOnce(&[u8]) -> Result<T, Error>) -> Result<T, Error> {
+    pub(super) fn with<T>(&mut self, place: u32, look: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
         let mut room = std::mem::take(&mut self.room);
         let looked = self.with_stored(place, |stored| look(stored.unpacked(&mut room)?));
         self.room = room;
@@ -426,19 +414,14 @@ impl<'a> Bytes<'a> {
     }
 
     /// Calls `look` with the stored bytes of a document.
-    pub fn with_stored<T>(
-        &mut self,
-        place: u32,
-        look: impl FnOnce(StoredBytes) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    pub(super) fn with_stored<T>(&mut self, place: u32, look: impl FnOnce(StoredBytes) -> Result<T>) -> Result<T> {
         let held = self.held;
         let file = self.files.as_mut().and_then(|files| files.bytes.as_mut());
         let Some(file) = file else { return look(held.of(place)) };
-        // Only the backend accesses files.
         let (start, size) = (held.range(place).0, held.stored_size(place));
         self.read.clear();
         memory::resize(&mut self.read, size, 0)?;
-        file.read(start, &mut self.read).unwrap_or_else(|report| raise(report));
+        file.read(start, &mut self.read)?;
         look(held.stored(place, &self.read))
     }
 }

@@ -1,0 +1,129 @@
+//! The forms in which documents are compared, and the terms of a comparison.
+
+use crate::hash::hash128;
+use crate::scheme::Scheme;
+use crate::shingle::{HashPart, normalize_text, shingle_hashes_in};
+use crate::signature::Banding;
+use crate::stored::text;
+use crate::{Check, Config, Result, ShingleSet, memory};
+
+/// The form of the bytes by which a document is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A text as UTF-8: its shingles are the set.
+    Text,
+    /// The hashes of a set's elements, of eight bytes each in the byte order of the machine.
+    Elements,
+    /// The slots of a signature, of four bytes each in the byte order of the machine.
+    Signature,
+}
+
+/// The way in which a candidate is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    /// By the similarity estimated from signatures.
+    Signature,
+    /// By the exact Jaccard similarity.
+    Exact,
+}
+
+/// The terms by which documents are signed, banded and compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Terms {
+    /// The form of the documents.
+    pub form: Form,
+    /// A signature has no set for an exact comparison.
+    pub verify: Verify,
+    /// The least similarity of a pair, above 0 and up to 1.
+    pub threshold: f64,
+    /// How documents are split and signed.
+    pub config: Config,
+    /// The bands by which candidates are found.
+    pub banding: Banding,
+    /// Number of comparisons without success that a document makes in a bucket.
+    pub bucket_limit: usize,
+}
+
+impl Terms {
+    /// The form in which documents are compared.
+    pub(super) fn compared(&self) -> Form {
+        match self.verify {
+            Verify::Exact => self.form,
+            Verify::Signature => Form::Signature,
+        }
+    }
+}
+
+impl Form {
+    /// Estimated number of shingles in `bytes` bytes: a text has nearly one for each byte.
+    pub fn elements(self, bytes: usize) -> usize {
+        if self == Self::Text { bytes } else { bytes / size_of::<u64>() }
+    }
+
+    /// Makes the set of a document.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn set(self, config: &Config, bytes: &[u8], check: Check) -> Result<ShingleSet> {
+        let mut hashes = Vec::new();
+        self.hashes(&config.with_scheme(Scheme::Fss), bytes, &mut hashes, check)?;
+        Ok(ShingleSet::from_hashes(hashes, check))
+    }
+
+    /// Appends the hashes of its elements, in any order and with repeats. The scheme of `config` must hash to 64 bits.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn hashes(self, config: &Config, bytes: &[u8], out: &mut Vec<u64>, check: Check) -> Result<()> {
+        self.hashes_in(config, bytes, HashPart::default(), out, check)
+    }
+
+    /// Like [`Self::hashes`], of the hashes in `part` alone.
+    pub(super) fn hashes_in(
+        self,
+        config: &Config,
+        bytes: &[u8],
+        part: HashPart,
+        out: &mut Vec<u64>,
+        check: Check,
+    ) -> Result<()> {
+        if self == Self::Text {
+            return shingle_hashes_in(config, &text(bytes)?, part, out, check);
+        }
+        let start = out.len();
+        append_hashes(bytes, out)?;
+        part.retain(out, start);
+        Ok(())
+    }
+
+    /// A hash of a document. Documents with the same hash have the same set.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn fingerprint(self, config: &Config, bytes: &[u8], check: Check) -> Result<u128> {
+        if self == Self::Text {
+            return Ok(hash128(normalize_text(config, &text(bytes)?, check)?.as_bytes()));
+        }
+        Ok(hash128(bytes))
+    }
+}
+
+/// Appends hashes as the bytes of [`Form::Elements`].
+///
+/// # Errors
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+pub fn append_bytes(hashes: &[u64], out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    memory::resize(out, start + size_of_val(hashes), 0)?;
+    let places = out[start..].as_chunks_mut().0.iter_mut().zip(hashes);
+    places.for_each(|(bytes, hash)| *bytes = hash.to_ne_bytes());
+    Ok(())
+}
+
+/// Appends the hashes in such bytes.
+pub(super) fn append_hashes(bytes: &[u8], out: &mut Vec<u64>) -> Result<()> {
+    let hashes = bytes.as_chunks().0;
+    memory::reserve(out, hashes.len())?;
+    out.extend(hashes.iter().map(|hash| u64::from_ne_bytes(*hash)));
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! What the machine needs of its surroundings.
+
+use std::rc::Rc;
+
+use super::form::Form;
+use crate::Error;
+use crate::pipeline::Setting;
+use crate::spool::NewFile;
+use crate::stored::StoredBytes;
+
+/// The process in which a job runs.
+#[derive(Clone)]
+pub struct Process {
+    /// Number of threads that may help.
+    pub threads: usize,
+    /// The setting for them, with this number of bytes of batches in flight.
+    pub setting: fn(usize) -> Setting,
+    /// Makes a temporary file.
+    pub new_file: NewFile,
+    /// Is told how far the job is.
+    pub progress: Rc<dyn Fn(Step)>,
+}
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It has read so many documents.
+    Read(u32),
+    /// It joins documents that share a bucket.
+    Grouping,
+    /// It has brought so many documents together that share a bucket.
+    Fetched(u32),
+    /// It has compared so many documents.
+    Compared(usize),
+}
+
+/// A pass over documents that were added before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Reads some of them, or all; another pass follows.
+    Again,
+    /// Reads the documents that share a bucket, after any other pass. The host keeps what it has of them, in their
+    /// order: from now on a document's name is its position among them.
+    Candidates,
+}
+
+/// Takes the bytes of a document.
+pub type TakeStored<'a, E> = dyn FnMut(StoredBytes) -> Result<(), E> + 'a;
+
+/// Passes on the bytes of a document in a form: the one that it has, or [`Form::Signature`].
+pub type ReadDocument<'a, E> = dyn FnMut(Form, &mut TakeStored<E>) -> Result<(), E> + 'a;
+
+/// Takes a document, by its number.
+pub type VisitDocument<'a, E> = dyn FnMut(u32, &mut ReadDocument<E>) -> Result<(), E> + 'a;
+
+/// The owner of the documents, who can read them again. A document's number is its position among those with shingles,
+/// in the order in which they were added.
+pub trait Host {
+    /// The reason for a failure: an input error, or a request to stop.
+    type Error: From<Error>;
+
+    /// The process.
+    fn process(&self) -> Process;
+
+    /// Calls `visit` with each document of `wanted`, which ascend.
+    fn each(
+        &mut self,
+        pass: Pass,
+        wanted: &mut dyn Iterator<Item = u32>,
+        visit: &mut VisitDocument<Self::Error>,
+    ) -> Result<(), Self::Error>;
+
+    /// True if [`Self::fetch`] costs little, so that documents need not be copied to a file.
+    fn can_fetch(&self) -> bool;
+
+    /// Calls `visit` with each document of `wanted`, which ascend. Only called if [`Self::can_fetch`].
+    fn fetch(
+        &self,
+        wanted: &mut dyn Iterator<Item = u32>,
+        visit: &mut VisitDocument<Self::Error>,
+    ) -> Result<(), Self::Error>;
+}

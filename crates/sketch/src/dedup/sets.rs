@@ -1,0 +1,277 @@
+//! The sets of a group: all in memory, counted in parts, or as many at a time as memory holds.
+
+use std::sync::Arc;
+
+use super::batch::Bytes;
+use super::form::Form;
+use crate::corpus::{NumberedSets, SetOutline, SharedCounts};
+use crate::pipeline::Crew;
+use crate::scheme::Scheme;
+use crate::shingle::HashPart;
+use crate::{Check, Config, ElementHash, Error, Result, memory};
+
+/// The sets by which distinct documents are compared.
+pub(super) enum Sets<'a> {
+    /// All of them, in memory.
+    All(&'a NumberedSets),
+    /// None: the shingles of all pairs were counted.
+    Counted(&'a SharedCounts),
+    /// As many in memory as fit.
+    Cached(&'a mut Cache),
+}
+
+/// Number of hashes of a document for which memory is kept.
+const LONG: usize = 1 << 16;
+
+/// Assumed maximum ratio of shingles to distinct shingles in a text.
+const REPEATED: usize = 4;
+
+/// True if the sets of documents with `bytes` bytes are expected to exceed `memory` bytes.
+pub(super) fn exceed(form: Form, bytes: usize, memory: usize) -> bool {
+    set_bytes(form, bytes) > memory
+}
+
+/// Estimates the bytes that the sets of documents take, by the bytes of these documents.
+pub(super) fn set_bytes(form: Form, bytes: usize) -> usize {
+    form.elements(bytes).saturating_mul(size_of::<u64>()) / REPEATED
+}
+
+/// The most bits of a hash by which sets are counted in parts.
+const MOST_BITS: u32 = 12;
+
+/// The documents of a group without byte-wise copies of earlier ones.
+pub(super) struct Distinct {
+    /// Their places in the batch.
+    pub(super) places: Vec<u32>,
+    /// The distinct document that each document equals.
+    of: Vec<u32>,
+}
+
+impl Distinct {
+    /// The distinct documents among those at `places`.
+    pub(super) fn of(bytes: &mut Bytes, places: &[u32]) -> Result<Self> {
+        let mut of = same(bytes, places)?;
+        let mut distinct = Vec::new();
+        for document in 0..places.len() {
+            let first = of[document] as usize;
+            if first < document {
+                of[document] = of[first];
+            } else {
+                of[document] = distinct.len() as u32;
+                memory::push(&mut distinct, places[document])?;
+            }
+        }
+        Ok(Self { places: distinct, of })
+    }
+
+    /// The position of a document's distinct one.
+    pub(super) fn of_document(&self, document: u32) -> usize {
+        self.of[document as usize] as usize
+    }
+
+    /// Total size of the distinct documents.
+    pub(super) fn bytes(&self, bytes: &Bytes) -> usize {
+        self.places.iter().map(|place| bytes.held.size(*place)).sum()
+    }
+
+    /// Replaces `sets` by the parts `part` of the sets of these documents, which a crew makes, as far as there is room.
+    /// Returns their number.
+    pub(super) fn fill(
+        &self,
+        bytes: &mut Bytes,
+        (form, config): (Form, &Config),
+        part: HashPart,
+        sets: &mut NumberedSets,
+        crew: &mut Crew,
+    ) -> Result<usize> {
+        sets.forget();
+        let config = config.with_scheme(Scheme::Fss);
+        let make = |_, bytes: &[u8], check: Check| {
+            let mut hashes = Vec::new();
+            form.hashes_in(&config, bytes, part, &mut hashes, check)?;
+            Ok(hashes)
+        };
+        let (mut document, mut fit) = (0, true);
+        let made = bytes.each(&self.places, crew, &make, &mut |hashes| {
+            fit = sets.has_room(hashes.len());
+            if !fit {
+                // Only stops the crew.
+                return Err(Error::Stopped);
+            }
+            sets.add(document as u32, &hashes)?;
+            document += 1;
+            Ok(())
+        });
+        if !fit {
+            sets.forget();
+            return Ok(document);
+        }
+        made.map(|()| document)
+    }
+
+    /// Counts what all pairs share, in as many parts as it takes for `sets` to have room for a part of all sets. `None`
+    /// if a set is too large for any number of parts.
+    pub(super) fn counts(
+        &self,
+        bytes: &mut Bytes,
+        source: (Form, &Config),
+        sets: &mut NumberedSets,
+        crew: &mut Crew,
+    ) -> Result<Option<SharedCounts>> {
+        let count = self.places.len();
+        // Too few parts are given up with the first set for which there is no room.
+        'bits: for bits in 1..=MOST_BITS {
+            let mut counts = SharedCounts::new(count)?;
+            for part in 0..1 << bits {
+                if self.fill(bytes, source, HashPart { bits, part }, sets, crew)? < count {
+                    continue 'bits;
+                }
+                counts.add(sets, &mut || crew.check());
+            }
+            sets.forget();
+            return Ok(Some(counts));
+        }
+        Ok(None)
+    }
+
+    /// Makes the distinct documents' outlines with a crew, in about `memory` bytes.
+    pub(super) fn outlines(
+        &self,
+        bytes: &mut Bytes,
+        form: Form,
+        config: &Config,
+        memory: usize,
+        crew: &mut Crew,
+    ) -> Result<Vec<SetOutline>> {
+        let config = config.with_scheme(Scheme::Fss);
+        let elements = self.places.iter().map(|place| form.elements(bytes.held.size(*place)));
+        let words = SetOutline::widths(&memory::collect(elements)?, memory)?;
+        let make = |document: usize, bytes: &[u8], check: Check| {
+            let mut hashes = Vec::new();
+            form.hashes(&config, bytes, &mut hashes, check)?;
+            SetOutline::of(&mut hashes, words[document], check)
+        };
+        let mut outlines = memory::with_capacity(self.places.len())?;
+        let mut take = |outline| memory::push(&mut outlines, outline);
+        bytes.each(&self.places, crew, &make, &mut take)?;
+        Ok(outlines)
+    }
+}
+
+/// For each document the first one with the same stored bytes. A text that is stored in two ways is compared with
+/// itself.
+fn same(bytes: &mut Bytes, places: &[u32]) -> Result<Vec<u32>> {
+    let mut same = memory::collect(0..places.len() as u32)?;
+    let sizes = (0..).zip(places).map(|(document, place)| (bytes.stored_size(*place), 0, document));
+    let mut order = memory::collect(sizes)?;
+    order.sort_unstable();
+    // Only documents of the same size are read: most altered copies have a different size.
+    for alike in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
+        for (_, hash, document) in &mut *alike {
+            let place = places[*document as usize];
+            *hash = bytes.with_stored(place, |stored| Ok(ElementHash::Xxh3.hash(stored.bytes)))?;
+        }
+        alike.sort_unstable();
+        for copies in alike.chunk_by(|a, b| a.1 == b.1) {
+            for &(.., document) in copies {
+                same[document as usize] = copies[0].2;
+            }
+        }
+    }
+    Ok(same)
+}
+
+/// A cache of sets, as many as fit into memory, with outlines of all documents.
+pub(super) struct Cache {
+    form: Form,
+    /// With a scheme that hashes to 64 bits.
+    config: Config,
+    /// Shared with forks.
+    outlines: Arc<Vec<SetOutline>>,
+    sets: NumberedSets,
+    hashes: Vec<u64>,
+    memory: usize,
+    /// The last two documents with too large sets, and their similarity. It takes long to compute, and is needed
+    /// several times if a cluster has only these.
+    large: Option<([u32; 2], f64)>,
+}
+
+impl Cache {
+    /// An empty cache of `memory` bytes for the sets of documents with these outlines.
+    pub(super) fn new(form: Form, config: &Config, outlines: Arc<Vec<SetOutline>>, memory: usize) -> Self {
+        let (config, sets) = (config.with_scheme(Scheme::Fss), NumberedSets::new(memory));
+        Self { form, config, outlines, sets, hashes: Vec::new(), memory, large: None }
+    }
+
+    /// One of `count` empty caches with the same outlines, which share this one's memory: it must be empty, or be
+    /// replaced.
+    pub(super) fn fork(&self, count: usize) -> Self {
+        let (outlines, memory) = (Arc::clone(&self.outlines), self.memory / count);
+        Self { large: self.large, ..Self::new(self.form, &self.config, outlines, memory) }
+    }
+
+    /// The similarity of two documents, given with their places, if it is at least `threshold`. If their sets are too
+    /// large to be cached, a crew makes both each time.
+    pub(super) fn at_least(
+        &mut self,
+        bytes: &mut Bytes,
+        documents: [(u32, u32); 2],
+        threshold: f64,
+        crew: &mut Crew,
+    ) -> Result<Option<f64>> {
+        let [(a, _), (b, _)] = documents;
+        let pair = [a.min(b), a.max(b)];
+        let [own, other] = [a, b].map(|document| &self.outlines[document as usize]);
+        if threshold > 0.0 && !own.may_reach(other, threshold) {
+            return Ok(None);
+        }
+        let of_two = |similarity: f64| Some(similarity).filter(|similar| *similar >= threshold);
+        if let Some((_, similarity)) = self.large.filter(|(large, _)| *large == pair) {
+            return Ok(of_two(similarity));
+        }
+        // Adding the second one may have removed the first, which is then added again.
+        for (document, place) in [documents[0], documents[1], documents[0]] {
+            if !self.sets.has(document) && !self.add(bytes, document, place, crew)? {
+                let Self { form, config, .. } = self;
+                let make = |_, bytes: &[u8], check: Check| form.set(config, bytes, check);
+                let mut sets = memory::with_capacity(2)?;
+                let mut take = |set| memory::push(&mut sets, set);
+                bytes.each(&documents.map(|(_, place)| place), crew, &make, &mut take)?;
+                let similarity = sets[0].jaccard_at_least(&sets[1], 0.0).unwrap_or(0.0);
+                self.large = Some((pair, similarity));
+                return Ok(of_two(similarity));
+            }
+        }
+        Ok(self.sets.similarity(a, b, threshold))
+    }
+
+    /// A hash of the set of a document, given with its place in the batch. It is equal for equal sets.
+    pub(super) fn set_hash(
+        &mut self,
+        bytes: &mut Bytes,
+        (document, place): (u32, u32),
+        crew: &mut Crew,
+    ) -> Result<u64> {
+        if !self.sets.has(document) {
+            self.add(bytes, document, place, crew)?;
+        }
+        match self.sets.hash(document) {
+            Some(hash) => Ok(hash),
+            None => bytes.with(place, |bytes| Ok(self.form.set(&self.config, bytes, &mut || crew.check())?.hash())),
+        }
+    }
+
+    /// Adds a set, unless it is too large.
+    fn add(&mut self, bytes: &mut Bytes, document: u32, place: u32, crew: &mut Crew) -> Result<bool> {
+        let Self { form, config, hashes, sets, .. } = self;
+        hashes.clear();
+        bytes.with(place, |bytes| form.hashes(config, bytes, hashes, &mut || crew.check()))?;
+        let fits = sets.can_hold(hashes.len());
+        if fits {
+            sets.add(document, hashes)?;
+        }
+        // Does not keep so much memory after one long text.
+        hashes.shrink_to(LONG);
+        Ok(fits)
+    }
+}

@@ -1,0 +1,136 @@
+//! Numbers that are appended piece by piece and read back in any order. They stay in memory up to a limit, and go to a
+//! temporary file beyond it.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::{Result, memory};
+
+/// A temporary file. It is written once, from its start, and then read.
+pub trait File {
+    /// Appends `bytes`.
+    ///
+    /// # Errors
+    /// [`Error::File`](crate::Error::File).
+    fn append(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Fills `bytes` with those at `offset`.
+    ///
+    /// # Errors
+    /// [`Error::File`](crate::Error::File).
+    fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<()>;
+}
+
+/// In memory.
+impl File for Vec<u8> {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        memory::extend(self, bytes)
+    }
+
+    fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        bytes.copy_from_slice(&self[offset as usize..][..bytes.len()]);
+        Ok(())
+    }
+}
+
+/// Makes an empty temporary file.
+pub type NewFile = fn() -> Result<Box<dyn File>>;
+
+/// Numbers that a file has as they lie in memory.
+pub trait Number: Copy + Default + FromBytes + IntoBytes + Immutable {}
+
+impl<T: Copy + Default + FromBytes + IntoBytes + Immutable> Number for T {}
+
+/// A temporary file of numbers.
+pub(crate) struct NumberFile {
+    file: Box<dyn File>,
+    written: u64,
+}
+
+impl NumberFile {
+    pub(crate) fn new(new_file: NewFile) -> Result<Self> {
+        Ok(Self { file: new_file()?, written: 0 })
+    }
+
+    /// Its size in bytes.
+    pub(crate) fn len(&self) -> u64 {
+        self.written
+    }
+
+    /// Appends `values`. Only valid before the first read.
+    pub(crate) fn append<T: Number>(&mut self, values: &[T]) -> Result<()> {
+        self.file.append(values.as_bytes())?;
+        self.written += size_of_val(values) as u64;
+        Ok(())
+    }
+
+    /// Reads the numbers at byte `offset` into `values`.
+    pub(crate) fn read<T: Number>(&mut self, offset: u64, values: &mut [T]) -> Result<()> {
+        self.file.read(offset, values.as_mut_bytes())
+    }
+}
+
+/// Pieces of numbers, found by their offsets.
+pub struct Spool<T> {
+    held: Vec<T>,
+    /// Maximum length of `held`.
+    limit: usize,
+    new_file: NewFile,
+    /// The pieces after `held`, once it is full.
+    file: Option<NumberFile>,
+}
+
+impl<T: Number> Spool<T> {
+    /// An empty spool that keeps up to `bytes` bytes in memory.
+    pub fn new(bytes: usize, new_file: NewFile) -> Self {
+        Self { held: Vec::new(), limit: bytes / size_of::<T>(), new_file, file: None }
+    }
+
+    /// Number of numbers appended.
+    pub(crate) fn len(&self) -> u64 {
+        let filed = self.file.as_ref().map_or(0, NumberFile::len);
+        self.held.len() as u64 + filed / size_of::<T>() as u64
+    }
+
+    /// Appends a piece. Returns its offset.
+    ///
+    /// # Errors
+    /// An error of the file.
+    pub fn append(&mut self, piece: &[T]) -> Result<u64> {
+        let place = self.len();
+        if self.file.is_none() && self.held.len() + piece.len() <= self.limit {
+            memory::extend(&mut self.held, piece)?;
+            return Ok(place);
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(NumberFile::new(self.new_file)?),
+        };
+        file.append(piece)?;
+        Ok(place)
+    }
+
+    /// Replaces `out` by the `count` numbers at `place`, which must lie in one piece.
+    ///
+    /// # Errors
+    /// An error of the file.
+    pub fn copy(&mut self, place: u64, count: usize, out: &mut Vec<T>) -> Result<()> {
+        out.clear();
+        memory::resize(out, count, T::default())?;
+        self.read(place, out)
+    }
+
+    /// Reads the numbers at `place` into `out`, which must lie in one piece. No piece may be appended afterwards.
+    ///
+    /// # Errors
+    /// An error of the file.
+    pub fn read(&mut self, place: u64, out: &mut [T]) -> Result<()> {
+        let held = self.held.len() as u64;
+        match &mut self.file {
+            Some(file) if place >= held => file.read((place - held) * size_of::<T>() as u64, out),
+            _ => {
+                out.copy_from_slice(&self.held[place as usize..][..out.len()]);
+                Ok(())
+            }
+        }
+    }
+}
