@@ -52,7 +52,9 @@ pgbouncer() {
 	scripts/fetch-pgbouncer.sh "$root/build/pgbouncer" >/dev/null 2>"$run_dir/why" || tail -n 1 "$run_dir/why"
 }
 WITHOUT_PYTHON=$(python_packages clients-venv tests/clients/requirements.txt)
-WITHOUT_DBT=$(python_packages dbt-venv tests/clients/dbt.txt)
+# Its packages take minutes.
+WITHOUT_DBT="make test-all has it"
+[ -z "${MINLSH_THOROUGH:-}${*:-}" ] || WITHOUT_DBT=$(python_packages dbt-venv tests/clients/dbt.txt)
 WITHOUT_NODE=$(node_packages)
 WITHOUT_JAVA=$(java_driver)
 # Its recipe has two clients in Python.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # make test: everything once, by quick builds. Each file of integration tests runs on one PostgreSQL: those of pages,
 # locks, snapshots and memory on the server with assertions, if it can be had, the others on the newest version;
-# regression tests run on the oldest and the two newest versions, as each one is compiled for minutes.
+# regression tests run on the oldest and the newest version, as each one is compiled for minutes.
 # make test-all (--all): everything on every version, the oldest by the build that is installed, and the engine's fuzz
 # targets; each test as long as it can be (MINLSH_THOROUGH).
 # With a version: everything on that one.
@@ -18,10 +18,10 @@ trap 'exit 130' INT TERM HUP
 
 # What assertions are about.
 below=(access_method concurrency differential dump_restore interruption near_unique replication torture)
-# So is this, which takes as long as all of those: apart from them, so that lanes end together.
-attacks=(attacks)
-# What takes minutes on the newest version, in all, apart from its others likewise.
-minutes=(cancel hands refused_memory)
+# What takes minutes on the newest version, in all, apart from its others: so that lanes end together.
+minutes=(attacks cancel hands refused_memory)
+# What compares with Python packages, or with published figures: for make test-all. Known answers are in the others.
+peers=(datasketch experiments)
 # What does not depend on the version of PostgreSQL.
 once=(datasketch documentation experiments hands install)
 
@@ -102,7 +102,7 @@ config_of() {
 # Fetches the released versions before they are needed.
 fetch() {
 	local number
-	for number in 19 18 15; do config_of $number >/dev/null; done
+	for number in 19 15; do config_of $number >/dev/null; done
 }
 # The newest version that can be had, or nothing.
 newest() {
@@ -124,8 +124,7 @@ with_assertions() {
 		on_newest_alone "${@:3}"
 	fi
 }
-on_assertions() { with_assertions "PostgreSQL with assertions" test_version "${below[@]}" ${all:+values}; }
-attacked() { with_assertions "PostgreSQL with assertions: ${attacks[*]}" integration "${attacks[@]}"; }
+on_assertions() { with_assertions "PostgreSQL with assertions" test_version "${below[@]}" ${all:+attacks values}; }
 # version NUMBER PROFILE [TEST...]
 version() {
 	PROFILE=$2 check "PostgreSQL $1, $2 build" test_version "$(config_of "$1")" "${@:3}"
@@ -133,7 +132,7 @@ version() {
 on_newest() {
 	local number others
 	number=$(newest)
-	mapfile -t others < <(but_for "${below[@]}" "${attacks[@]}" "${minutes[@]}")
+	mapfile -t others < <(but_for "${below[@]}" "${minutes[@]}" "${peers[@]}")
 	[ -z "$number" ] || version "$number" quick "${others[@]}"
 }
 # on_newest_alone TEST...: without regression tests.
@@ -159,7 +158,7 @@ upgrades() {
 			printf '0\tpg_upgrade: SKIPPED: it takes PostgreSQL %s, and a %s that was fetched\n' "$from" "$to" \
 				>>"$work/summary"
 		fi
-	done <<<"${all:+16 18$'\n'}18 19"
+	done <<<"16 18"$'\n'"18 19"
 }
 # older NUMBER: regression tests on a version, unless another part has them.
 older() {
@@ -175,7 +174,6 @@ older() {
 	fi
 }
 on_15() { older 15; }
-on_18() { older 18; }
 clients() {
 	local number
 	number=$(newest)
@@ -209,7 +207,6 @@ if [ -n "$all" ]; then
 	engine
 	check "fuzzing the engine" scripts/fuzz.sh --engine
 	on_assertions
-	attacked
 	every_version
 	upgrades
 	clients
@@ -217,7 +214,7 @@ if [ -n "$all" ]; then
 else
 	# Three lanes on two processors, as tests also wait for disks, locks and one another. The longest parts come first,
 	# and those that wait for the network or for a time are not the last.
-	parts=(on_newest on_assertions engine for_minutes clients attacked on_18 on_15 lint upgrades book)
+	parts=(on_newest on_assertions engine for_minutes clients on_15 lint book)
 	beside fetch
 	for _ in 1 2 3; do beside lane "${parts[@]}"; done
 	wait

@@ -30,6 +30,8 @@ const AT_A_TIME: u32 = 1 << 12;
 #[derive(Clone, Copy)]
 pub enum RowFilter<'a> {
     All,
+    /// A row behind this number of others, if there are as many.
+    Behind(u32),
     /// The rows that share a bucket of an index.
     Buckets(&'a Buckets),
     /// The rows with the given keys, which occur once each.
@@ -70,7 +72,7 @@ impl SourceRows<'_> {
         let Self { select, filter, columns } = self;
         let visit = &mut |row: &Row| visit(&SourceRow { row, columns });
         match filter {
-            RowFilter::All => select.each(&[], visit),
+            RowFilter::All | RowFilter::Behind(_) => select.each(&[], visit),
             RowFilter::Buckets(buckets) if columns.place == RowPlace::Own => buckets.each_stored(select, visit),
             RowFilter::Buckets(buckets) => buckets.each(select, visit),
             RowFilter::Keys(key, keys) => {
@@ -97,7 +99,7 @@ impl Source {
             // The executor does not read these rows, so it applies no policy of the table, and evaluates no expression
             // for them.
             RowFilter::Buckets(_) => self.agreeing.is_none() && !self.relation.is_none_or(has_row_security),
-            RowFilter::Keys(..) => false,
+            RowFilter::Behind(_) | RowFilter::Keys(..) => false,
         };
         let plain = self.plain.as_ref().filter(|_| is_plain);
         let next = self.used().count() as i16 + 1;
@@ -139,7 +141,7 @@ impl Source {
         }
         let mut sql = Sql::new("SELECT ").list(&selected, ", ");
         let (from, condition, types) = match filter {
-            RowFilter::All => (&self.from, None, Vec::new()),
+            RowFilter::All | RowFilter::Behind(_) => (&self.from, None, Vec::new()),
             RowFilter::Buckets(buckets) => (&buckets.from, None, PARAMETERS.to_vec()),
             RowFilter::Keys(by, _) => {
                 let condition = by.is_among(Sql::new("d.").name(&key.name), 1);
@@ -161,6 +163,9 @@ impl Source {
         }
         if let Some(keep) = keep {
             sql = sql.text(" ORDER BY ").text(order(keep)?.to_bytes()).text("\n, d.").name(&key.name);
+        }
+        if let RowFilter::Behind(rows) = filter {
+            sql = sql.text(format!(" OFFSET {rows} LIMIT 1"));
         }
         let select = Select::prepare(session, &sql.build(), &types).map_err(wrong_order)?;
         let select = select.with_stored(self.stored(columns.agreeing));
@@ -199,10 +204,23 @@ impl Source {
     }
 
     /// The index whose buckets show which rows must be read for `criteria`. `None` if all rows must be read: for a
-    /// specific order, a check of their keys, or the detection of boilerplate.
-    pub fn buckets_for(&self, criteria: &Criteria, keep: Option<&CStr>) -> Option<&Buckets> {
+    /// specific order, a check of their keys, the detection of boilerplate, or a comparison of every pair.
+    pub fn buckets_for(&self, session: &Session, criteria: &Criteria, keep: Option<&CStr>) -> Result<Option<&Buckets>> {
         let is_possible = self.key_is_unique && keep.is_none() && self.origin.is_none();
-        self.buckets.iter().find(|buckets| is_possible && buckets.serves(criteria))
+        let serving = self.buckets.iter().find(|buckets| is_possible && buckets.serves(criteria));
+        Ok(if serving.is_some() && self.has_more_rows(session, criteria.whole)? { serving } else { None })
+    }
+
+    /// True if the caller sees more than `rows` rows.
+    pub fn has_more_rows(&self, session: &Session, rows: u32) -> Result<bool> {
+        let mut has_more = rows == 0;
+        if !has_more {
+            self.rows(session, None, RowFilter::Behind(rows))?.each(&mut |_| {
+                has_more = true;
+                Ok(())
+            })?;
+        }
+        Ok(has_more)
     }
 }
 

@@ -56,7 +56,8 @@ fn recall(call: &Call, result: &ResultRows) -> Result<()> {
             let bands = Bands::above(criteria.threshold.get(), criteria.verify);
             let config = criteria.config.clone();
             let (sketcher, members) = (Sketcher::new(config.clone()), Vec::new());
-            let mut finder = ByBands { criteria, sketcher, members, buckets: Default::default() };
+            let is_whole = !source.has_more_rows(&session, criteria.whole)?;
+            let mut finder = ByBands { criteria, is_whole, sketcher, members, buckets: Default::default() };
             audit((&session, &source), &config, &mut finder, wanted, bands)
         }
     };
@@ -121,6 +122,8 @@ struct SignedMember {
 /// The documents of a sample by their bands, of the kind for which the criteria were made.
 struct ByBands {
     criteria: Criteria,
+    /// True if the job compares every pair.
+    is_whole: bool,
     sketcher: Sketcher,
     members: Vec<SignedMember>,
     buckets: SampleBuckets,
@@ -159,10 +162,11 @@ impl NearFinder for ByBands {
         self.buckets.finish();
     }
 
-    /// Finds the documents that share a band, and that the job would report as near-duplicates.
+    /// Finds the documents that the job would compare and report as near-duplicates.
     fn find(&mut self, _name: &str, value: Datum, near: &[Similar], found: &mut Vec<Similar>) -> Result<()> {
         let signed = self.sign(value)?;
-        for number in self.buckets.sharing(&signed.bands)? {
+        let all = || memory::collect(0..self.members.len() as u32);
+        for number in if self.is_whole { all()? } else { self.buckets.sharing(&signed.bands)? } {
             let member = &self.members[number as usize];
             let given = match self.criteria.verify {
                 Verify::Exact => {

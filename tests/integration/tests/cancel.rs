@@ -259,7 +259,12 @@ fn every_function_ends_within_a_second_of_a_cancel() {
     let mut wrong = missing(&mut client);
     let pid = backend(&mut client);
     let wanted = std::env::var("MINLSH_FUNCTION").unwrap_or_default();
+    let mut before = "";
     for (name, work) in rows(LONG).filter(|(name, _)| name.contains(&wanted)) {
+        // In `make test` the first statement of each function.
+        if std::mem::replace(&mut before, name) == name && wanted.is_empty() && !is_thorough() {
+            continue;
+        }
         if let Err(problem) = stops(&database, &mut client, pid, work) {
             wrong.push(format!("{name}: {problem}: {work}"));
         }

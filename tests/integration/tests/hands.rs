@@ -9,7 +9,7 @@ use minlsh_integration::{
 
 /// The number of times that each way to end the work is tried: at another moment each time.
 fn tries() -> u64 {
-    if is_thorough() { 20 } else { 4 }
+    if is_thorough() { 20 } else { 2 }
 }
 
 /// All settings that some work is done with, or one in turn.

@@ -43,7 +43,7 @@ const WORK: [&str; 31] = [
 
 /// The number of limits of memory under which each is done; `MINLSH_REFUSALS` has more tried.
 fn limits() -> u64 {
-    number("MINLSH_REFUSALS").unwrap_or(if is_thorough() { 8 } else { 4 })
+    number("MINLSH_REFUSALS").unwrap_or(if is_thorough() { 8 } else { 3 })
 }
 
 /// Statements over the columns of the table `long`, each of which is of [`BYTES`]: one for each way in which such a

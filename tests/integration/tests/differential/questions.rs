@@ -11,7 +11,7 @@ use sketch::Banding;
 use crate::documents::{Options, Value};
 use crate::errors::Refusal;
 use crate::oracle::{Documents, Pair};
-use crate::scene::{Of, Scene, TAIL};
+use crate::scene::{MOST_WHOLE, Of, Scene, TAIL};
 
 /// The answers that a question allows. Rows are columns with ` | ` between them, in any order.
 #[derive(Clone, Debug)]
@@ -87,6 +87,16 @@ pub enum As {
 pub struct Reading {
     pub documents: Documents,
     pub pairs: Vec<Pair>,
+}
+
+impl Reading {
+    /// The pairs that a job by these bands finds. Of a source with few rows it compares every pair; `rows` has the
+    /// number of rows in the source of a row.
+    fn meeting(&self, banding: Banding, rows: impl Fn(usize) -> usize) -> Vec<Pair> {
+        let is_whole = |pair: &Pair| rows(pair.a) <= MOST_WHOLE;
+        let (whole, large): (Vec<Pair>, Vec<Pair>) = self.pairs.iter().copied().partition(is_whole);
+        whole.into_iter().chain(self.documents.sharing(&large, banding)).collect()
+    }
 }
 
 const THRESHOLDS: [f64; 7] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0];

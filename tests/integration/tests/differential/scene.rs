@@ -122,6 +122,8 @@ pub struct Scene {
     pub title: bool,
     pub scopes: Vec<Scope>,
     pub rows: Vec<Row>,
+    /// Number of rows before the ones that only make the source larger, which have no document.
+    pub filled: usize,
     pub indexes: Vec<Index>,
     /// Indexes of passages, which serve no other question.
     pub passages: Vec<PassageIndex>,
@@ -153,6 +155,9 @@ fn key(type_name: &str, number: usize) -> String {
         _ => quoted(&format!("{} {}'s", ["b", "A", "ä", "a"][number % 4], number * 3)),
     }
 }
+
+/// Number of rows up to which a job compares every pair of its documents.
+pub const MOST_WHOLE: usize = 64;
 
 const TEXTS: [&str; 6] = ["text", "text", "text", "varchar", "citext", "dtext"];
 
@@ -204,6 +209,7 @@ impl Scene {
             title: random.below(4) == 0,
             scopes,
             rows: Vec::new(),
+            filled: 0,
             indexes: Vec::new(),
             passages: Vec::new(),
             side: None,
@@ -223,12 +229,14 @@ impl Scene {
         let corpus = Corpus::new(random, self.kind, self.slots);
         // Now and then there are enough rows for shingles that are common to all origins.
         let is_large = random.below(10) == 0;
-        let count = if is_large { 40 + random.below(25) } else { 3 + random.below(16) };
-        self.rows = (0..count)
+        self.filled = if is_large { 40 + random.below(25) } else { 3 + random.below(16) };
+        // Bands decide which documents of a job meet only if there are many rows. About half have an even flag.
+        let least = [0, 0, MOST_WHOLE, MOST_WHOLE + 1, 3 * MOST_WHOLE][random.below(5)];
+        self.rows = (0..self.filled.max(least))
             .map(|number| Row {
                 key: key(self.key_type, number),
                 flag: random.below(if is_large { 6 } else { 4 }),
-                document: corpus.value(random),
+                document: corpus.value(random).filter(|_| number < self.filled),
                 scopes: self
                     .scopes
                     .iter()
@@ -385,7 +393,7 @@ impl Scene {
             let row = Row {
                 key: key(self.key_type, number),
                 document: corpus.value(random),
-                ..self.rows[random.below(self.rows.len())].clone()
+                ..self.rows[random.below(self.filled)].clone()
             };
             values.push(self.values(random, number, &row, &row.document));
             let (table, key) = (&self.table, &self.key);

@@ -72,8 +72,9 @@ impl Asker<'_> {
         let wanted = |row: usize| !source.only_even || self.is_even(row);
         let Source { how, options, threshold, scopes, .. } = &source;
         let reading = self.reading_without(origins.as_deref(), *how, options, *threshold, scopes, &wanted);
+        let rows = (0..self.scene.rows.len()).filter(|row| wanted(*row)).count();
         let mut found: Vec<Vec<Pair>> =
-            source.bandings.iter().map(|banding| reading.documents.sharing(&reading.pairs, *banding)).collect();
+            source.bandings.iter().map(|banding| reading.meeting(*banding, |_| rows)).collect();
         let asked = self.random.below(6);
         // Copies that are apart are no longer one document, which the oracle of bridges takes them for.
         let mut listed = Vec::new();
@@ -485,7 +486,8 @@ impl Asker<'_> {
         let b = part("flag % 2 = 1");
         let reading: Reading =
             self.reading_without(origins.as_deref(), As::Itself(Of::Column), &options, threshold, &scopes, &|_| true);
-        let mut shared = [reading.documents.sharing(&reading.pairs, options.banding(threshold))];
+        let rows = if by_name { (0..scene.rows.len()).filter(|row| !self.is_even(*row)).count() } else { 0 };
+        let mut shared = [reading.meeting(options.banding(threshold), |_| scene.rows.len() + rows)];
         let mut apart = Vec::new();
         if self.random.below(3) == 0 {
             let argument;
@@ -549,7 +551,8 @@ impl Asker<'_> {
         let in_scopes = self.scopes(&scopes, true);
         let documents = Documents::new(&values, in_scopes.clone(), &options.config());
         let pairs = documents.pairs(threshold);
-        let pairs = documents.sharing(&pairs, options.banding(threshold));
+        let in_partition = |row: usize| in_scopes.iter().filter(|scopes| **scopes == in_scopes[row]).count();
+        let pairs = Reading { documents, pairs }.meeting(options.banding(threshold), in_partition);
         let names = clusters(scene.rows.len(), &pairs, &self.facts.rank);
         let number = |row: usize| {
             let before =

@@ -143,7 +143,7 @@ impl Asker<'_> {
             _ => Options::default(),
         };
         let threshold = self.threshold();
-        let row = self.random.below(scene.rows.len());
+        let row = self.random.below(scene.filled);
         let Some(crate::documents::Value::Text(text)) = &scene.rows[row].document else {
             return None;
         };

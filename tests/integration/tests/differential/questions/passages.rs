@@ -181,7 +181,7 @@ impl Asker<'_> {
     fn prepared_passage(&mut self) -> Option<Question> {
         let (scene, sought) = (self.scene, self.sought());
         let texts = self.characters(sought.of, sought.cut);
-        let row = self.random.below(scene.rows.len());
+        let row = self.random.below(scene.filled);
         let Some(Value::Text(text)) = &scene.rows[row].document else { return None };
         // A part of a text is sought, or all of it.
         let characters: Vec<char> = text.chars().collect();
