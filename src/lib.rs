@@ -21,9 +21,9 @@
 //!   as a relation. SQL as the owner, restricted, writes tracked clusters (`pg/catalogs/rights.rs`).
 //! - **A whole-corpus job** (`corpus/`) reads a source by a SELECT as the caller (`source/`). If an index serves, it
 //!   reads only rows that share a bucket. From a plain table without policies it fetches them by `ctid`, after the
-//!   executor has checked the caller's rights (`buckets.rs`). It keeps band hashes (`reading/`), and stores rows or
-//!   their places (`rows.rs`). It forms groups of documents that share buckets, and fetches these again (`groups/`).
-//!   The engine compares them, and the job writes rows (`jobs/`).
+//!   executor has checked the caller's rights (`buckets.rs`). It stores rows or their places (`rows.rs`), and gives
+//!   the documents to the engine (`host.rs`). That groups and compares them (`crates/sketch/src/dedup`), and the job
+//!   writes rows (`jobs/`).
 
 mod clusters;
 mod corpus;

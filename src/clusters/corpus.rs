@@ -47,7 +47,10 @@ impl TrackedCorpus<'_> {
             ("key_column", text::write(&key)),
             ("apart", text::write(&names::qualified(tracked.oids[APART]))),
         ]);
-        Question::new(session, &arguments, &["source"], false)
+        let mut question = Question::new(session, &arguments, &["source"], false)?;
+        // A refresh of changed documents finds pairs that share a band, so a refresh of all documents finds no others.
+        question.criteria.whole = 0;
+        Ok(question)
     }
 
     /// Compares the members of clusters with the member of the least key. `clusters` ascend, and were just written.

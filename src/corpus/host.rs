@@ -144,12 +144,14 @@ pub fn process(progress: Progress) -> Process {
 /// The columns that say with which other documents a document is compared.
 pub struct AttributeColumns {
     pub scopes: Scopes,
-    pub origins: Option<Origins>,
+    pub origins: Option<OriginValues>,
     pub agreeing: Option<AgreeingSets>,
+    /// Number of rows that were read, including those that take no part.
+    pub read: u32,
 }
 
 /// The origins seen so far.
-pub struct Origins {
+pub struct OriginValues {
     known: Scopes,
     /// Each origin as text, by number, with the output function of their type, if they are shown.
     shown: Vec<String>,
@@ -157,7 +159,7 @@ pub struct Origins {
     context: Memory,
 }
 
-impl Origins {
+impl OriginValues {
     /// No origins yet. A document's origin is the value of a column of this type and collation; without a column it is
     /// the same for all. Keeps origins as text if `shows`.
     pub fn new(criteria: &Criteria, column: &[(Oid, Oid)], shows: bool) -> Result<Self> {
@@ -244,12 +246,13 @@ pub fn read(
     omitted: &mut Omitted,
 ) -> Result<(RowSpool<'static>, Vec<u32>)> {
     let reader = criteria.reader;
-    let AttributeColumns { scopes, origins, agreeing } = columns;
+    let AttributeColumns { scopes, origins, agreeing, read } = columns;
     let (mut context, mut hashes) = (Memory::scratch(c"minlsh document"), Vec::new());
     let mut sketcher = Sketcher::new(criteria.config.clone());
     let without = documents.take_in(|intake| {
         rows.each(&mut |row: &SourceRow| {
             check_interrupts();
+            *read = read.saturating_add(1);
             let Some(document) = omitted.document(row) else { return Ok(()) };
             // SAFETY: a value of the source's document column, for whose type `criteria` made the reader.
             let document = unsafe { reader.document(document) };

@@ -11,7 +11,7 @@ use std::ffi::CStr;
 use sketch::boilerplate::CountedPart;
 use sketch::dedup::{ApartPairs, Boilerplates, Documents, Groups, Shares, TakeStored};
 
-use crate::corpus::host::{AgreeingSets, AttributeColumns, Origins, StoredRows, process, read, report_little};
+use crate::corpus::host::{AgreeingSets, AttributeColumns, OriginValues, StoredRows, process, read, report_little};
 use crate::corpus::source::arguments::{Arguments, select_given};
 use crate::corpus::source::members::{KeyCheck, Members};
 use crate::corpus::source::omitted::{Omitted, notice_omitted};
@@ -44,7 +44,7 @@ pub struct Work {
 struct Reading {
     documents: Documents,
     rows: StoredRows<'static>,
-    origins: Option<Origins>,
+    origins: Option<OriginValues>,
     /// Number of the second source's first document.
     second: u32,
     /// The rows of each source that take no part.
@@ -79,7 +79,7 @@ impl<'a> Question<'a> {
     /// The work on all documents, in the order of `keep` if that is given.
     pub fn of_all(&self, keep: Option<&CStr>) -> Result<Work> {
         let buckets = match &self.sources[..] {
-            [source] => source.buckets_for(&self.criteria, keep),
+            [source] => source.buckets_for(self.session, &self.criteria, keep)?,
             _ => None,
         };
         let fitted = buckets.map(|buckets| buckets.fit(&self.criteria));
@@ -143,7 +143,7 @@ impl<'a> Question<'a> {
         let scopes = Scopes::new("scope", &common("scope", sources, Source::scope_types)?)?;
         let origins = self.leaves_out().then(|| {
             let column = common("boilerplate", sources, Source::origin_type)?;
-            Origins::new(criteria, &column, shows_origins)
+            OriginValues::new(criteria, &column, shows_origins)
         });
         let table = sources.iter().find_map(|source| source.relation);
         let (origins, process) = (origins.transpose()?, process(Progress::start(table)));
@@ -156,7 +156,7 @@ impl<'a> Question<'a> {
             }
             _ => None,
         };
-        let mut columns = AttributeColumns { scopes, origins, agreeing };
+        let mut columns = AttributeColumns { scopes, origins, agreeing, read: 0 };
         let mut documents = Documents::new(criteria.terms(), shares, process.clone())?;
         let mut spools = RowSpools::default();
         let (mut second, mut omitted) = (u32::MAX, Vec::new());
@@ -171,6 +171,9 @@ impl<'a> Question<'a> {
             spools.0.push(read(&mut documents, criteria, &mut columns, (&rows, &keys), spool, &mut of_source)?);
             omitted.push(of_source);
         }
+        if columns.read <= criteria.whole {
+            documents.compare_each_pair();
+        }
         let keys: Vec<_> = sources.iter().map(Source::key_column).collect();
         let rows = StoredRows::new(spools, Members::new(&keys)?, criteria, process);
         Ok(Reading { documents, rows, origins: columns.origins, second, omitted })
@@ -182,7 +185,7 @@ pub struct JudgedRow<'a> {
     pub key: Datum,
     /// The number of its origin.
     number: u32,
-    origins: &'a Origins,
+    origins: &'a OriginValues,
     boilerplates: &'a mut Boilerplates,
     read: &'a mut dyn FnMut(&mut TakeStored<SqlError>) -> Result<()>,
 }

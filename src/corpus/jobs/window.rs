@@ -72,6 +72,9 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
         }
         Ok::<_, SqlError>(())
     })?;
+    if first.len() <= criteria.whole as usize {
+        documents.compare_each_pair();
+    }
     let spools = RowSpools(vec![(RowSpool::Partition(window, places), without)]);
     // A row of a partition is identified by its position.
     let members = Members::new(&[(pg_sys::INT4OID, Oid::INVALID)])?;

@@ -73,11 +73,11 @@ impl Buckets {
             && is_usable(self.info.index.oid)
     }
 
-    /// `criteria` with the index's first bands, as many as the threshold needs. Documents that share one of these bands
-    /// share a bucket here.
+    /// `criteria` with the index's first bands alone, as many as the threshold needs. Documents that share one of these
+    /// bands share a bucket here.
     pub fn fit(&self, criteria: &Criteria) -> Criteria {
         let banding = self.options.banding.trimmed(criteria.threshold.get(), criteria.recall);
-        Criteria { banding, ..criteria.clone() }
+        Criteria { banding, whole: 0, ..criteria.clone() }
     }
 
     /// Calls `visit` with the visible rows that share a bucket, in the order of the table. `select` fetches them for

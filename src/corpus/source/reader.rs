@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use sketch::dedup::{Form, Terms, Verify, append_bytes};
+use sketch::dedup::{FEW, Form, Terms, Verify, append_bytes};
 use sketch::pipeline::SignerBatch;
 use sketch::stored::{self, StoredBytes};
 use sketch::{Banding, Config, DEFAULT_RECALL, ElementHash, Sketcher, codes, hash128};
@@ -44,6 +44,8 @@ pub struct Criteria {
     pub recall: f64,
     pub config: Config,
     pub banding: Banding,
+    /// Number of rows up to which each pair of a job's documents is compared; 0 for pairs that share a band alone.
+    pub whole: u32,
 }
 
 /// The options in values of type `minlsh_document`, which must be the same in a source.
@@ -251,7 +253,7 @@ impl Criteria {
             Kind::Signature => Verify::Signature,
             _ => arguments.verify()?,
         };
-        Ok(Self { reader, verify, threshold, recall, config, banding })
+        Ok(Self { reader, verify, threshold, recall, config, banding, whole: FEW })
     }
 }
 

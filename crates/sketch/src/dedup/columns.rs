@@ -48,6 +48,11 @@ impl BandColumns {
         Ok(())
     }
 
+    /// Gives all documents, which fit into a block, the same hash of their first band: every two of them share it.
+    pub(super) fn join(&mut self) {
+        self.current[..self.documents as usize].fill(0);
+    }
+
     /// Stores the current block, also at the end of documents.
     pub(super) fn finish(&mut self) -> Result<()> {
         self.blocks.append(&self.current)?;

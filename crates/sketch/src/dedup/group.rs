@@ -31,6 +31,8 @@ pub struct Group<'a, 'c> {
 /// What a job's comparisons depend on, which threads may read.
 pub(super) struct Comparing {
     pub(super) terms: Terms,
+    /// True if each pair is compared.
+    pub(super) is_whole: bool,
     /// Bytes for the documents of a batch, and as many again for values made of them.
     pub(super) memory: usize,
     /// Bytes for values made of a group whose documents stay in a file.

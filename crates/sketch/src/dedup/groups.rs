@@ -104,6 +104,10 @@ impl Groups {
     /// # Errors
     /// An error of the host, or [`Error::OutOfMemory`].
     pub fn gather<H: Host>(mut documents: Documents, host: &mut H, second: u32) -> Result<Self, H::Error> {
+        let is_whole = documents.is_whole;
+        if is_whole {
+            documents.columns.join();
+        }
         documents.columns.finish()?;
         let (process, shares) = (documents.process.clone(), documents.shares);
         (process.progress)(Step::Grouping);
@@ -129,8 +133,11 @@ impl Groups {
         if boilerplates.is_some() {
             terms.form = Form::Elements;
         }
+        if is_whole {
+            terms.bucket_limit = usize::MAX;
+        }
         let Shares { batch: memory, group, .. } = shares;
-        let comparing = Comparing { terms, memory, group, apart: ApartPairs::default() };
+        let comparing = Comparing { terms, is_whole, memory, group, apart: ApartPairs::default() };
         let beyond = Cell::default();
         let mut job = Self { comparing, batches, documents: 0, boilerplates, process, beyond };
         job.fill(documents, host, &roots, &batch_of)?;
@@ -430,7 +437,9 @@ impl Comparing {
         }
         let places = memory::collect(group.iter().map(|(_, place)| *place))?;
         let distinct = Distinct::of(&mut bytes, &places)?;
-        if distinct.places.len() <= WHOLE || !exceed(form, distinct.bytes(&bytes), memory) {
+        // Most of a group without a common band are dissimilar.
+        let is_small = distinct.places.len() <= WHOLE && !self.is_whole;
+        if is_small || !exceed(form, distinct.bytes(&bytes), memory) {
             return Ok(None);
         }
         // Half of memory is for outlines, the other half for sorting.

@@ -25,6 +25,9 @@ use crate::{Config, Error, Result, Sketcher, memory};
 /// Bytes of a batch: some hundred texts, which take far longer to sign than to pass on.
 const BATCH: usize = 128 << 10;
 
+/// Number of documents of which each pair can be compared at once: 2,016 comparisons.
+pub const FEW: u32 = 64;
+
 /// The numbers of documents with little counted text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Little {
@@ -56,6 +59,8 @@ pub struct Documents {
     /// The shingles that do not count, once they are known.
     pub(super) boilerplates: Option<Boilerplates>,
     little: Little,
+    /// True if each pair is compared.
+    pub(super) is_whole: bool,
     pub(super) terms: Terms,
     pub(super) shares: Shares,
 }
@@ -88,6 +93,7 @@ impl Documents {
             collecting: shares.boilerplate.map(|memory| Collecting::new(&terms, memory)),
             boilerplates: None,
             little: Little::default(),
+            is_whole: false,
             terms,
             shares,
             process,
@@ -95,9 +101,15 @@ impl Documents {
     }
 
     /// Number of documents with shingles.
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[expect(clippy::len_without_is_empty, reason = "an empty collection is like any other")]
     pub fn len(&self) -> u32 {
         self.sizes.len() as u32
+    }
+
+    /// Has each pair of these documents compared, instead of those that share a band, so that none is missed by chance.
+    /// No effect on more than [`FEW`] documents.
+    pub fn compare_each_pair(&mut self) {
+        self.is_whole = self.len() <= FEW;
     }
 
     /// Calls `read` with the intake for documents. Returns the positions of the added documents without shingles,

@@ -182,6 +182,7 @@ impl<K> Dedup<K> {
                 })
             })
         })?;
+        documents.compare_each_pair();
         without.reverse();
         let all = 0..self.texts.len() as u32;
         host.compared = memory::collect(all.filter(|text| without.pop_if(|empty| *empty == *text).is_none()))?;

@@ -7,8 +7,8 @@ use std::ops::Range;
 use proptest::prelude::*;
 use sketch::corpus::{NumberedSets, SetOutline, SharedCounts};
 use sketch::{
-    Config, Error, HashPart, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, fewest_shingles,
-    overlap_of_texts, ratio_interval, set_of_long_text, shingle_hashes, shingle_hashes_in,
+    Config, HashPart, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, fewest_shingles, overlap_of_texts,
+    ratio_interval, set_of_long_text, shingle_hashes, shingle_hashes_in,
 };
 
 use crate::common::{cases, mix64};
