@@ -1,18 +1,21 @@
 """docs/benchmarks.md with its plots, and bench/FIGURES.md, from the raw figures of results.json by their templates."""
 
+import re
 from pathlib import Path
 from statistics import mean
 
 from report import chart, digits, duration, megabytes, page, speed, table, times
 from sections.clusters import CHANGES, COPIES
 from sections.copies import WAYS as COPIES_WAYS
-from sections.export import programs
 from sections.files import THRESHOLDS, WAYS
 from sections.labelled import ADVISED as LABELLED_ADVISED
 from sections.labelled import BEST as LABELLED_BEST
 from sections.pairs import PEERS
 
 TEMPLATES = {"benchmarks.md": "benchmarks.md.in", "FIGURES.md": "figures.md.in"}
+NOT_MEASURED = "Not measured."
+# A heading with what stands below it until the next one, or the end.
+UNMEASURED = re.compile(rf"^## [^\n]*\n\n{NOT_MEASURED}\n.*?(?=^## |\Z)", re.M | re.S)
 
 
 def by_size(figures: dict) -> list:
@@ -489,7 +492,7 @@ def write(results: dict, docs: Path, bench: Path) -> None:
     values = {}
     for section, tables in TABLES.items():
         measured = results.get(section)
-        taken = "Not measured."
+        taken = NOT_MEASURED
         if measured:
             taken = (
                 f"`{measured['command']}`, {measured['day']}, {processor(measured)}, {measured['postgres']}, commit "
@@ -502,7 +505,6 @@ def write(results: dict, docs: Path, bench: Path) -> None:
     files, recall = (results.get(name, {}).get("figures", {}) for name in ("files", "recall"))
     values["machine"] = "; ".join(machines)
     values["processors_table"] = processors_table(results)
-    values |= {f"export_{name}": text.strip() for name, text in programs().items()}
     values["files"] = f"{files.get('documents', 0):,} files of {files.get('characters', 0):,.0f} characters on average"
     passages = results.get("passages", {}).get("figures", {})
     values["passages_files"] = f"{passages.get('documents', 0):,} files, {megabytes(passages.get('bytes', 0))}"
@@ -513,5 +515,5 @@ def write(results: dict, docs: Path, bench: Path) -> None:
     values["side_table"] = f"{recall.get('side table', 0):,.0f} bytes"
     plots(results, docs / "plots")
     for folder, (name, template) in zip((docs, bench), TEMPLATES.items()):
-        text = page(Path(__file__).resolve().parent / template, values)
+        text = UNMEASURED.sub("", page(Path(__file__).resolve().parent / template, values))
         (folder / name).write_text(text, encoding="utf-8")

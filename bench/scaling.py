@@ -51,31 +51,25 @@ def billion_table(measured: dict, pairs: dict) -> tuple:
     ]
 
 
-def filling_table(figures: dict) -> str:
-    steps, body = figures["steps"], []
-    for batch in MILESTONES:
+def filling(figures: dict) -> dict:
+    """The cost of a row of the first documents and of the last ones, directly after a checkpoint, and of a change."""
+    steps, shown = figures["steps"], {}
+    for name, batch in {"first": MILESTONES[0], "last": MILESTONES[-1]}.items():
         load, tail = steps[f"load {batch}"], steps[f"tail {batch}"]
-        count = min(figures["rows"], batch * figures["batch"])
-        cells = [duration(load[clock] / load["rows"]) for clock in ("processor", "clock")]
-        cells += [size(load["wal"] / load["rows"])]
-        cells += [duration(tail["processor"] / tail["rows"]), size(tail["wal"] / tail["rows"])]
-        cells += [f"{tail[relation] / count:,.0f} bytes" for relation in ("index", "table")]
-        body.append([f"{count:,}", *cells])
-    header = ["documents there", "COPY, a row: CPU", "clock", "WAL", "after a checkpoint: CPU", "WAL"]
-    return table([*header, "index, a document", "table, a document"], body)
-
-
-def churn_table(figures: dict) -> str:
-    steps, body = figures["steps"], []
-    rows = {"filled, and VACUUM": steps["vacuum after filling"]}
-    rows |= {kind: steps[f"churn: {kind}"] for kind in ("UPDATE", "DELETE and INSERT", "VACUUM")}
-    for label, each in rows.items():
-        changed = each["rows"] if each["rows"] > 0 else None
-        cells = [f"{changed:,}" if changed else "", duration(each["processor"] / changed) if changed else ""]
-        cells += [hours(each["clock"])]
-        cells += [f"{each[relation] / figures['rows']:,.0f} bytes" for relation in ("index", "table")]
-        body.append([label, *cells])
-    return table(["", "rows", "CPU, a row", "clock", "index, a document", "table, a document"], body)
+        shown[name] = f"{min(figures['rows'], batch * figures['batch']):,}"
+        for kind, each in {"load": load, "tail": tail}.items():
+            shown[f"{name}_{kind}"] = duration(each["processor"] / each["rows"])
+            shown[f"{name}_{kind}_wal"] = size(each["wal"] / each["rows"])
+    filled, cleaned = steps["vacuum after filling"], steps["churn: VACUUM"]
+    updated, replaced = (steps[f"churn: {kind}"] for kind in ("UPDATE", "DELETE and INSERT"))
+    shown |= {
+        "updated": duration(updated["processor"] / updated["rows"]),
+        "replaced": duration(replaced["processor"] / replaced["rows"]),
+        "cleaned": hours(cleaned["clock"]),
+        "index_before": f"{filled['index'] / figures['rows']:,.0f}",
+        "index_after": f"{cleaned['index'] / figures['rows']:,.0f} bytes",
+    }
+    return shown
 
 
 def jobs_table(figures: dict) -> str:
@@ -119,15 +113,13 @@ def run(measured: dict) -> str:
     stopped = f" It was stopped and taken up again in: {', '.join(again)}." if again else ""
     pairs, truth = steps["pairs"], steps["truth"]["pairs"]
     wrong = pairs["rows"] - pairs["true"]
-    return page(TEMPLATE, {
+    return page(TEMPLATE, filling(figures) | {
         "rows": f"{figures['rows']:,}",
-        "batch": f"{figures['batch']:,}",
         "grouped": f"{figures['grouped']:,}",
         "taken": f"`{measured['command']}`, {measured['day']}, {measured['postgres']}, "
         f"commit {', '.join(figures['commits'])}, {hours(sum(each['all'] for each in steps.values()))}.{stopped}",
         "machine": "; ".join(figures["machines"]),
         "settings": ", ".join(f"`{name}` of {value}" for name, value in figures["settings"].items()),
-        "filling_table": filling_table(figures), "churn_table": churn_table(figures),
         "jobs_table": jobs_table(figures), "lookups_table": lookups_table(figures),
         "truth": f"{truth:,}", "true": f"{pairs['true']:,}", "recall": f"{pairs['true'] / truth:.4f}",
         "wrong": f"{wrong:,}" if wrong else "None",
