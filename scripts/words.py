@@ -113,10 +113,7 @@ def main() -> None:
     known = subprocess.check_output(["git", "ls-files", *written], text=True).split()
     found = [fault for name in known for fault in faults(Path(name))]
     rust = subprocess.check_output(["git", "ls-files", "*.rs"], text=True).split()
-    found += [fault for name in rust for fault in questions(Path(name))]
-    # Integration tests are left out: their sessions, roles and attackers are persons.
-    ours = [name for name in rust if not name.startswith("tests/")]
-    found += [fault for name in ours for fault in vague(Path(name))]
+    found += [fault for name in rust for check in (questions, vague) for fault in check(Path(name))]
     found += hints()
     if found:
         sys.exit("\n".join(found))

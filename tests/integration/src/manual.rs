@@ -6,12 +6,12 @@ use std::path::Path;
 
 use crate::{Database, variable};
 
-/// The blocks of a page that are run beside those of SQL.
+/// The blocks of a page that are run beside its SQL.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shell {
-    /// Those of `sh` are for the reader's machine.
+    /// Blocks of `sh` are for the reader's machine.
     Skip,
-    /// Those of `sh`, too: they are for the database.
+    /// Blocks of `sh`, too: they are for the database.
     Run,
 }
 

@@ -2,8 +2,7 @@
 
 use crate::{Client, Database, Run, texts};
 
-/// Makes the function `near(template, edits)`: a text of 30 words of 6 letters, of which that many are its own. Two
-/// texts of
+/// Makes the function `near(template, edits)`: a text of 30 words of 6 letters, `edits` of them its own. Two texts of
 /// one template that have k words of their own between them are (30 - k) / (30 + k) similar, nearly.
 pub const NEAR: &str = "CREATE FUNCTION near(template int, edits int) RETURNS text LANGUAGE sql VOLATILE AS $$ \
      SELECT string_agg(left(md5(CASE WHEN word <= edits THEN random()::text ELSE template || ' ' || word END), 6), ' ' \

@@ -1,4 +1,4 @@
-//! Numbers that look random, of which a seed alone repeats all.
+//! Numbers that look random. The same seed gives the same numbers.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

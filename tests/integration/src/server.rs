@@ -71,7 +71,7 @@ fn fresh(prefix: &str) -> String {
     format!("{prefix}{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The database with the extension in it that others are copies of. Nobody connects to it.
+/// The database with the extension in it. Other databases are copies of it, and no test connects to it.
 pub const EXTENDED: &str = "extended";
 
 /// A running server, in a directory of its own, reached through a socket there.
@@ -188,7 +188,7 @@ impl Server {
         let killed = succeed(Command::new("sh").arg("-c").arg(script)).stdout;
         let killed = String::from_utf8(killed).expect("process ids");
         wait_until("the server is gone", || !killed.split_whitespace().any(is_running));
-        // As long as nobody has reaped the dead (in a container without init: never), the lock
+        // As long as no process has reaped the dead (in a container without init: never), the lock
         // files would make the next server believe that this one lives.
         for lock in [lock_file, self.socket().join(".s.PGSQL.5432.lock")] {
             std::fs::remove_file(lock).expect("lock file removed");

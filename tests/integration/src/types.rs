@@ -51,8 +51,8 @@ impl Values {
     }
 }
 
-/// The values of all types, those of [`TYPES`] too, of the statistics of a table `docs`, and what the output functions
-/// of types make of them.
+/// The values of all types, including [`TYPES`] and the statistics of a table `docs`, and what the output functions of
+/// types make of them.
 ///
 /// # Panics
 /// If the catalogs cannot be read.

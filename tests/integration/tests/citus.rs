@@ -46,8 +46,8 @@ fn citus() -> Result<Vec<String>, String> {
     Ok(vec![preload, path, "citus.enable_version_checks = off".to_owned()])
 }
 
-/// The nodes, the coordinator first, and the database that they share. Its extension is that of
-/// the page's first example.
+/// The nodes, the coordinator first, and the database that they share. The page's first example creates its
+/// extension.
 fn cluster(settings: &[String]) -> Vec<Server> {
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     let nodes: Vec<Server> = (0..3).map(|_| Server::start_with(&settings)).collect();
@@ -113,7 +113,7 @@ fn distributed_tables_are_indexed_searched_and_moved() {
     let found = plan(&mut client, fanned, &["Task Count", "notes_near"]);
     assert!(found[0] == "Task Count: 4" && found.len() >= 2, "{found:?}");
 
-    // The workers' pairs are those of the coordinator, and of the exact measure.
+    // The workers find the pairs that the coordinator and the exact measure find.
     let by_band = "SELECT a || ' ' || b FROM halves JOIN notes ON id = b
                    WHERE body ~= minlsh_document(body_a, 0.8) ORDER BY a, b";
     let by_query = "SELECT doc_a || ' ' || doc_b

@@ -1,5 +1,4 @@
-//! Whatever a whole-corpus job reads, its answer is that of comparing all with all, and nothing is
-//! left behind.
+//! Whatever a whole-corpus job reads, it answers as a comparison of all with all does, and nothing is left behind.
 
 use minlsh_integration::near::assert_same;
 use minlsh_integration::{Client, Database, Run, database, texts, variable};

@@ -1,4 +1,4 @@
-//! Signatures and LeanMinHash bytes are those of the real datasketch, from PyPI: see
+//! Signatures and LeanMinHash bytes equal what the real datasketch from PyPI makes: see
 //! `tests/datasketch/compare.py`. Known answers for machines without Python are in
 //! `tests/pg_regress/sql/datasketch.sql`.
 

@@ -280,7 +280,7 @@ fn documents_pass_through_copy_unchanged() {
 #[test]
 fn long_texts_are_compared_as_short_ones_are() {
     let mut client = database().connect();
-    // More than a million shingles, of which a table is not made.
+    // More than a million shingles, too many for a table of them.
     let sql = "WITH texts AS MATERIALIZED ( \
                    SELECT body, left(body, -100000) AS most FROM ( \
                        SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 34000) i) AS t), \

@@ -27,7 +27,7 @@ fn source() -> Database<'static> {
     database
 }
 
-/// All that the side tables have, their options, and what is told of the triggers.
+/// All that the side tables have, their options, and what the catalog says of the triggers.
 fn contents(client: &mut Client) -> Vec<String> {
     texts(
         client,
@@ -45,7 +45,7 @@ fn assert_alive(client: &mut Client, expected: &[String]) {
         assert_consistent(client, index);
     }
     assert_eq!(contents(client), expected);
-    // The triggers work, and a rebuild tells the catalog what belongs together.
+    // The triggers work, and a rebuild records in the catalog what belongs together.
     client.run(
         "INSERT INTO \"My Schema\".docs (id, body) VALUES (1000, 'new'); \
          UPDATE \"My Schema\".docs SET body = body || '.' WHERE id < 10; \

@@ -39,7 +39,7 @@ fn the_experiments_in_a_small_size() {
     );
 
     run(&mut client, ACCURACY);
-    // Errors keep to theory; those of fss stay below.
+    // Errors keep to theory; errors of fss stay below.
     all_true(
         &mut client,
         "SELECT m.rmse < t.rmse * CASE m.scheme WHEN 'fss' THEN 1 ELSE 1.25 END \

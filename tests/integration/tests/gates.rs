@@ -50,7 +50,7 @@ fn race(database: &Database, count: i64, call: &str) -> Vec<Answer> {
     })
 }
 
-/// Asserts that of each text there is one new row, whose key all callers got.
+/// Asserts that each text has one new row, whose key all callers got.
 fn assert_one_row_each(client: &mut Client, count: i64, answers: &[Answer], rows: &str) {
     assert_eq!(answers.len() as i64, count * SESSIONS);
     assert_eq!(answers.iter().filter(|answer| answer.is_new).count() as i64, count);
@@ -163,7 +163,7 @@ fn copies_of_copies_are_routed_with_their_original() {
     client.run(&example(PAGE, "CREATE TABLE duplicates"));
     client.run("TRUNCATE arrivals");
     let route = example(PAGE, "WITH found");
-    // The links of the first batch are further from each other, and still a chain; those of the second fit in between.
+    // The links of the first batch are further from each other, and still a chain; the second batch fits in between.
     for rest in [0, 1] {
         client.run(&format!("INSERT INTO arrivals SELECT id, body FROM chains WHERE link % 2 = {rest}"));
         client.run(&route);

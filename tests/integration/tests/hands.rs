@@ -25,7 +25,7 @@ const THREADS: &str = "SET max_parallel_maintenance_workers = 8; SET max_paralle
                        SET max_parallel_workers_per_gather = 8; SET parallel_setup_cost = 1e9";
 const NO_THREADS: &str = "SET max_parallel_maintenance_workers = 0; SET max_parallel_workers_per_gather = 0";
 
-/// A table of 5,000 texts of 2 kB, of which four each are alike.
+/// A table of 5,000 texts of 2 kB in groups of four that are alike.
 fn docs(client: &mut Client) {
     client.run(
         "CREATE TABLE docs (id int PRIMARY KEY, body text) WITH (parallel_workers = 8); \
@@ -45,7 +45,7 @@ fn is_alone(process: i32) {
     wait_until("one thread", || threads(process) == 1);
 }
 
-/// The pages of an index, without what tells when they were written.
+/// The pages of an index, without the times of writing.
 fn pages(client: &mut Client, index: &str) -> Vec<u8> {
     client.run("CHECKPOINT");
     let read = format!("SELECT pg_read_binary_file(pg_relation_filepath('{index}'))");
@@ -76,7 +76,7 @@ fn an_index_is_the_same_whoever_makes_it() {
     );
     let all = [
         "body",
-        // So many entries that 1 MB holds a third of them.
+        // 1 MB holds a third of these entries.
         "body) WITH (threshold = 0.7",
         "tenant, body",
         "words",
@@ -132,7 +132,7 @@ fn passages_are_the_same_whoever_finds_them() {
     let long = "SELECT sum(octet_length(body)) > 1 << 20 FROM docs WHERE id < 600";
     assert_eq!(texts(&mut client, long), ["t"]);
     let jobs = [
-        // Five have the passages of the long text: those of all would not fit.
+        // Five have the passages of the long text: passages of all would not fit.
         ("common_passages", "5", "64MB"),
         ("strip_passages", "5", "64MB"),
         ("repeated_passages", "50", "1MB"),
@@ -188,7 +188,7 @@ fn moment(random: &mut Random, whole: Duration) -> Duration {
     Duration::from_micros(random.below(whole.as_micros() as usize).max(1) as u64)
 }
 
-/// Ends a work on so many rows in every way. Afterwards the session has one thread, and works on.
+/// Ends `work` on `rows` rows in every way. Afterwards the session has one thread, and works on.
 fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &str, rows: usize) {
     let server = database.server;
     let mut observer = database.connect();
@@ -208,7 +208,7 @@ fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &s
         let code = ended.err().and_then(|error| error.code().map(|code| code.code().to_owned()));
         assert!(matches!(code.as_deref(), None | Some("57014")), "{work}: {code:?}");
         is_alone(pid);
-        // A timeout between the last look for it and the end of the work is told to the next statement.
+        // A timeout between the last look for it and the end of the work reaches the next statement.
         let _ = client.batch_execute("SELECT");
         client.run(undo);
     }

@@ -107,7 +107,7 @@ fn a_comparison_of_very_long_texts_stops_within_a_second() {
             let late = start.elapsed().as_millis().saturating_sub(after);
             println!("{work}: stopped {stopped} {late} ms after {after} ms");
             assert!(!stopped || late < 2000, "{work}: {late} ms after {after} ms");
-            // A timeout between the last look for it and the end of the work is told to the next statement.
+            // A timeout between the last look for it and the end of the work reaches the next statement.
             let _ = client.batch_execute("SELECT");
         }
     }

@@ -1,7 +1,7 @@
 //! Memory for one long text, in every SQL function: at most a stated multiple of it.
 //!
-//! A function that is new must get a row: in [`MEASURED`] or in [`WITHOUT_TEXTS`]. The multiples are those of
-//! docs/guarantees.md.
+//! A function that is new must get a row: in [`MEASURED`] or in [`WITHOUT_TEXTS`]. docs/guarantees.md has the
+//! multiples.
 
 use std::collections::BTreeSet;
 

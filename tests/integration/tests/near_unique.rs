@@ -254,7 +254,7 @@ fn a_near_duplicate_in_the_place_of_one_that_was_found_counts() {
     let (mut first, mut second) = (database.connect(), database.connect());
     create_docs(&mut first);
     let place = |client: &mut Client, id: i32| texts(client, &format!("SELECT ctid FROM docs WHERE id = {id}"));
-    // A row that was rolled back is dead, whoever else has a transaction. The other shares no band with ours.
+    // A row that was rolled back is dead, whatever other transactions there are. The other shares no band with ours.
     second.run("BEGIN; INSERT INTO docs VALUES (1, text_of(24))");
     let place_of_first = place(&mut second, 1);
     second.run("ROLLBACK; INSERT INTO docs VALUES (2, text_of(1))");
@@ -508,7 +508,7 @@ fn a_backend_that_is_terminated_amid_a_check_leaves_no_lock() {
         let held = format!("SELECT count(*) FROM pg_locks WHERE pid = {pid}");
         assert_eq!(texts(&mut observer, &held), ["0"], "after {part} of 24 parts");
     }
-    // Nobody holds a lock, and another session goes on.
+    // No session holds a lock, and another session goes on.
     observer.run("SET lock_timeout = '30s'; TRUNCATE docs");
     observer.run(insert);
 }

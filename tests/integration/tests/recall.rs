@@ -2,7 +2,7 @@
 
 use minlsh_integration::{Client, Run, database, texts};
 
-/// 1,200 documents, of which 900 are copies with 0 to 10 % of the words changed.
+/// 1,200 documents, 900 of them copies with 0 to 10 % of the words changed.
 const CORPUS: &str = "CREATE TABLE docs (id int PRIMARY KEY, body text); \
     INSERT INTO docs SELECT d, (SELECT string_agg(CASE WHEN abs(hashint8(d * 1000 + w)) % 1000 < d % 4 * 12 \
     THEN 'changed' || d || w ELSE md5((d / 4 * 1000 + w)::text) END, ' ' ORDER BY w) \

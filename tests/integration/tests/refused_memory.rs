@@ -46,8 +46,8 @@ fn limits() -> u64 {
     number("MINLSH_REFUSALS").unwrap_or(if is_thorough() { 8 } else { 3 })
 }
 
-/// Statements over the columns of the table `long`, each of which is of [`BYTES`]: one for each way in which such a
-/// text is copied.
+/// Statements over the columns of the table `long`, whose values have [`BYTES`] bytes: one for each way in which such
+/// a text is copied.
 const LONG: [&str; 14] = [
     "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; \
      SELECT minhash_union_agg(numbers) FROM long",
@@ -160,7 +160,7 @@ fn memory_refused_anywhere_is_an_error_and_no_crash() {
     assert_eq!(refused(&database, &WORK, |needs| needs * 1024 / limits()), [""; 0]);
 }
 
-/// Lets a session have so many bytes more than it has.
+/// Lets a session allocate `more` bytes more than it has.
 fn starve(server: &Server, pid: i32, more: u64) {
     let bytes = kilobytes(pid, "VmSize:") * 1024 + more;
     server.limit(pid, &format!("--as={bytes}"));

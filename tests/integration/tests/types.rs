@@ -252,7 +252,7 @@ fn no_type_of_a_key_a_document_or_a_scope_ends_a_session_or_is_an_internal_error
     let parts = if is_thorough() { 1 } else { 6 };
     for (part, values) in values.iter().enumerate() {
         let mut all: Vec<_> = calls(&callees, values).into_iter().skip(part % parts).step_by(parts).collect();
-        // What output functions give is all of one type, of which there is no column.
+        // What output functions give is all of one type, and no column has that type.
         if known.insert(&values.type_name) {
             all.extend(calls_of_table(values));
         }

@@ -1,5 +1,5 @@
 //! Pages: what the page writer makes is read, split, deduplicated and vacuumed by PostgreSQL's own B-tree code,
-//! and whatever damages them is told.
+//! and whatever damages them is reported.
 
 mod plans;
 mod survives;
@@ -69,7 +69,7 @@ impl File {
     }
 }
 
-/// A session, of a server that does not tell by itself that a page was changed.
+/// A session on a server that does not report changed pages by itself.
 fn connect_without_checksums(server: &Server, database: &Database) -> Client {
     let mut client = database.connect();
     if texts(&mut client, "SHOW data_checksums") == ["off"] {
@@ -122,7 +122,7 @@ fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
         );
         if scope.is_empty() && fillfactor == 90 {
             let after: u64 = texts(&mut client, size)[0].parse().expect("a size");
-            // Of 16 entries a row, 20 bytes each, those of the first 2,000 rows take some 7.
+            // A row has 16 entries of 20 bytes each. In the first 2,000 rows an entry takes some 7.
             assert!(after - before < 2_000 * 16 * 10 + 500 * 16 * 40, "{} bytes more", after - before);
         }
         assert_consistent(&mut client, "near");
@@ -329,7 +329,7 @@ fn an_index_of_another_version_misleads_nobody() {
             only(&mut client, plan);
             assert_eq!(texts(&mut client, &search(5)), ["5"]);
         }
-        // Nobody chooses it who is not made to.
+        // The planner does not choose it by itself.
         client.run("RESET ALL");
         let explained = texts(&mut client, &format!("EXPLAIN {}", search(5))).join("\n");
         assert!(explained.contains("Seq Scan on apart"), "{explained}");

@@ -163,7 +163,7 @@ fn churn(session: &mut Client, mut random: Random, writes: u64) {
     session.run("COMMIT");
 }
 
-/// So many sessions that write a little each time that they are called.
+/// `count` sessions that write a little each time that they are called.
 fn churners(database: &Database, count: usize) -> Vec<impl FnMut() + Send> {
     let mut random = Random::by_the_clock();
     let churner = |_| {

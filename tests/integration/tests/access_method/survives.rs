@@ -47,8 +47,8 @@ fn a_standby_answers_during_replay_and_after_promotion() {
     });
     // One is always done, though perhaps only at the end.
     assert!(lookups > 1);
-    // Not amid the lookups: it does not wait for those of a standby, which may plan with the index, of
-    // whatever kind, that it drops.
+    // Not amid the lookups: it does not wait for lookups on a standby, which may plan with the index that it drops,
+    // of whatever kind.
     client.run("REINDEX INDEX CONCURRENTLY near");
     let expected = pairs(&mut client);
     let mut replica = standby.connect(&database.name);
@@ -176,7 +176,7 @@ fn a_concurrent_repack_keeps_index_constraint_and_clusters() {
          SELECT minlsh_track_clusters('near'); SELECT FROM minlsh_refresh_clusters('docs_clusters'); \
          DELETE FROM docs WHERE id % 11 = 3; DELETE FROM kept WHERE id % 5 = 1",
     );
-    // What the repacking has to catch up with, of which some comes before its end.
+    // Writes that the repacking has to catch up with. Some of them come before its end.
     let (mut writer, mut rounds) = (database.connect(), 0);
     let writes = || {
         let changes = format!(

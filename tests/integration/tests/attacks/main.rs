@@ -1,4 +1,4 @@
-//! The attacks of `tests/attacks`: none gains rights, runs planted code as somebody else, reads hidden
+//! The attacks of `tests/attacks`: none gains rights, runs planted code as another role, reads hidden
 //! rows, fails with an internal error, or ends a backend.
 
 mod resources;

@@ -48,7 +48,7 @@ fn many_rows_in_one_statement_take_little_memory() {
     assert!(more < 16 * 1024, "{more} kB more than without the index");
 }
 
-/// Makes the table `long`: two texts of so many words of 32 letters, nearly the same.
+/// Makes the table `long`: two texts of `words` words of 32 letters, nearly the same.
 fn make_long(client: &mut Client, words: u32) {
     client.run(&format!(
         "CREATE TABLE long (a text, b text); \
@@ -287,7 +287,7 @@ fn a_long_queue_takes_little_memory() {
              SELECT minlsh_track_clusters('live_near'); \
              SELECT minlsh_refresh_clusters('live_clusters')",
     );
-    // As if so many rows had come and gone.
+    // As if `ROWS` rows had come and gone.
     client.run(&format!("INSERT INTO live_clusters_queue SELECT md5(i::text) FROM generate_series(1, {ROWS}) i"));
     let mut client = database.connect();
     client.run("SET maintenance_work_mem = '4MB'; SELECT minhash('x')");

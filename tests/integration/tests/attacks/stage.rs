@@ -19,8 +19,8 @@ const LIMIT: Duration = Duration::from_secs(100);
 /// The roles that all attacks share.
 pub const ROLES: [&str; 4] = ["dbowner", "owner", "reader", "attacker"];
 
-/// Whoever runs `trap.spring` has fallen into a trap: the log tells who, and that role's rights are used
-/// to make the attacker a superuser.
+/// A role that runs `trap.spring` has fallen into a trap: the log shows the role, and its rights are used to make the
+/// attacker a superuser.
 const TRAP: &str = "
     CREATE SCHEMA app AUTHORIZATION owner; GRANT USAGE ON SCHEMA app TO PUBLIC;
     CREATE SCHEMA evil AUTHORIZATION attacker; GRANT USAGE ON SCHEMA evil TO PUBLIC;
@@ -156,7 +156,7 @@ impl<'a> Stage<'a> {
         Ok(Session { statements, outcomes, pid, running: false })
     }
 
-    /// Waits for what a session was told to do.
+    /// Waits for the statement that a session runs.
     fn wait(&mut self, name: &str) {
         let Some(session) = self.sessions.get_mut(name).filter(|session| session.running) else {
             return;
@@ -225,7 +225,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Runs one statement; the error tells what was not as it should be.
+/// Runs one statement; the error says what was not as it should be.
 fn execute(client: &mut Client, statement: &Statement, hidden: bool, notices: &Mutex<String>) -> Result<(), String> {
     let start = Instant::now();
     let result = client.simple_query(&statement.sql);

@@ -62,7 +62,7 @@ fn what_a_publisher_sends_is_followed() {
     let pair = Pair::start();
     let (source, target) = (pair.publisher.create_database(), pair.subscriber.create_database());
     let (mut from, mut to) = (source.connect(), target.connect());
-    // The parts of the publisher are others than those of the subscriber, with columns in another order.
+    // Publisher and subscriber have different parts, with columns in another order.
     from.run(&format!(
         "{TABLES}; CREATE TABLE part PARTITION OF parts DEFAULT; ALTER TABLE docs REPLICA IDENTITY FULL; \
          INSERT INTO docs SELECT i, 'one of the first texts: ' || i / 3 FROM generate_series(1, 300) i; \

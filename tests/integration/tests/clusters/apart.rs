@@ -1,11 +1,11 @@
-//! Pairs that somebody decided are not copies: the clusters are those that all other pairs make, by brute force.
+//! Pairs that a user decided are not copies: all other pairs make the clusters, by brute force.
 
 use minlsh_integration::{Client, Random, Run, database, texts};
 
 use crate::model::{State, ids};
 use crate::traps::{PLAIN, tracked};
 
-/// Keys that are written, and pairs of which are kept apart.
+/// Number of keys that are written. Some pairs of them are kept apart.
 const KEYS: usize = 40;
 
 /// A text of one of a few families, in which neighbours are similar, those further away are not, and many are equal.

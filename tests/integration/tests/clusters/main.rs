@@ -1,5 +1,5 @@
-//! Tracked clusters amid writers: the state is a computation from scratch under the same snapshot, ids are those of an
-//! independent model, and the log replayed gives the state. Beside them the same clusters are tracked once more, and
+//! Tracked clusters amid writers: the state is a computation from scratch under the same snapshot, an independent model
+//! gives the same ids, and the log replayed gives the state. Beside them the same clusters are tracked once more, and
 //! refreshed in full each time: both have the same rows. Some refreshes see rows that their transaction has written.
 //!
 //! A short run in `make integration`; `make torture-clusters` makes it as long as CHANGES says, with kills.
@@ -63,7 +63,7 @@ const SAME: [(&str, &str, &str); 3] = [
     ("_log", "seq, event, cluster_id, other_id, doc_id, size", "seq > $1::bigint"),
 ];
 
-/// After so many comparisons dead rows are removed: what has been deleted is written over then.
+/// Number of comparisons after which dead rows are removed: deleted rows are written over then.
 const VACUUM: u64 = 20;
 
 /// The comparison of what a refresh found.
@@ -116,7 +116,7 @@ impl Observer {
         }
     }
 
-    /// After a kill that may have met a COMMIT: the log tells whether it had an effect.
+    /// After a kill that may have met a COMMIT: the log shows whether it had an effect.
     fn find_out(&mut self, client: &mut Client) {
         let last = "SELECT coalesce(max(seq), 0) FROM docs_clusters_log";
         let last: i64 = client.query_one(last, &[]).expect("the log").get(0);
@@ -213,7 +213,7 @@ impl Observer {
         println!("before: {:?}", self.state);
     }
 
-    /// Compares, and has the audit look at it and at the index, while nobody writes.
+    /// Compares, and has the audit look at it and at the index, while no session writes.
     fn audit(&mut self, client: &mut Client, random: &mut Random) {
         let before = self.comparisons;
         while self.comparisons == before {
@@ -272,7 +272,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Writers and a refresher, until there were so many changes.
+/// Writers and a refresher, until there were `changes` changes.
 fn run(server: &Server, changes: u64, partitioned: bool, kills: u64) {
     let seed = seed("MINLSH_TORTURE_SEED");
     println!("seed {seed}");

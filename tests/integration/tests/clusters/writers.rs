@@ -63,8 +63,8 @@ fn spelled(word: u64) -> String {
     (0..6).map(|place| char::from(b'a' + (seed >> (8 * place) & 15) as u8)).collect()
 }
 
-/// Writes until there were so many changes, or the server is gone. `progress` is how many there were of all sessions,
-/// and how many there may be by now.
+/// Writes until `done` reaches `wanted`, or the server is gone. `done` is the number of changes of all sessions, and
+/// `allowed` the number that there may be by now.
 pub fn work(
     server: &Server,
     database: &str,

@@ -26,7 +26,7 @@ fn docs(database: &Database, table: &str, groups: u32, num_perm: u32) -> Client 
     client
 }
 
-/// Options by which no pair of a small corpus is missed; those of the index that `docs()` makes.
+/// Options by which no pair of a small corpus is missed. The index that `docs()` makes has the same.
 const CERTAIN: &str = "num_perm => 256, recall => 0.999999";
 
 #[test]

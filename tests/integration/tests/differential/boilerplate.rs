@@ -86,7 +86,7 @@ impl<'a> Judging<'a> {
         self.origins.iter().map(|(origin, own)| (*origin, frame(own))).collect()
     }
 
-    /// Returns what counts of a document, of which `frame` does not; `None` if it is compared for equality only.
+    /// Returns what counts of a document without `frame`; `None` if it is compared for equality only.
     pub fn counted(&self, drawn: &Drawn, frame: &BTreeSet<u64>) -> Option<Vec<u64>> {
         let all = drawn.elements();
         let left: Vec<u64> = all.difference(frame).copied().collect();

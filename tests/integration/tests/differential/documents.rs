@@ -48,7 +48,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Options that are mostly the defaults; only those of signing unless `of_texts`.
+    /// Options that are mostly the defaults; only options of signing unless `of_texts`.
     pub fn random(random: &mut Random, of_texts: bool) -> Self {
         let mut options = Self::default();
         if random.below(3) == 0 {
@@ -82,7 +82,8 @@ impl Options {
             == (other.unit, other.shingle_size, other.normalization, other.bag)
     }
 
-    /// The options that differ from the defaults, as `name EQUALS value` for each; those of signing too, or not.
+    /// The options that differ from the defaults, as `name EQUALS value` for each; with options of signing if
+    /// `of_signing`.
     fn named(&self, equals: &str, of_signing: bool) -> Vec<String> {
         let default = Self::default();
         let mut named = Vec::new();
@@ -176,7 +177,7 @@ impl Drawn {
         self.set.iter().copied().collect()
     }
 
-    /// The document of which `counted` counts; with `None` it is compared for equality only, by a number of its own.
+    /// The document if only `counted` counts; with `None` it is compared for equality only, by a number of its own.
     pub fn of_which(&self, counted: Option<Vec<u64>>, config: &Config) -> Self {
         let set = counted.unwrap_or_else(|| vec![hash128(&self.copy) as u64]);
         let mut sketcher = Sketcher::new(config.clone());

@@ -1,7 +1,7 @@
 //! One question has one answer: random tables, asked in every way that there is, beside a naive oracle.
 //!
 //! `make differential CASES=20000`. A case is a seed: it makes a table with random columns, keys, scopes, rows and
-//! indexes ([`scene`]), asks random questions of it ([`questions`]), and compares the answers with those of the
+//! indexes ([`scene`]), asks random questions of it ([`questions`]), and compares the answers with the
 //! engine's naive path ([`oracle`]). The same rows are right, and errors that are documented for that very case
 //! ([`errors`]). `SEED=... CASES=1` repeats a case.
 
@@ -115,7 +115,7 @@ impl Case<'_> {
         let row = ask(self.client, &format!("SELECT unnest(ARRAY[{}])", literals.join(", ")));
         facts.keys = row.map_err(told)?;
         let (key, table, keys) = (&scene.key, &scene.table, &facts.keys);
-        // A name alone would be that of the text in the result.
+        // A name alone would mean the text in the result.
         let sql = format!("SELECT t.{key}::text FROM {table} AS t ORDER BY t.{key}");
         let order = ask(self.client, &sql).map_err(told)?;
         let place = |key: &String| order.iter().position(|other| other == key);

@@ -28,7 +28,7 @@ impl Documents {
         Self { drawn: values.iter().map(draw).collect(), scopes }
     }
 
-    /// The same, of which boilerplate does not count; `None` is no origin.
+    /// The same documents, whose boilerplate does not count; `None` is no origin.
     pub fn without_boilerplate(self, origins: &[Option<usize>], config: &sketch::Config, are_sets: bool) -> Self {
         let Self { drawn, scopes } = &self;
         // A row without a scope is not read as a document.
@@ -67,7 +67,7 @@ impl Documents {
         pairs
     }
 
-    /// Those of them that share a band.
+    /// The pairs that share a band.
     pub fn sharing(&self, pairs: &[Pair], banding: Banding) -> Vec<Pair> {
         let bands = |row: usize| self.drawn[row].as_ref().map(|drawn| drawn.bands(banding));
         let shares = |pair: &&Pair| {
@@ -128,7 +128,7 @@ pub struct Bridge {
     pub sizes: [usize; 2],
 }
 
-/// All bridges; copies count as one document, of which the first by `rank` is shown.
+/// All bridges; copies count as one document, shown by the first copy by `rank`.
 pub fn bridges(count: usize, pairs: &[Pair], rank: &[usize]) -> Vec<Bridge> {
     let copies: Vec<Pair> = pairs.iter().filter(|pair| pair.similarity == 1.0).copied().collect();
     let leader = clusters(count, &copies, rank);

@@ -224,7 +224,8 @@ impl Asker<'_> {
         same.then(|| banding.trimmed(threshold, index.options.recall))
     }
 
-    /// Those of the pairs that share one of the bands that an index of these options, for `least`, is asked for.
+    /// The pairs that share one of the bands that a search at `threshold` reads in an index with these options for
+    /// `least`.
     fn sharing(&self, pairs: &[Pair], how: As, options: &Options, least: f64, threshold: f64) -> Vec<Pair> {
         let reading = self.reading(how, options, threshold, &[], &|_| true);
         reading.documents.sharing(pairs, options.banding(least).trimmed(threshold, options.recall))

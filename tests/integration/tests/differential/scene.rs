@@ -39,7 +39,7 @@ pub struct Scope {
     /// As SQL writes it.
     pub name: String,
     pub type_name: &'static str,
-    /// Literals; those of one list are equal.
+    /// Lists of literals; the literals in a list are equal.
     pub values: &'static [&'static [&'static str]],
 }
 

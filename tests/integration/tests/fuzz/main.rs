@@ -109,7 +109,7 @@ fn typed<'a>(random: &mut Random, all: &'a [Values]) -> &'a Values {
     if one.type_name == "cstring" { &all[random.below(all.len())] } else { one }
 }
 
-/// A query of a key, a document and a scope, of which some are of random types. Gives the type of the keys too.
+/// A query of a key, a document and a scope, some of them of random types. Gives the type of the keys too.
 fn query<'a>(random: &mut Random, all: &'a [Values]) -> (String, &'a str) {
     let of: Vec<&Values> = (0..3).map(|_| typed(random, all)).collect();
     let is_typed: Vec<bool> = (0..3).map(|_| random.below(2) == 0).collect();

@@ -9,7 +9,7 @@ use crate::journal::{Change, Journal};
 /// The number of clients.
 pub const CLIENTS: i64 = 8;
 
-/// A text of which there are copies and near-duplicates; now and then none, or a long one.
+/// A text that has copies and near-duplicates; now and then none, or a long one.
 pub fn random_body(random: &mut Random) -> String {
     let length = match random.below(60) {
         0 => return String::new(),

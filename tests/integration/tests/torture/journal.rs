@@ -37,7 +37,7 @@ impl Journal {
         apply(&mut self.rows, changes);
     }
 
-    /// Compares with what is there now, and settles what was in doubt; the error tells the difference.
+    /// Compares with what is there now, and settles what was in doubt; the error is the difference.
     pub fn settle(&mut self, found: BTreeMap<(String, i64), String>) -> Result<(), String> {
         let doubt = self.doubt.take();
         if found == self.rows {

@@ -185,7 +185,7 @@ impl Asker<'_> {
         vec![at]
     }
 
-    /// Now and then, the origin of each row, of which what documents share is left out.
+    /// Now and then, the origin of each row, whose boilerplate is left out.
     fn boilerplate_given(&mut self, mut source: Source) -> (Source, Option<Vec<Option<usize>>>) {
         let scene = self.scene;
         let is_of_rows = !source.label.starts_with("query");
@@ -206,7 +206,7 @@ impl Asker<'_> {
             _ => ("*".into(), Box::new(|_| Some(0))),
         };
         source.arguments.push(format!("boilerplate => {}", quoted(&name)));
-        // The bands of indexes are those of whole documents.
+        // Indexes have the bands of whole documents.
         source.bandings.truncate(1);
         (source, Some(scene.rows.iter().map(of).collect()))
     }
@@ -378,7 +378,7 @@ impl Asker<'_> {
         Source { arguments, how, by_default, scopes, only_even, refusals, must_fail, has_flag, ..source }
     }
 
-    /// Pairs of which each further copy is in one only: with the first of its copies.
+    /// Pairs, with each further copy in one pair only: with the first of its copies.
     fn once_question(&mut self, source: &mut Source, found: &[Vec<Pair>], listed: &[usize]) -> Question {
         let Facts { rank, .. } = self.facts;
         let once = |pairs: &Vec<Pair>| {

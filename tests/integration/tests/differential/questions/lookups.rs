@@ -97,7 +97,7 @@ impl<'a> Asker<'a> {
         }
         let partial = chosen.flatten().is_some_and(|at| scene.indexes[at].partial);
         let least = asked.iter().map(|one| one.threshold).fold(f64::INFINITY, f64::min);
-        // Documents have thresholds of their own, of which the greater counts.
+        // Documents have thresholds of their own. The greater one counts.
         let own = if scene.kind == Kind::Document { scene.own.0 } else { 0.0 };
         let at_least = if nearest { least.max(own) } else { threshold };
         let is_below = |one: &Candidate| !nearest && threshold < one.threshold;
