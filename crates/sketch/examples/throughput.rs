@@ -13,7 +13,7 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
 
-use sketch::{Config, Level, Sketcher, shingle_hashes};
+use minlsh_sketch::{Config, Level, Sketcher, shingle_hashes};
 
 const PASSES: usize = 15;
 

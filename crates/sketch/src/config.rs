@@ -14,14 +14,14 @@ use crate::{DEFAULT_NUM_PERM, DEFAULT_SHINGLE_SIZE, Error, MAX_NUM_PERM, MAX_SHI
 /// Cloning is cheap, because lists are shared.
 ///
 /// ```
-/// use sketch::{Config, Normalization};
+/// use minlsh_sketch::{Config, Normalization};
 ///
 /// let config = Config::new("fss", 128, "word", 3, 0)?.with_normalization(Normalization::plain())?;
 /// assert_eq!(
 ///     config.to_string(),
 ///     "fss, num_perm 128, word 3-shingles, seed 0, normalization nfkc casefold whitespace"
 /// );
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Config {

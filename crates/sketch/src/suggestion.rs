@@ -1,7 +1,7 @@
 //! Suggests a threshold, a length of shingles, and the origin of a template from a sample of documents.
 //!
 //! ```
-//! use sketch::{DEFAULT_THRESHOLD, Histogram, Suggested};
+//! use minlsh_sketch::{DEFAULT_THRESHOLD, Histogram, Suggested};
 //!
 //! let mut found = Histogram::default();
 //! // Of a hundred documents forty have an edited copy, and the nearest of the others is hardly similar.

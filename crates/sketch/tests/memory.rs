@@ -12,11 +12,11 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use common::signatures::{SLOTS, Signatures};
-use sketch::boilerplate::{Boilerplate, Enough, Frame, Judged, OriginSample, Shingled, counted};
-use sketch::corpus::{
+use minlsh_sketch::boilerplate::{Boilerplate, Enough, Frame, Judged, OriginSample, Shingled, counted};
+use minlsh_sketch::corpus::{
     ClusterLinks, Components, Identical, NumberedSets, Pair, PairSide, connect, leaders, pairs, weakest_link,
 };
-use sketch::{
+use minlsh_sketch::{
     Banding, Comparison, Config, Error, Normalization, Overlap, PreparedSet, ShingleSet, Sketcher, StopWords,
     WeightedSet, codes, for_each_shingle, memory, normalize_text, shingle_hashes, text_profile, text_profile_signature,
     tokens,

@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sketch::{Config, Level, Sketcher};
+use minlsh_sketch::{Config, Level, Sketcher};
 
 fuzz_target!(|input: (u8, u8, u8, i8, &str)| {
     let (choice, num_perm, size, seed, text) = input;

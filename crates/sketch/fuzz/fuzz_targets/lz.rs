@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sketch::stored::{Packing, StoredBytes};
+use minlsh_sketch::stored::{Packing, StoredBytes};
 
 fuzz_target!(|input: (u16, &[u8])| {
     let (size, bytes) = input;

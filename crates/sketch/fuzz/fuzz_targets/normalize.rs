@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use libfuzzer_sys::fuzz_target;
-use sketch::Normalization;
+use minlsh_sketch::Normalization;
 
 const STEPS: [&str; 8] = [
     "nfc",

@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sketch::{Config, for_each_shingle};
+use minlsh_sketch::{Config, for_each_shingle};
 use unicode_segmentation::UnicodeSegmentation;
 
 fuzz_target!(|text: &str| {

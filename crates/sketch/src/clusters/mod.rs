@@ -11,7 +11,7 @@
 //! components were found among all documents or only among those that may have changed.
 //!
 //! ```
-//! use sketch::clusters::{Outcome, Pieces, RankedDocument};
+//! use minlsh_sketch::clusters::{Outcome, Pieces, RankedDocument};
 //!
 //! // The documents of clusters 7 and 9 are one component now, and so is a new document.
 //! let documents = [Some(7), Some(7), Some(9), None];
@@ -24,7 +24,7 @@
 //! let of_documents = (0..).zip(documents).filter_map(|(rank, document)| ids.event_of(rank, document));
 //! let log: Vec<_> = of_documents.map(|event| (event.name(), event.cluster)).collect();
 //! assert_eq!(log, [("join", 7)]);
-//! # Ok::<(), sketch::Error>(())
+//! # Ok::<(), minlsh_sketch::Error>(())
 //! ```
 //!
 //! A document is identified by its rank in the order of keys, within an update. Documents come twice, and are not kept:

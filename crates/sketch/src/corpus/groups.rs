@@ -116,12 +116,12 @@ fn shared(entries: &[HashEntry]) -> Result<Vec<(u32, u32)>> {
 /// (Tarjan, van Leeuwen 1984).
 ///
 /// ```
-/// use sketch::corpus::Components;
+/// use minlsh_sketch::corpus::Components;
 ///
 /// let mut components = Components::new(4)?;
 /// components.union(3, 1);
 /// assert_eq!((components.find(3), components.find(2)), (1, 2));
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 pub struct Components {
     parents: Vec<u32>,

@@ -26,7 +26,7 @@ const MEMORY: usize = 1 << 30;
 /// larger than memory, implement [`Host`].
 ///
 /// ```
-/// use sketch::{Config, Dedup};
+/// use minlsh_sketch::{Config, Dedup};
 ///
 /// let mut dedup = Dedup::new(Config::default(), 0.7)?;
 /// dedup.add("monday", "The committee will meet on Monday at ten in the large hall of the town house.")?;
@@ -37,7 +37,7 @@ const MEMORY: usize = 1 << 30;
 ///     assert!(pair.similarity > 0.7);
 /// }
 /// assert_eq!(dedup.plan()?[0].removed, &"friday");
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 pub struct Dedup<K> {
     keys: Vec<K>,

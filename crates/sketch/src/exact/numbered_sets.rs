@@ -27,7 +27,7 @@ const STRIDE: usize = 64;
 /// Sets by document, as many as memory holds.
 ///
 /// ```
-/// use sketch::corpus::NumberedSets;
+/// use minlsh_sketch::corpus::NumberedSets;
 ///
 /// let mut sets = NumberedSets::new(1 << 20);
 /// // Hashes of shingles, in any order and with any repeats.
@@ -35,7 +35,7 @@ const STRIDE: usize = 64;
 /// sets.add(1, &[20, 30, 40])?;
 /// assert_eq!(sets.similarity(0, 1, 0.5), Some(0.75));
 /// assert_eq!(sets.similarity(0, 1, 0.8), None);
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 pub struct NumberedSets {
     level: Level,

@@ -24,13 +24,13 @@ use crate::{Check, Config, Result, memory};
 /// A set of shingles, prepared for comparison with texts.
 ///
 /// ```
-/// use sketch::{Config, PreparedSet};
+/// use minlsh_sketch::{Config, PreparedSet};
 ///
 /// let config = Config::default();
 /// let mut query = PreparedSet::from_text(&config, "abcdefgh", &mut || ())?;
 /// assert_eq!(query.similarity(&config, "abcdefghi", 0.5, &mut || ())?, Some(0.8));
 /// assert_eq!(query.similarity(&config, "something else", 0.5, &mut || ())?, None);
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 pub struct PreparedSet {
     len: usize,

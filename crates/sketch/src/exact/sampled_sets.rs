@@ -21,7 +21,7 @@ const LEVELS: usize = 32;
 /// both sets are small, and an unbiased estimate otherwise.
 ///
 /// ```
-/// use sketch::{SampledSets, SimilarMember};
+/// use minlsh_sketch::{SampledSets, SimilarMember};
 ///
 /// let mut sample = SampledSets::default();
 /// sample.add(&[1, 2, 3, 4], &mut || ())?;
@@ -29,7 +29,7 @@ const LEVELS: usize = 32;
 /// sample.finish()?;
 /// let found = sample.compare(&[2, 3, 4, 4, 5], 0.1, 0.0, &mut || ())?;
 /// assert_eq!(found, [SimilarMember { member: 0, similarity: 3.0 / 5.0, is_exact: true }]);
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct SampledSets {

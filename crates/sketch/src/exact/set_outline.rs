@@ -50,7 +50,7 @@ fn count_bits(words: &[u64]) -> usize {
 /// The outline of a set.
 ///
 /// ```
-/// use sketch::corpus::SetOutline;
+/// use minlsh_sketch::corpus::SetOutline;
 ///
 /// // Hashes of two sets of 500 elements that share 200.
 /// let hashes = |ids: std::ops::Range<u64>| -> Vec<u64> {
@@ -60,7 +60,7 @@ fn count_bits(words: &[u64]) -> usize {
 /// let b = SetOutline::of(&mut hashes(300..800), 32, &mut || ())?;
 /// // Their similarity is 0.25. That it does not reach 0.8 is seen without a look at the sets.
 /// assert!(a.may_reach(&b, 0.25) && !a.may_reach(&b, 0.8));
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct SetOutline {

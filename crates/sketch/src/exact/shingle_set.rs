@@ -13,13 +13,13 @@ use crate::{Check, Config, Result};
 /// texts.
 ///
 /// ```
-/// use sketch::{Config, ShingleSet};
+/// use minlsh_sketch::{Config, ShingleSet};
 ///
 /// let set = |text| ShingleSet::from_text(&Config::default(), text, &mut || ());
 /// let (a, b) = (set("abcdefgh")?, set("abcdefghi")?);
 /// assert_eq!(a.jaccard(&b), Some(4.0 / 5.0));
 /// assert_eq!(a.overlap(&b, &mut || ()).containment(), Some(1.0));
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 #[derive(Debug, Default, Eq, PartialEq)]
 pub struct ShingleSet(Vec<u64>);

@@ -17,7 +17,7 @@
 //! measured on 10 others: 40 answers reach 96 % and 92 % of the best possible F1.
 //!
 //! ```
-//! use sketch::labels::{Fit, Label, PairCounts, Plateaus};
+//! use minlsh_sketch::labels::{Fit, Label, PairCounts, Plateaus};
 //!
 //! // 1,000 unrelated pairs around 0.3, and 100 copies around 0.7.
 //! let mut pairs = PairCounts::default();
@@ -31,7 +31,7 @@
 //! let advice = fit.best();
 //! assert!((0.35..0.65).contains(&advice.threshold));
 //! assert!(advice.precision.mean > 0.8 && advice.recall.mean > 0.8);
-//! # Ok::<(), sketch::Error>(())
+//! # Ok::<(), minlsh_sketch::Error>(())
 //! ```
 
 mod agreement;

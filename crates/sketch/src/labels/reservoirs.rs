@@ -13,7 +13,7 @@ const STRATA: usize = 50;
 /// not depend on the order of pairs.
 ///
 /// ```
-/// use sketch::labels::Reservoirs;
+/// use minlsh_sketch::labels::Reservoirs;
 ///
 /// let mut pairs = Reservoirs::new(2);
 /// for hash in [5, 3, 8, 1] {
@@ -23,7 +23,7 @@ const STRATA: usize = 50;
 /// }
 /// let kept: Vec<_> = pairs.finish()?.into_iter().map(|(pair, weight)| (pair, weight)).collect();
 /// assert_eq!(kept, [("pair 1".to_owned(), 2.0), ("pair 3".to_owned(), 2.0)]);
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Reservoirs<T> {

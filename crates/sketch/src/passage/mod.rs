@@ -4,8 +4,8 @@
 //! windows occur in it. No window is missed, because texts decide; fingerprints only show where to look.
 //!
 //! ```
-//! use sketch::Normalization;
-//! use sketch::passage::{Characters, Sought, shared_runs};
+//! use minlsh_sketch::Normalization;
+//! use minlsh_sketch::passage::{Characters, Sought, shared_runs};
 //!
 //! let plain = Normalization::plain();
 //! let read = |text| Characters::of(&plain, text, &mut || ());
@@ -14,7 +14,7 @@
 //! let runs = shared_runs(&quote, &body, 16, &mut || ())?;
 //! assert_eq!((runs[0].a, runs[0].b, runs[0].length), (0, 13, 40));
 //! assert_eq!(Sought::new(quote, 16, &mut || ())?.covered(&body, &mut || ())?, 40);
-//! # Ok::<(), sketch::Error>(())
+//! # Ok::<(), minlsh_sketch::Error>(())
 //! ```
 //!
 //! | file | contents |

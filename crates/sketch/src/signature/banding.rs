@@ -17,13 +17,13 @@ use crate::{Error, MAX_NUM_PERM, Result, memory};
 /// A valid number of bands and of rows per band: `bands * rows <= MAX_NUM_PERM`.
 ///
 /// ```
-/// use sketch::Banding;
+/// use minlsh_sketch::Banding;
 ///
 /// // Which bands find a pair of this similarity, with which probability?
 /// let banding = Banding::for_recall(0.8, 128, 0.99)?;
 /// assert_eq!((banding.bands(), banding.rows()), (21, 6));
 /// assert!(banding.probability(0.8) > 0.99 && banding.probability(0.4) < 0.1);
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Banding {

@@ -44,14 +44,14 @@ pub struct Cardinality {
 /// the result is slightly less than its `MinHash.count()`, which is biased by about 1 in `num_perm`.
 ///
 /// ```
-/// use sketch::{Config, Element, ElementHash, Sketcher, cardinality};
+/// use minlsh_sketch::{Config, Element, ElementHash, Sketcher, cardinality};
 ///
 /// let hashes: Vec<u64> = (0..5000).map(|id| Element::Integer(id).hash(ElementHash::Xxh3)).collect();
 /// let mut sketcher = Sketcher::new(Config::default());
 /// let signature = sketcher.sketch_hashes(&hashes, &mut || ())?.expect("not empty");
 /// let elements = cardinality(signature, Config::default().scheme())?;
 /// assert!((elements.estimate - 5000.0).abs() < 4.0 * elements.standard_error);
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 /// configuration; only their lengths can be checked here.
 ///
 /// ```
-/// use sketch::{Config, Sketcher, estimate_jaccard, standard_error};
+/// use minlsh_sketch::{Config, Sketcher, estimate_jaccard, standard_error};
 ///
 /// let mut sketcher = Sketcher::new(Config::default());
 /// // Sets of 1,000 elements that share 800: the similarity is 2/3.
@@ -19,7 +19,7 @@ use crate::{Error, Result};
 /// let b = sketcher.sketch_hashes(&hash(b), &mut || ())?.expect("not empty").to_vec();
 /// let error = standard_error(128, 2.0 / 3.0)?;
 /// assert!((estimate_jaccard(&a, &b)? - 2.0 / 3.0).abs() < 4.0 * error);
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 ///
 /// # Complexity

@@ -15,7 +15,7 @@ use crate::{Check, Config, Result};
 /// It owns the scratch memory (about 64 KiB) and the constants of its configuration, so reuse it for many documents.
 ///
 /// ```
-/// use sketch::{Config, Element, ElementHash, Sketcher};
+/// use minlsh_sketch::{Config, Element, ElementHash, Sketcher};
 ///
 /// let mut sketcher = Sketcher::new(Config::default());
 /// let signature = sketcher.sketch("a text of some words", &mut || ())?;
@@ -25,7 +25,7 @@ use crate::{Check, Config, Result};
 /// // Sets are given by the hashes of their elements.
 /// let set = [1, 2, 3].map(|id| Element::Integer(id).hash(ElementHash::Xxh3));
 /// assert!(sketcher.sketch_hashes(&set, &mut || ())?.is_some());
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 pub struct Sketcher {
     config: Config,

@@ -24,7 +24,7 @@ const DRAWS: u64 = 5;
 /// times rareness (TF-IDF).
 ///
 /// ```
-/// use sketch::{Element, ElementHash, WeightedSet, estimate_jaccard};
+/// use minlsh_sketch::{Element, ElementHash, WeightedSet, estimate_jaccard};
 ///
 /// let set = |words: &[(&str, f64)]| {
 ///     let hash = |word: &str| Element::Text(word).hash(ElementHash::Xxh3);
@@ -36,7 +36,7 @@ const DRAWS: u64 = 5;
 /// let [a, b] = [a, b].map(|set| set.signature(1024, 0, &mut || ()));
 /// let estimate = estimate_jaccard(&a?.expect("not empty"), &b?.expect("not empty"))?;
 /// assert!((estimate - 2.0 / 3.0).abs() < 0.06);
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 #[derive(Debug, Default, PartialEq)]
 pub struct WeightedSet(Vec<(u64, f64)>);

@@ -2,7 +2,7 @@
 //! is fixed, and the bounds are five standard errors wide or more.
 
 use crate::common::{config, mix64};
-use sketch::{Banding, Sketcher, estimate_jaccard, standard_error};
+use minlsh_sketch::{Banding, Sketcher, estimate_jaccard, standard_error};
 
 /// A pair of sets with `common` shared elements and `a` and `b` of their own,
 /// other elements for each trial.

@@ -1,8 +1,8 @@
 //! Sets that share an element, against a naive copy of the definition.
 
 use crate::common::cases;
+use minlsh_sketch::{agree, agreement_hash};
 use proptest::prelude::*;
-use sketch::{agree, agreement_hash};
 
 fn set() -> impl Strategy<Value = Vec<u128>> {
     let element = prop_oneof![0..20_u128, any::<u128>(), Just(u128::MAX)];

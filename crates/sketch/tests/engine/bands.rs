@@ -1,6 +1,6 @@
 //! Bands: how they are chosen from a recall, what they promise, and their hashes, which are stored.
 
-use sketch::{Banding, Error, ScopeHash};
+use minlsh_sketch::{Banding, Error, ScopeHash};
 
 fn chosen(threshold: f64) -> Banding {
     Banding::for_recall(threshold, 128, 0.99).unwrap()

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use sketch::boilerplate::{
+use minlsh_sketch::boilerplate::{
     Boilerplate, CHOSEN, CountedPart, Enough, Frame, Judged, OriginSample, SharedShingles, Shingled, counted,
     distinct_part,
 };
-use sketch::{Config, Normalization};
+use minlsh_sketch::{Config, Normalization};
 
 use crate::common::{cases, mix64};
 

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use minlsh_sketch::clusters::{Block, ClusterEvent, ClusterId, EventKind, Outcome, Pieces, RankedDocument};
 use proptest::prelude::*;
-use sketch::clusters::{Block, ClusterEvent, ClusterId, EventKind, Outcome, Pieces, RankedDocument};
 
 use crate::common::cases;
 

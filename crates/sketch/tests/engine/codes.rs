@@ -1,13 +1,13 @@
 //! The codes of a text: what `docs/reference/text.md` says, against a naive copy of it.
 
 use crate::common::{cases, visited};
+use minlsh_sketch::{Error, Normalization};
 use proptest::prelude::*;
-use sketch::{Error, Normalization};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 
 fn codes(text: &str, min_length: i64) -> Vec<String> {
-    visited(|f| sketch::codes(text, min_length, &mut || (), f))
+    visited(|f| minlsh_sketch::codes(text, min_length, &mut || (), f))
 }
 
 /// The definition, by `unicode-segmentation` and strings of its own for each token.
@@ -90,7 +90,7 @@ fn a_token_ends_at_white_space_brackets_and_other_words() {
     assert_eq!(codes("GTK 3, 1080p, 8GB, 60\", KDL-46", 4), ["1080p", "kdl46"]);
     assert_eq!(codes("abc1 abc12", i64::MAX), Vec::<String>::new());
     for min_length in [0, -1, i64::MIN] {
-        let refused = sketch::codes("a1", min_length, &mut || (), &mut |_| Ok(()));
+        let refused = minlsh_sketch::codes("a1", min_length, &mut || (), &mut |_| Ok(()));
         assert_eq!(refused, Err(Error::CodeLength(min_length)));
     }
 }

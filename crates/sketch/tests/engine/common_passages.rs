@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use sketch::passage::{
+use minlsh_sketch::passage::{
     CharacterOffsets, Characters, CommonRun, CommonRuns, Fingerprints, Stretch, gram_length, whole_words,
 };
-use sketch::{Level, Normalization, memory};
+use minlsh_sketch::{Level, Normalization, memory};
 
 #[test]
 fn offsets_are_those_of_the_characters() {

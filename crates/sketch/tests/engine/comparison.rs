@@ -1,6 +1,6 @@
 //! Two texts side by side: the parts that both have, and those that one has alone.
 
-use sketch::{Comparison, Config, Normalization};
+use minlsh_sketch::{Comparison, Config, Normalization};
 
 fn compare(a: &str, b: &str, examples: usize) -> Comparison {
     let config = Config::default().with_normalization(Normalization::plain()).unwrap();

@@ -1,8 +1,8 @@
 //! The options as users write them: what is read, what it is called, and what is refused.
 
 use crate::common::cases;
+use minlsh_sketch::{Config, Error, Normalization, Scheme, StopWords, Unit};
 use proptest::prelude::*;
-use sketch::{Config, Error, Normalization, Scheme, StopWords, Unit};
 use xxhash_rust::xxh3::xxh3_64;
 
 #[test]

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::signatures::{BANDS, SLOTS, Signatures};
-use proptest::prelude::*;
-use sketch::corpus::{
+use minlsh_sketch::corpus::{
     Corpus, Hashes, Identical, LeftOut, Pair, PairSide, connect, groups, leaders, pairs, split, weakest_link,
 };
-use sketch::pipeline::{Crew, Setting};
-use sketch::{Error, estimate_jaccard};
+use minlsh_sketch::pipeline::{Crew, Setting};
+use minlsh_sketch::{Error, estimate_jaccard};
+use proptest::prelude::*;
 
 /// More than any test's comparisons.
 const NO_LIMIT: usize = usize::MAX;

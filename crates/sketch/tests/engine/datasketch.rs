@@ -2,8 +2,10 @@
 //! `golden/make_datasketch.py`. `MINLSH_DATASKETCH_ANSWERS` names a file with others.
 
 use crate::common::{bytes, cases};
+use minlsh_sketch::{
+    Config, ElementHash, Error, Lean, LeanByteOrder, Scheme, Sketcher, from_lean, shingle_hashes, to_lean,
+};
 use proptest::prelude::*;
-use sketch::{Config, ElementHash, Error, Lean, LeanByteOrder, Scheme, Sketcher, from_lean, shingle_hashes, to_lean};
 
 #[test]
 fn signatures_and_bytes_are_those_of_datasketch() {

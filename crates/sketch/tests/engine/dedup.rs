@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use proptest::prelude::*;
-use sketch::dedup::{
+use minlsh_sketch::dedup::{
     Attributes, Dedup, Documents, Form, FoundPairs, Groups, Host, Pass, Process, Ranks, Scope, Shares, Terms, Verify,
     VisitDocument, all_pairs, leader_clusters, pairs_once, single_linkage,
 };
-use sketch::pipeline::Setting;
-use sketch::stored::StoredBytes;
-use sketch::{Banding, Config, Error, ShingleSet, agree};
+use minlsh_sketch::pipeline::Setting;
+use minlsh_sketch::stored::StoredBytes;
+use minlsh_sketch::{Banding, Config, Error, ShingleSet, agree};
+use proptest::prelude::*;
 
 use crate::common::cases;
 
@@ -198,7 +198,7 @@ proptest! {
                 let shares = Shares { agreeing: Some(memory), ..Shares::of(memory, false) };
                 let (mut groups, host) = gathered(&given, (&terms(0.7, 0.999_999), false), shares, threads, can_fetch);
                 let mut found = Vec::new();
-                groups.each(&host, &|group, emit| linkage(group, &ranks, emit), &mut |cluster: sketch::dedup::Cluster| {
+                groups.each(&host, &|group, emit| linkage(group, &ranks, emit), &mut |cluster: minlsh_sketch::dedup::Cluster| {
                     found.push(format!("{} {:?} {} {}", cluster.representative, cluster.members, cluster.weakest_link,
                         cluster.least_similar));
                     Ok::<_, Error>(())

@@ -1,7 +1,9 @@
 //! Estimates from signatures: similarities, by whole slots or a few bits of each, and numbers of elements.
 
 use crate::common::{config, mix64};
-use sketch::{Error, Scheme, Sketcher, SlotBits, cardinality, containment, estimate_jaccard, standard_error, unite};
+use minlsh_sketch::{
+    Error, Scheme, Sketcher, SlotBits, cardinality, containment, estimate_jaccard, standard_error, unite,
+};
 
 #[test]
 fn the_estimate_is_the_fraction_of_equal_slots() {

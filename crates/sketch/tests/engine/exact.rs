@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use proptest::prelude::*;
-use sketch::corpus::{NumberedSets, SetOutline, SharedCounts};
-use sketch::{
+use minlsh_sketch::corpus::{NumberedSets, SetOutline, SharedCounts};
+use minlsh_sketch::{
     Config, HashPart, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, fewest_shingles, overlap_of_texts,
     ratio_interval, set_of_long_text, shingle_hashes, shingle_hashes_in,
 };
+use proptest::prelude::*;
 
 use crate::common::{cases, mix64};
 
@@ -558,7 +558,7 @@ proptest! {
 
     #[test]
     fn parts_of_hashes_are_all_hashes(text in "[a-eé ]{0,300}", bits in 0..5_u32, is_bag: bool) {
-        let config = Config::default().with_bag(is_bag).with_scheme(sketch::Scheme::Fss);
+        let config = Config::default().with_bag(is_bag).with_scheme(minlsh_sketch::Scheme::Fss);
         let (mut all, mut parts) = (Vec::new(), Vec::new());
         shingle_hashes(&config, &text, &mut all, &mut || ()).unwrap();
         for part in 0..1 << bits {

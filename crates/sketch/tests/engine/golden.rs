@@ -1,7 +1,7 @@
 //! The known answers of the specification, on every level of the machine.
 
 use crate::common::{config, signature, sketch};
-use sketch::self_test;
+use minlsh_sketch::self_test;
 
 #[test]
 fn signatures_are_the_known_answers() {

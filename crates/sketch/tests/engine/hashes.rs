@@ -1,8 +1,8 @@
 //! Hashes of elements, and how hashes are sorted.
 
 use crate::common::{G, cases, mix64};
+use minlsh_sketch::{Element, ElementHash, Keyed, SortParts, hash128, sort_by_key};
 use proptest::prelude::*;
-use sketch::{Element, ElementHash, Keyed, SortParts, hash128, sort_by_key};
 use xxhash_rust::xxh3::xxh3_64;
 
 #[test]

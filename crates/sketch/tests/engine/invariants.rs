@@ -1,8 +1,8 @@
 //! Invariants of signatures, and what can be made from signatures.
 
 use crate::common::{cases, config, mix64};
+use minlsh_sketch::{Scheme, Sketcher, estimate_jaccard, unite};
 use proptest::prelude::*;
-use sketch::{Scheme, Sketcher, estimate_jaccard, unite};
 
 fn sets() -> impl Strategy<Value = Vec<u64>> {
     let range = prop_oneof![1_u64..40, 1_u64..3000];

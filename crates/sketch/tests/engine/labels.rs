@@ -1,7 +1,7 @@
 //! The fit of labels: against a naive copy, and in sessions with people who are simulated.
 
+use minlsh_sketch::labels::{Answers, Fit, Judgement, Label, PairCounts, Plateaus, Reservoirs, spread};
 use proptest::prelude::*;
-use sketch::labels::{Answers, Fit, Judgement, Label, PairCounts, Plateaus, Reservoirs, spread};
 
 use crate::common::{cases, is_thorough};
 

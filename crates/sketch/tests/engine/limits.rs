@@ -3,8 +3,8 @@
 
 use std::process::Command;
 
-use sketch::passage::{CharacterOffsets, Characters, Fingerprints, Sought, shared_runs};
-use sketch::{Config, Level, MAX_MIN_MATCH, Normalization, shingle_hashes};
+use minlsh_sketch::passage::{CharacterOffsets, Characters, Fingerprints, Sought, shared_runs};
+use minlsh_sketch::{Config, Level, MAX_MIN_MATCH, Normalization, shingle_hashes};
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64;
 

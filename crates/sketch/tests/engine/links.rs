@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 
+use minlsh_sketch::corpus::{Bridge, ClusterLinks, Components, Pair, least_similar};
 use proptest::prelude::*;
-use sketch::corpus::{Bridge, ClusterLinks, Components, Pair, least_similar};
 
 use crate::common::{cases, mix64};
 

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::common::{cases, is_thorough};
 use caseless::Caseless;
+use minlsh_sketch::Normalization;
+use minlsh_sketch::passage::Characters;
 use proptest::prelude::*;
-use sketch::Normalization;
-use sketch::passage::Characters;
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 

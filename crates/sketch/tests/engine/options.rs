@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::common::{cases, expected_tokens, found_shingles, found_tokens, hashes, is_thorough, shingles, sketch};
-use proptest::prelude::*;
-use sketch::{
+use minlsh_sketch::{
     Config, ElementHash, Normalization, Scheme, ShingleSet, Sketcher, StopWords, Unit, has_shingles, normalize_text,
     shingle_hashes,
 };
+use proptest::prelude::*;
 
 fn config(unit: &str, size: i64, steps: &str) -> Config {
     let config = Config::new("fss", 64, unit, size, 0).unwrap();
@@ -190,7 +190,7 @@ fn the_versions_of_unicode_are_those_of_the_tables() {
     let three = |(a, b, c): (u64, u64, u64)| format!("{a}.{b}.{c}");
     let normalization = unicode_normalization::UNICODE_VERSION;
     assert_eq!(
-        sketch::UNICODE_VERSIONS,
+        minlsh_sketch::UNICODE_VERSIONS,
         format!(
             "segmentation {}, normalization {}, general category {}, case folding {}",
             three(unicode_segmentation::UNICODE_VERSION),

@@ -1,7 +1,7 @@
 //! Packed pairs of numbers.
 
+use minlsh_sketch::{MOST_PACKED_BYTES, Packable, pack, unpack};
 use proptest::prelude::*;
-use sketch::{MOST_PACKED_BYTES, Packable, pack, unpack};
 
 use crate::common::{cases, mix64};
 

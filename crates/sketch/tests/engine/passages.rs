@@ -4,9 +4,9 @@
 
 use std::collections::HashSet;
 
+use minlsh_sketch::passage::{Bound, Characters, Fingerprints, Sought, covered, gram_length, needed, shared_runs};
+use minlsh_sketch::{Level, Normalization};
 use proptest::prelude::*;
-use sketch::passage::{Bound, Characters, Fingerprints, Sought, covered, gram_length, needed, shared_runs};
-use sketch::{Level, Normalization};
 
 use crate::common::{cases, is_thorough};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sketch::boilerplate::{Boilerplate, CountedPart, Enough, Frame, Shingled};
-use sketch::pipeline::{BatchWork, Hands, Making, Setting, Signer, SignerBatch, hands};
-use sketch::stored::{Packing, StoredBytes};
-use sketch::{Banding, Config, Error, Sketcher, signature_hash};
+use minlsh_sketch::boilerplate::{Boilerplate, CountedPart, Enough, Frame, Shingled};
+use minlsh_sketch::pipeline::{BatchWork, Hands, Making, Setting, Signer, SignerBatch, hands};
+use minlsh_sketch::stored::{Packing, StoredBytes};
+use minlsh_sketch::{Banding, Config, Error, Sketcher, signature_hash};
 
 const SETTING: Setting =
     Setting { around_spawn: |spawn| spawn(), at_start: || (), check_interrupts: || (), memory: 1 << 20 };

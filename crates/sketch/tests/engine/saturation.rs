@@ -1,7 +1,7 @@
 //! Texts that are too long for their shingles: unrelated ones share more than a quarter of them.
 
 use crate::common::{self, mix64};
-use sketch::{Config, ShingleSet, saturated};
+use minlsh_sketch::{Config, ShingleSet, saturated};
 
 /// Unrelated texts of letters of an alphabet, each as likely as any.
 fn text(seed: u64, alphabet: &[u8], length: u64) -> String {

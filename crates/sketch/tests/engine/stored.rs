@@ -1,8 +1,8 @@
 //! Texts as a database stores them.
 
+use minlsh_sketch::Error;
+use minlsh_sketch::stored::{Packing, StoredBytes, byte_of, is_of_byte, text};
 use proptest::prelude::*;
-use sketch::Error;
-use sketch::stored::{Packing, StoredBytes, byte_of, is_of_byte, text};
 
 use crate::common::cases;
 

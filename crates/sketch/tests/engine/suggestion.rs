@@ -1,7 +1,7 @@
 //! Thresholds and origins that a sample suggests.
 
+use minlsh_sketch::{DEFAULT_THRESHOLD, Histogram, Suggested, WithinOrigin, robust_from};
 use proptest::prelude::*;
-use sketch::{DEFAULT_THRESHOLD, Histogram, Suggested, WithinOrigin, robust_from};
 
 use crate::common::cases;
 

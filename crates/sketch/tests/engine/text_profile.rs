@@ -1,7 +1,7 @@
 //! The signature of a text's frequent words equals the signature of Apache Nutch.
 
 use crate::common::bytes;
-use sketch::{Error, text_profile, text_profile_signature};
+use minlsh_sketch::{Error, text_profile, text_profile_signature};
 
 fn profile(text: &str, min_token_len: i64, quant_rate: f64) -> Vec<(String, u32)> {
     tried(text, min_token_len, quant_rate).unwrap()

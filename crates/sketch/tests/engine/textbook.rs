@@ -1,6 +1,6 @@
 //! MinHash as the textbook writes it, with hash functions of one's own.
 
-use sketch::{Error, LinearFunctions};
+use minlsh_sketch::{Error, LinearFunctions};
 
 fn minhash(rows: &[i64], a: &[i64], b: &[i64], p: i64) -> Option<Vec<i32>> {
     LinearFunctions::new(a, b, p).expect("valid").minhash(rows, &mut || ()).expect("memory")

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::common::{cases, config, exact_jaccard, found_shingles, hashes, mix64, shingles, signature, sketch};
+use minlsh_sketch::{Config, ShingleSet, Sketcher, shingle_hashes};
 use proptest::prelude::*;
-use sketch::{Config, ShingleSet, Sketcher, shingle_hashes};
 
 /// ASCII, long runs of it between other characters, and anything.
 fn texts() -> impl Strategy<Value = String> {
@@ -33,7 +33,7 @@ proptest! {
 
     #[test]
     fn shingles_and_their_hashes_follow_the_specification(config in configs(), text in texts()) {
-        let between = if config.unit() == sketch::Unit::Word { " " } else { "" };
+        let between = if config.unit() == minlsh_sketch::Unit::Word { " " } else { "" };
         let expected: Vec<String> = shingles(&config, &text).iter().map(|s| s.join(between)).collect();
         prop_assert_eq!(found_shingles(&config, &text), expected);
         let mut found = Vec::new();

@@ -1,8 +1,8 @@
 //! Weighted sets: their similarities, and signatures as Ioffe's paper has them.
 
 use crate::common::{G, cases, mix64};
+use minlsh_sketch::{Error, MIN_WEIGHT, ShingleSet, WeightedSet, estimate_jaccard};
 use proptest::prelude::*;
-use sketch::{Error, MIN_WEIGHT, ShingleSet, WeightedSet, estimate_jaccard};
 
 fn set(elements: &[(u64, f64)]) -> WeightedSet {
     let hashed = elements.iter().map(|&(id, weight)| (mix64(id), weight));

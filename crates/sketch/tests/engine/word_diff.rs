@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use minlsh_sketch::{Error, FoundIn, MAX_DIFF_WORDS, Normalization, word_diff};
 use proptest::prelude::*;
-use sketch::{Error, FoundIn, MAX_DIFF_WORDS, Normalization, word_diff};
 
 use crate::common::cases;
 

@@ -2,8 +2,8 @@
 //! into pieces and whichever instructions are used.
 
 use crate::common::{cases, config, found_tokens, signature, sketch};
+use minlsh_sketch::{Config, Sketcher};
 use proptest::prelude::*;
-use sketch::{Config, Sketcher};
 use unicode_segmentation::UnicodeSegmentation;
 
 fn words() -> Config {

@@ -52,12 +52,12 @@ use crate::{Error, MAX_MIN_LENGTH, Result};
 /// equal, as in CCNet: copies may differ in dates and prices.
 ///
 /// ```
-/// use sketch::Normalization;
+/// use minlsh_sketch::Normalization;
 ///
 /// let steps: Normalization = "whitespace, casefold".parse()?;
 /// assert_eq!(steps.to_string(), "casefold whitespace");
 /// assert_eq!(steps.normalize(" Straße\n42 ", &mut || ())?, "strasse 42");
-/// # Ok::<(), sketch::Error>(())
+/// # Ok::<(), minlsh_sketch::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Normalization {

@@ -6,8 +6,8 @@ pub mod signatures;
 
 use std::collections::{HashMap, HashSet};
 
+use minlsh_sketch::{Config, Level, Scheme, Sketcher, Unit, VisitShingle, for_each_shingle, tokens};
 use proptest::prelude::ProptestConfig;
-use sketch::{Config, Level, Scheme, Sketcher, Unit, VisitShingle, for_each_shingle, tokens};
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -54,7 +54,7 @@ pub fn found_shingles(config: &Config, text: &str) -> Vec<String> {
     visited(|f| for_each_shingle(config, text, &mut || (), f))
 }
 
-pub fn visited(each: impl FnOnce(VisitShingle) -> sketch::Result<()>) -> Vec<String> {
+pub fn visited(each: impl FnOnce(VisitShingle) -> minlsh_sketch::Result<()>) -> Vec<String> {
     let mut found = Vec::new();
     each(&mut |part| {
         found.push(part.to_owned());

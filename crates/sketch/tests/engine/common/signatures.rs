@@ -1,7 +1,7 @@
 //! A corpus of signatures in memory.
 
-use sketch::corpus::{Corpus, Hashes};
-use sketch::{Banding, Error, estimate_jaccard, memory, signature_hash};
+use minlsh_sketch::corpus::{Corpus, Hashes};
+use minlsh_sketch::{Banding, Error, estimate_jaccard, memory, signature_hash};
 
 /// Slots of a signature.
 pub const SLOTS: usize = 24;
