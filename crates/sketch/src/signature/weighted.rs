@@ -10,7 +10,7 @@
 //! with the least rank and of its t: 32 bits, so it agrees by chance once in 2^32.
 //!
 //! A signature is the same on every machine. Besides the operations that IEEE 754 defines exactly, it uses only the
-//! logarithm of the crate libm, which consists of these and is pinned.
+//! logarithm of the crate libm, which consists of these.
 
 use crate::config::valid_num_perm;
 use crate::hash::mix::{GOLDEN, mix64};

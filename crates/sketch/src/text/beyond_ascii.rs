@@ -5,7 +5,6 @@
 //! katakana and low lines; some characters join both of their neighbours; and marks belong to the character before
 //! them. Other characters stand alone, and some of them, such as ideographs, are words. A block with any other
 //! characters, such as Hebrew or flags, is refused.
-//! stand alone; some of them, as ideographs, are words. A block that has anything else, as Hebrew or flags, is refused.
 
 use crate::simd::{CLASSES_BLOCK as BLOCK, CharSet, Level, SINGLE, WordClasses};
 use crate::text::chars::{OF_FOUR, OF_THREE, below, code_at, leads};

@@ -1,7 +1,13 @@
 //! The known answers of the specification, on every level of the machine.
 
-use crate::common::{config, signature, sketch};
-use minlsh_sketch::self_test;
+use crate::common::{config, found_tokens, signature, sketch};
+use minlsh_sketch::{Normalization, UNICODE_VERSIONS, self_test};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Advice for tests that find signatures which a new version of a dependency has changed.
+pub const OTHER_VALUES: &str = "signatures of some texts are others, as with other tables of a dependency: keep its \
+    former version by `cargo update -p NAME --precise VERSION`, or raise Config::VERSION and write the known answers \
+    again (tests/golden/options.txt by MINLSH_WRITE_GOLDEN=1)";
 
 #[test]
 fn signatures_are_the_known_answers() {
@@ -46,3 +52,42 @@ const WORDS: [i32; 4] = [18206688, 188821169, 43345898, 10847901];
 const SINGLE_WORDS: [i32; 4] = [289309909, 5200478, 166403109, 198738674];
 const SEEDED: [i32; 4] = [10985906, 36777694, 45602441, 10527731];
 const SEEDED_WORDS: [i32; 4] = [549622249, 1073307318, 39908101, 160366189];
+
+#[test]
+fn unicode_has_the_known_versions() {
+    let known = "segmentation 17.0.0, normalization 18.0.0, general category 17.0.0, case folding 16.0.0";
+    assert_eq!(UNICODE_VERSIONS, known, "{OTHER_VALUES}");
+}
+
+/// Hashes of what becomes of all characters: of their words without a normalisation, and of each step of it that rests
+/// on Unicode's tables.
+const OF_ALL_CHARACTERS: [(&str, u64); 8] = [
+    ("none", 0x2cf4_3403_88ab_4a2b),
+    ("nfc", 0x4449_16cb_1615_5975),
+    ("nfkc", 0x4d17_71f7_9f81_83ae),
+    ("casefold", 0x8bb8_2242_13ee_0c36),
+    ("diacritics", 0xe32d_5480_6773_8473),
+    ("punctuation", 0xab5e_10c9_4df3_fbaa),
+    ("digits", 0x5a25_a566_e6ed_e68f),
+    ("invisible", 0xcd9d_8d12_3e9e_c46c),
+];
+
+#[test]
+fn every_character_is_cut_and_normalised_as_before() {
+    let chars: Vec<char> = ('\0'..=char::MAX).collect();
+    let around = |chars: &[char]| chars.iter().map(|c| format!("a{c}b {c}1 ")).collect::<String>();
+    let texts: Vec<String> = chars.chunks(4096).map(around).collect();
+    let words = config("fss", 1, "word", 1, 0);
+    let found = OF_ALL_CHARACTERS.map(|(steps, _)| {
+        let normalization: Normalization = steps.parse().unwrap();
+        let hash = texts.iter().fold(0, |hash, text| {
+            let made = match steps {
+                "none" => found_tokens(&words, text).join("|"),
+                _ => normalization.normalize(text, &mut || ()).unwrap().into_owned(),
+            };
+            xxh3_64(format!("{hash} {made}").as_bytes())
+        });
+        (steps, hash)
+    });
+    assert_eq!(found, OF_ALL_CHARACTERS, "{OTHER_VALUES}");
+}

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::common::{cases, expected_tokens, found_shingles, found_tokens, hashes, is_thorough, shingles, sketch};
+use crate::golden::OTHER_VALUES;
 use minlsh_sketch::{
     Config, ElementHash, Normalization, Scheme, ShingleSet, Sketcher, StopWords, Unit, has_shingles, normalize_text,
     shingle_hashes,
@@ -186,22 +187,6 @@ fn anchors_that_are_dropped_are_refused() {
 }
 
 #[test]
-fn the_versions_of_unicode_are_those_of_the_tables() {
-    let three = |(a, b, c): (u64, u64, u64)| format!("{a}.{b}.{c}");
-    let normalization = unicode_normalization::UNICODE_VERSION;
-    assert_eq!(
-        minlsh_sketch::UNICODE_VERSIONS,
-        format!(
-            "segmentation {}, normalization {}, general category {}, case folding {}",
-            three(unicode_segmentation::UNICODE_VERSION),
-            three((normalization.0.into(), normalization.1.into(), normalization.2.into())),
-            three(unicode_properties::UNICODE_VERSION),
-            three(caseless::UNICODE_VERSION),
-        )
-    );
-}
-
-#[test]
 fn megabytes_without_a_space_are_no_trouble() {
     let bytes = if is_thorough() { 10_000_000 } else { 2_000_000 };
     let units = ["a", "A", "漢", "ab.", "a_", "\u{301}", "\u{200d}", "😀", "カ", "가", "ก", "a\u{301}:"];
@@ -239,7 +224,7 @@ fn signatures_of_every_option_are_the_known_answers() {
     }
     let known = std::fs::read_to_string("tests/golden/options.txt").unwrap();
     for (found, known) in found.lines().zip(known.lines()) {
-        assert_eq!(found, known);
+        assert_eq!(found, known, "{OTHER_VALUES}");
     }
     assert_eq!(found, known);
 }

@@ -20,11 +20,44 @@ pub(crate) use places::Origins;
 pub(crate) use steps::Dropped;
 pub use steps::Normalization;
 
-/// The versions of Unicode whose tables affect comparisons: word boundaries, normal forms, general categories and case
-/// folding, in this order. They belong to [`Config::VERSION`](crate::Config::VERSION). A stored configuration can
-/// include them, to record under which it was made.
+/// The versions of Unicode whose tables are compiled in, such as `segmentation 17.0.0, normalization 18.0.0, general
+/// category 17.0.0, case folding 16.0.0`: of word boundaries, normal forms, general categories and case folding.
+///
+/// The tables come from other crates, whose versions Cargo.lock chooses. Signatures of words or of normalised texts are
+/// comparable only if these versions are equal, and [`Config::VERSION`](crate::Config::VERSION). Store both with
+/// signatures that you keep.
 ///
 /// Normal forms and case folding of an assigned character never change, so the tables differ only for characters that
 /// were new in one of the versions.
-pub const UNICODE_VERSIONS: &str =
-    "segmentation 17.0.0, normalization 18.0.0, general category 17.0.0, case folding 16.0.0";
+pub const UNICODE_VERSIONS: &str = {
+    const BYTES: &[u8] = &written();
+    match str::from_utf8(BYTES) {
+        Ok(text) => text,
+        Err(_) => panic!("a version has a part of too many digits"),
+    }
+};
+
+/// The text of [`UNICODE_VERSIONS`]: each version has two digits for its first part, and one for each other.
+const fn written() -> [u8; 87] {
+    let mut text = *b"segmentation 00.0.0, normalization 00.0.0, general category 00.0.0, case folding 00.0.0";
+    let (a, b, c) = unicode_normalization::UNICODE_VERSION;
+    let versions = [
+        unicode_segmentation::UNICODE_VERSION,
+        (a as u64, b as u64, c as u64),
+        unicode_properties::UNICODE_VERSION,
+        caseless::UNICODE_VERSION,
+    ];
+    let (mut at, mut version) = (0, 0);
+    while version < versions.len() {
+        if text[at] == b'0' {
+            let (first, second, third) = versions[version];
+            text[at] += (first / 10) as u8;
+            text[at + 1] += (first % 10) as u8;
+            text[at + 3] += second as u8;
+            text[at + 5] += third as u8;
+            (at, version) = (at + 5, version + 1);
+        }
+        at += 1;
+    }
+    text
+}
