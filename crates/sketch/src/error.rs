@@ -211,6 +211,9 @@ pub enum Error {
     /// A normalisation of passages that drops tokens.
     #[error("the normalization of passages must not drop tokens")]
     PassageTokens,
+    /// A key that an [`Lsh`](crate::Lsh) has already.
+    #[error("key already exists")]
+    KeyExists,
     /// The step `html` in a normalisation of single words.
     #[error("normalization step \"html\" cannot be applied to single words")]
     MarkupOfWords,
@@ -284,6 +287,7 @@ impl Error {
             Self::Coefficients { .. } => "Pass one a and one b for each hash function (a * x + b) mod p.",
             Self::MinMatch(_) => "Use 50 characters for sentences and 200 for paragraphs.",
             Self::Coverage(_) => "Use the share of the passage that must be there, such as 0.8.",
+            Self::KeyExists => "Remove the key first to replace its text.",
             Self::MarkupOfWords => "Use normalize_text(body, 'html') for both texts first.",
             Self::PassageTokens => "Use steps other than \"min_length\" and \"stop_words\", such as \"plain\".",
             Self::Modulus(_) => {

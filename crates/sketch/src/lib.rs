@@ -15,6 +15,7 @@
 //! | `shingle` | from a text and a [`Config`] to tokens, windows ("shingles") and their hashes |
 //! | `signature` | from hashes to signatures, and estimates, unions and bands of signatures |
 //! | `exact` | from hashes to the exact similarity |
+//! | `lsh` | from texts to an index in memory, which is searched by bands |
 //! | [`boilerplate`] | from the hashes of a source's documents to the part of each that counts |
 //! | [`passage`] | from normalised texts to their common passages, and fingerprints that find them |
 //! | `suggestion` | from the similarities of a sample to a threshold |
@@ -42,6 +43,7 @@ mod exact;
 mod hash;
 pub mod labels;
 mod limits;
+mod lsh;
 pub mod memory;
 mod packed;
 pub mod passage;
@@ -69,6 +71,7 @@ pub use limits::{
     DEFAULT_THRESHOLD, MAX_DIFF_WORDS, MAX_MIN_LENGTH, MAX_MIN_MATCH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS,
     MAX_WEIGHT, MIN_MIN_MATCH, MIN_WEIGHT,
 };
+pub use lsh::Lsh;
 pub use packed::{MOST_PACKED_BYTES, Packable, pack, unpack};
 pub use scheme::Scheme;
 pub use self_test::{Answer, self_test};

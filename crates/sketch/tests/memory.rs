@@ -17,7 +17,7 @@ use minlsh_sketch::corpus::{
     ClusterLinks, Components, Identical, NumberedSets, Pair, PairSide, connect, leaders, pairs, weakest_link,
 };
 use minlsh_sketch::{
-    Banding, Comparison, Config, Error, Normalization, Overlap, PreparedSet, ShingleSet, Sketcher, StopWords,
+    Banding, Comparison, Config, Error, Lsh, Normalization, Overlap, PreparedSet, ShingleSet, Sketcher, StopWords,
     WeightedSet, codes, for_each_shingle, memory, normalize_text, shingle_hashes, text_profile, text_profile_signature,
     tokens,
 };
@@ -219,6 +219,22 @@ fn lists_profiles_and_weights() {
     // All of a list is bounded: it may only be refused what grows with a text.
     let config = Config::default().with_stop_words(list).unwrap();
     survives_sketching("a list", &config, &text);
+}
+
+#[test]
+fn an_index_of_texts() {
+    let texts: Vec<String> = (0..=20).map(|left_out| text().chars().skip(left_out).collect()).collect();
+    let lsh = RefCell::new(Lsh::new(Config::default(), 0.5).unwrap());
+    (0..20).for_each(|key| lsh.borrow_mut().insert(key, &texts[key]).unwrap());
+    let refused = survives("lsh", || {
+        let mut lsh = lsh.borrow_mut();
+        // What was refused has left no key.
+        lsh.remove(&20);
+        assert_eq!(lsh.len(), 20);
+        lsh.insert(20, &texts[20])?;
+        memory::collect(lsh.query(&texts[0])?.into_iter().map(|(key, similarity)| (*key, similarity)))
+    });
+    assert!(refused > 5, "{refused}");
 }
 
 /// Documents in groups of near-duplicates, some of them copies.

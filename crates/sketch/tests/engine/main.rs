@@ -22,6 +22,7 @@ mod invariants;
 mod labels;
 mod limits;
 mod links;
+mod lsh;
 mod normalization;
 mod options;
 mod packed;
