@@ -23,7 +23,7 @@ const MEMORY: usize = 1 << 30;
 ///
 /// It keeps the texts, and compares them anew for each question: texts that share a band by their exact Jaccard
 /// similarity, each pair once, with all cores. Exact copies cost no more than one. For other sources, such as a file
-/// larger than memory, implement [`Host`].
+/// larger than memory, implement the trait `dedup::Host`, which the feature `database` exports.
 ///
 /// ```
 /// use minlsh_sketch::{Config, Dedup};

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use minlsh_sketch::dedup::{
-    Attributes, Dedup, Documents, Form, FoundPairs, Groups, Host, Pass, Process, Ranks, Scope, Shares, Terms, Verify,
-    VisitDocument, all_pairs, leader_clusters, pairs_once, single_linkage,
+    Attributes, Cluster, Dedup, Documents, Form, FoundPairs, Groups, Host, Pass, Process, Ranks, Scope, Shares, Terms,
+    Verify, VisitDocument, all_pairs, leader_clusters, pairs_once, single_linkage,
 };
 use minlsh_sketch::pipeline::Setting;
 use minlsh_sketch::stored::StoredBytes;
@@ -198,7 +198,7 @@ proptest! {
                 let shares = Shares { agreeing: Some(memory), ..Shares::of(memory, false) };
                 let (mut groups, host) = gathered(&given, (&terms(0.7, 0.999_999), false), shares, threads, can_fetch);
                 let mut found = Vec::new();
-                groups.each(&host, &|group, emit| linkage(group, &ranks, emit), &mut |cluster: minlsh_sketch::dedup::Cluster| {
+                groups.each(&host, &|group, emit| linkage(group, &ranks, emit), &mut |cluster: Cluster| {
                     found.push(format!("{} {:?} {} {}", cluster.representative, cluster.members, cluster.weakest_link,
                         cluster.least_similar));
                     Ok::<_, Error>(())
