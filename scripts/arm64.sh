@@ -17,4 +17,4 @@ export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$usr/bin/qemu-aarch64-stati
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-C target-feature=+crt-static -L $usr/aarch64-linux-gnu/lib"
 say "the engine's tests as arm64, by $("$RUSTC" --version)"
 # Without the examples of the documentation: rustdoc is of another Rust.
-cargo test --locked --release --tests -p minlsh-sketch --target aarch64-unknown-linux-gnu "$@"
+cargo test --locked --release --tests -p minlsh-sketch -p minlsh-engine-tests --target aarch64-unknown-linux-gnu "$@"

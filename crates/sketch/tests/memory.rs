@@ -4,14 +4,11 @@
 //! Allocations of less than [`GRANTED`] bytes are never refused: they do not grow with the input
 //! (see the documentation of `memory`), or have grown only little.
 
-#[path = "engine/common/mod.rs"]
-mod common;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use common::signatures::{SLOTS, Signatures};
+use minlsh_engine_tests::signatures::{SLOTS, Signatures};
 use minlsh_sketch::boilerplate::{Boilerplate, Enough, Frame, Judged, OriginSample, Shingled, counted};
 use minlsh_sketch::corpus::{
     ClusterLinks, Components, Identical, NumberedSets, Pair, PairSide, connect, leaders, pairs, weakest_link,

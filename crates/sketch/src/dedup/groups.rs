@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::attributes::Scope;
 use super::batch::{Batch, Bytes, Held, Until};
 use super::boilerplate::Boilerplates;
 use super::form::{Form, Terms, Verify, append_bytes};
@@ -176,9 +177,14 @@ impl Groups {
             (process.progress)(Step::Fetched(name));
             *total = name as usize;
             let batch = &mut batches[batch_of[root as usize] as usize];
-            let (scope, least) = (documents.scopes.get(document as usize), documents.leasts.get(document as usize));
-            memory::extend(&mut batch.held.scopes, scope.copied().as_slice())?;
-            memory::extend(&mut batch.held.leasts, least.copied().as_slice())?;
+            let Documents { scopes, leasts, .. } = &documents;
+            if !scopes.is_empty() {
+                let scope = scopes.get(document as usize).copied();
+                memory::push(&mut batch.held.scopes, scope.unwrap_or(Scope::ALL))?;
+            }
+            if !leasts.is_empty() {
+                memory::push(&mut batch.held.leasts, leasts.get(document as usize).copied().unwrap_or(0.0))?;
+            }
             if let Some(agreement) = &mut documents.agreement {
                 batch.push_set(agreement.set(document)?)?;
             }

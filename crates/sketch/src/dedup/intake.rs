@@ -42,9 +42,9 @@ pub struct Documents {
     pub(super) columns: BandColumns,
     /// For each document, the stored bytes for an exact comparison.
     pub(super) sizes: Vec<u32>,
-    /// For each document its scope, if there are any.
+    /// For each document its scope, up to the last one that has one.
     pub(super) scopes: Vec<Scope>,
-    /// For each document its own threshold, if documents have them.
+    /// For each document its own threshold or 0, up to the last one that has one.
     pub(super) leasts: Vec<f64>,
     /// Notes on the documents that are being signed, in order.
     notes: VecDeque<Note>,
@@ -163,11 +163,14 @@ impl Documents {
                 let salt = scope.salt();
                 self.columns.push(hashes.iter().map(|&hash| hash as u64 ^ salt))?;
             }
+            let document = self.sizes.len();
             memory::push(&mut self.sizes, size)?;
             if least > 0.0 {
+                memory::resize(&mut self.leasts, document, 0.0)?;
                 memory::push(&mut self.leasts, least)?;
             }
             if scope != Scope::ALL {
+                memory::resize(&mut self.scopes, document, Scope::ALL)?;
                 memory::push(&mut self.scopes, scope)?;
             }
             if let Some(agreement) = &mut self.agreement {

@@ -7,7 +7,6 @@ mod bands;
 mod boilerplate;
 mod clusters;
 mod codes;
-mod common;
 mod common_passages;
 mod comparison;
 mod configuration;
@@ -37,3 +36,5 @@ mod texts;
 mod weighted;
 mod word_diff;
 mod words;
+
+use minlsh_engine_tests as common;

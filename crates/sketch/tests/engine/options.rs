@@ -220,9 +220,9 @@ fn signatures_of_every_option_are_the_known_answers() {
         .collect();
     let found = lines.join("\n") + "\n";
     if std::env::var_os("MINLSH_WRITE_GOLDEN").is_some() {
-        std::fs::write("tests/golden/options.txt", &found).unwrap();
+        std::fs::write("golden/options.txt", &found).unwrap();
     }
-    let known = std::fs::read_to_string("tests/golden/options.txt").unwrap();
+    let known = std::fs::read_to_string("golden/options.txt").unwrap();
     for (found, known) in found.lines().zip(known.lines()) {
         assert_eq!(found, known, "{OTHER_VALUES}");
     }

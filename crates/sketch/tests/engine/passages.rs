@@ -1,6 +1,6 @@
 //! Passages against what they are by definition: every window is looked for by `contains`.
 //!
-//! `MINLSH_CASES=100000 cargo test -p minlsh-sketch --test engine passages` is the long form.
+//! `MINLSH_CASES=100000 cargo test -p minlsh-engine-tests --test engine passages` is the long form.
 
 use std::collections::HashSet;
 

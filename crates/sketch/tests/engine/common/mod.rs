@@ -1,6 +1,5 @@
 //! The specification once more, as plainly as possible: what the engine is
 //! tested against.
-#![allow(dead_code, reason = "memory.rs uses a part")]
 
 pub mod signatures;
 
