@@ -22,9 +22,10 @@ PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$root/build/target/$(pg_build) \
 	cargo clippy --locked --profile quick "${packages[@]}" --no-default-features \
 	--features "minlsh/pg$(pg_major)" -- -D warnings
 CARGO_TARGET_DIR=$root/build/target/tests \
-	cargo clippy --locked --profile test -p minlsh-sketch -p minlsh-engine-tests -p minlsh-integration --all-targets -- -D warnings
-# What users of the engine have, without the exports for a database.
-CARGO_TARGET_DIR=$root/build/target/tests cargo clippy --locked --profile test -p minlsh-sketch -- -D warnings
+	cargo clippy --locked --profile test -p minlsh-sketch -p minlsh-engine-tests -p minlsh-integration --all-targets -- \
+	-D warnings
+# What users of the engine have, without the exports for a database, which the profile of tests would bring.
+CARGO_TARGET_DIR=$root/build/target/tests cargo clippy --locked -p minlsh-sketch -- -D warnings
 CARGO_TARGET_DIR=$root/build/target/tests RUSTDOCFLAGS='-D warnings' \
 	cargo doc --locked --profile test -p minlsh-sketch --no-deps
 if command -v shellcheck >/dev/null; then

@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use super::attributes::Scope;
+use crate::exact::{agree, agreement_hash};
 use crate::pipeline::Crew;
 use crate::simd::Level;
 use crate::spool::{NewFile, NumberFile};
 use crate::stored::{Packing, StoredBytes};
-use crate::{Check, Result, agree, agreement_hash, memory};
+use crate::{Check, Result, memory};
 
 /// Documents of some groups.
 pub(super) struct Batch {

@@ -157,6 +157,7 @@ impl<'a, 'c> Group<'a, 'c> {
     }
 
     /// Number of documents.
+    #[expect(clippy::len_without_is_empty, reason = "a group has documents")]
     pub fn len(&self) -> usize {
         self.places.len()
     }

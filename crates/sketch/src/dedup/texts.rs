@@ -21,7 +21,7 @@ const MEMORY: usize = 1 << 30;
 
 /// Finds the near-duplicates in a collection of texts.
 ///
-/// It keeps the texts, and compares them anew for each question: texts that share a band by their exact Jaccard
+/// It keeps the texts, and compares them again for each question: texts that share a band by their exact Jaccard
 /// similarity, each pair once, with all cores. Exact copies cost no more than one. For other sources, such as a file
 /// larger than memory, implement the trait `dedup::Host`, which the feature `database` exports.
 ///
@@ -239,6 +239,9 @@ impl Host for KeptTexts<'_> {
     }
 
     fn fetch(&self, wanted: &mut dyn Iterator<Item = u32>, visit: &mut VisitDocument<Error>) -> Result<()> {
-        wanted.map(|document| self.read(document, visit)).collect()
+        for document in wanted {
+            self.read(document, visit)?;
+        }
+        Ok(())
     }
 }
