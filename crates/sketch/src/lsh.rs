@@ -13,7 +13,8 @@ use crate::shingle::shingle_hashes;
 use crate::signature::{Banding, Sketcher};
 use crate::{Config, DEFAULT_RECALL, Error, Result, memory};
 
-/// Texts with their keys, found again by similar texts.
+/// Texts with their keys, found again by similar texts. If all texts are there, [`Dedup`](crate::Dedup) finds their
+/// pairs at a lower cost.
 ///
 /// ```
 /// use minlsh_sketch::{Config, Error, Lsh};

@@ -22,6 +22,7 @@ mod labels;
 mod limits;
 mod links;
 mod lsh;
+mod near_duplicates;
 mod normalization;
 mod options;
 mod packed;
