@@ -29,7 +29,7 @@ def build() -> None:
     environment = {**os.environ, "PROFILE": "release"}
     subprocess.run(["scripts/build.sh"], cwd=ROOT, env=environment, check=True, **QUIET)
     command = ["scripts/cargo.sh", "build", "--quiet", "--locked", "--release", "-p", "minlsh-sketch"]
-    command += ["--example", "throughput", "--target-dir", "build/target/bench"]
+    command += ["--examples", "--target-dir", "build/target/bench"]
     subprocess.run(command, cwd=ROOT, check=True, **QUIET)
 
 

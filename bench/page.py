@@ -192,6 +192,20 @@ def engine_table(figures: dict) -> str:
     return table(["a text of 1 kB → 128 slots", "", "", "of minlsh"], body)
 
 
+def library_table(figures: dict) -> str:
+    stages = {"sketch": "sketch", "insert": "insert", "query": "query"}
+    body = []
+    for count, each in by_size(figures):
+        for way in dict.fromkeys(name.split(": ")[0] for name in each):
+            taken = {stage: each.get(f"{way}: {stage}") for stage in (*stages, "pairs")}
+            total = sum(filter(None, taken.values()))
+            least = each["Dedup: pairs"]
+            cells = ["" if taken[stage] is None else duration(taken[stage] / count) for stage in stages]
+            ratio = times(total / least) if total != least else ""
+            body.append([way, f"{count:,}", *cells, duration(total / count), ratio, f"{each[f'{way}: found']:,.0f}"])
+    return table(["", "texts", *stages.values(), "all, a text", "of Dedup", "pairs"], body)
+
+
 def functions_table(figures: dict) -> str:
     floor = figures["functions"]["md5(body)"]
     body = [[f"`{name}`", duration(value), times(value / floor)] for name, value in figures["functions"].items()]
@@ -466,6 +480,7 @@ TABLES = {
     "files": {"files_table": files_table},
     "memory": {"memory_table": memory_table},
     "engine": {"engine_table": engine_table, "functions_table": functions_table},
+    "library": {"library_table": library_table},
     "scripts": {"scripts_table": scripts_table},
     "flags": {"flags_table": flags_table},
     "recall": {"recall_table": recall_table},

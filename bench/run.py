@@ -26,8 +26,8 @@ import readme
 import scaling
 
 SECTIONS = (
-    "pairs", "index", "ingest", "files", "memory", "engine", "scripts", "flags", "recall", "copies", "labelled",
-    "threads", "passages", "clusters", "export",
+    "pairs", "index", "ingest", "files", "memory", "engine", "library", "scripts", "flags", "recall", "copies",
+    "labelled", "threads", "passages", "clusters", "export",
 )  # fmt: skip
 # These run only if they are named: they take hours, or install gigabytes.
 NAMED = ("scale", "tools")
