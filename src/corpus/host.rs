@@ -40,7 +40,7 @@ struct Reading {
 }
 
 impl<'a> StoredRows<'a> {
-    /// The rows in `spools`, of which no key is kept yet.
+    /// The rows in `spools`. No key of them is kept yet.
     pub fn new(spools: RowSpools<'a>, members: Members, criteria: &Criteria, process: Process) -> Self {
         let reading = Reading {
             reader: criteria.reader,

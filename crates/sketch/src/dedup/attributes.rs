@@ -1,4 +1,4 @@
-//! What a host says of a document besides its content.
+//! Attributes of a document besides its content, which its host knows.
 
 use crate::ElementHash;
 
@@ -24,7 +24,7 @@ impl Scope {
 /// The number for a document without an origin: all of it counts.
 pub const NO_ORIGIN: u32 = u32::MAX;
 
-/// What a host says of a document.
+/// Attributes of a document.
 #[derive(Clone, Copy)]
 pub struct Attributes<'a> {
     /// The scope.

@@ -36,7 +36,7 @@ pub struct Terms {
     pub verify: Verify,
     /// The least similarity of a pair, above 0 and up to 1.
     pub threshold: f64,
-    /// How documents are split and signed.
+    /// The way in which documents are split and signed.
     pub config: Config,
     /// The bands by which candidates are found.
     pub banding: Banding,

@@ -28,7 +28,7 @@ pub struct Group<'a, 'c> {
     crew: &'a mut Crew<'c>,
 }
 
-/// What a job's comparisons depend on, which threads may read.
+/// The terms and limits of a job's comparisons, which threads may read.
 pub(super) struct Comparing {
     pub(super) terms: Terms,
     /// True if each pair is compared.

@@ -75,7 +75,7 @@ impl<T, E, F: FnMut(T) -> Result<(), E>> TakeResults<T, E> for F {
     }
 }
 
-/// What a job was not able to do within its limits.
+/// The comparisons that a job left out, and the memory that it lacked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shortfall {
     /// The comparisons that the limit for a bucket has left out.

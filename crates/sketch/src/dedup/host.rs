@@ -1,4 +1,4 @@
-//! What the machine needs of its surroundings.
+//! The surroundings of the machine: the process, and the owner of the documents.
 
 use std::rc::Rc;
 
@@ -17,20 +17,20 @@ pub struct Process {
     pub setting: fn(usize) -> Setting,
     /// Makes a temporary file.
     pub new_file: NewFile,
-    /// Is told how far the job is.
+    /// Called with each step of the job.
     pub progress: Rc<dyn Fn(Step)>,
 }
 
-/// How far a job is.
+/// A step of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It has read so many documents.
+    /// The number of documents that it has read.
     Read(u32),
-    /// It joins documents that share a bucket.
+    /// It begins to join documents that share a bucket.
     Grouping,
-    /// It has brought so many documents together that share a bucket.
+    /// The number of documents that it has brought together because they share a bucket.
     Fetched(u32),
-    /// It has compared so many documents.
+    /// The number of documents that it has compared.
     Compared(usize),
 }
 

@@ -1,7 +1,8 @@
 //! Takes all documents once. Keeps their band hashes, by column for sorting and by row for groups.
 //!
 //! The caller's thread copies documents into batches. Batches are signed, with threads if there are enough documents.
-//! The host stores a document before it is known if it has shingles, so it is told which of them have none.
+//! The host stores a document before it is known if it has shingles, so the positions of documents without any are
+//! returned to it.
 //!
 //! If boilerplate does not count, documents get only fingerprints when they are taken. They are signed after the
 //! boilerplate, which depends on all of them, is known.
@@ -25,7 +26,7 @@ use crate::{Config, Error, Result, Sketcher, memory};
 /// Bytes of a batch: some hundred texts, which take far longer to sign than to pass on.
 const BATCH: usize = 128 << 10;
 
-/// Number of documents of which each pair can be compared at once: 2,016 comparisons.
+/// Number of documents up to which all pairs can be compared at once: 2,016 comparisons.
 pub const FEW: u32 = 64;
 
 /// The numbers of documents with little counted text.

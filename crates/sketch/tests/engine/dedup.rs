@@ -127,7 +127,7 @@ fn similarity(a: &Given, b: &Given, threshold: f64) -> Option<f64> {
     if a.is_empty() || b.is_empty() { None } else { a.jaccard_at_least(&b, threshold) }
 }
 
-/// Texts of which many are near-duplicates.
+/// Texts with many near-duplicates.
 fn given() -> impl Strategy<Value = Vec<Given>> {
     let text = prop_oneof![
         4 => ("[a-d]{30}", "[a-z]{0,3}").prop_map(|(common, own)| format!("{}{own}", common.repeat(2))),

@@ -1,4 +1,4 @@
-//! What is found in a group.
+//! Pairs, clusters and bridges of a group.
 
 mod bridges;
 mod clusters;

@@ -5,7 +5,7 @@ use crate::corpus::{Hashes, Identical, LeftOut, PairSide, pairs};
 use crate::dedup::{Emit, Group};
 use crate::{Result, memory};
 
-/// What is found in a group, by name.
+/// Pairs that are found in a group, by name.
 pub enum FoundPairs {
     /// A pair and its similarity.
     Pair(u32, u32, f64),
