@@ -20,6 +20,8 @@ trap 'exit 130' INT TERM HUP
 below=(access_method concurrency differential dump_restore interruption near_unique replication torture)
 # What takes minutes on the newest version, in all, apart from its others: so that lanes end together.
 minutes=(attacks cancel hands refused_memory)
+# Likewise, after these.
+further=(clusters corpus documentation gates long_texts passages types values)
 # What compares with Python packages, or with published figures: for make test-all. Known answers are in the others.
 peers=(datasketch experiments)
 # What does not depend on the version of PostgreSQL.
@@ -132,7 +134,7 @@ version() {
 on_newest() {
 	local number others
 	number=$(newest)
-	mapfile -t others < <(but_for "${below[@]}" "${minutes[@]}" "${peers[@]}")
+	mapfile -t others < <(but_for "${below[@]}" "${minutes[@]}" "${further[@]}" "${peers[@]}")
 	[ -z "$number" ] || version "$number" quick "${others[@]}"
 }
 # on_newest_alone TEST...: without regression tests.
@@ -142,6 +144,7 @@ on_newest_alone() {
 	[ -z "$number" ] || check "PostgreSQL $number, quick build: $*" integration "$(config_of "$number")" "$@"
 }
 for_minutes() { on_newest_alone "${minutes[@]}"; }
+for_further() { on_newest_alone "${further[@]}"; }
 lint() {
 	local number
 	number=$(newest)
@@ -214,7 +217,7 @@ if [ -n "$all" ]; then
 else
 	# Three lanes on two processors, as tests also wait for disks, locks and one another. The longest parts come first,
 	# and those that wait for the network or for a time are not the last.
-	parts=(on_newest on_assertions engine for_minutes clients on_15 lint book)
+	parts=(on_newest on_assertions engine for_minutes for_further clients lint on_15 book)
 	beside fetch
 	for _ in 1 2 3; do beside lane "${parts[@]}"; done
 	wait

