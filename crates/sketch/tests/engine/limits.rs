@@ -8,7 +8,7 @@ use minlsh_sketch::{Config, Level, MAX_MIN_MATCH, Normalization, shingle_hashes}
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::common::{config, found_shingles, found_tokens, hashes, sketch};
+use crate::common::{config, found_shingles, found_tokens, hashes, is_thorough, sketch};
 use crate::normalization::defined;
 
 /// Characters or bytes: of a vector, of a block, of a batch of words, of a part.
@@ -229,9 +229,10 @@ fn each_set_of_instructions_passes_the_tests_of_texts() {
         "texts::",
         "words::words",
     ];
+    let cases = if is_thorough() { "256" } else { "64" };
     for level in Level::available().into_iter().filter(|level| *level != Level::best()) {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(tests).env(CHOSEN, level.to_string()).env("MINLSH_CASES", "256");
+        command.args(tests).env(CHOSEN, level.to_string()).env("MINLSH_CASES", cases);
         let output = command.output().unwrap();
         let printed = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{level}: {printed}");

@@ -110,9 +110,9 @@ proptest! {
 #[test]
 fn the_longest_copies_come_back() {
     // 273 bytes a copy: the most that a byte of compressed data stands for.
-    let zeros = vec![0; 500_000];
+    let zeros = vec![0; 50_000];
     let packed = lz(&zeros, 273);
-    assert!(packed.len() < 5800, "{}", packed.len());
+    assert!(packed.len() < 640, "{}", packed.len());
     assert_eq!(unpacked(&packed, zeros.len()), Ok(zeros));
 }
 

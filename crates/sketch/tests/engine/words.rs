@@ -1,7 +1,7 @@
 //! Words are defined by Unicode Standard Annex 29, as the crate unicode-segmentation cuts them, wherever a text is cut
 //! into pieces and whichever instructions are used.
 
-use crate::common::{cases, config, found_tokens, signature, sketch};
+use crate::common::{cases, config, found_tokens, is_thorough, signature, sketch};
 use minlsh_sketch::{Config, Sketcher};
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
@@ -50,7 +50,9 @@ proptest! {
 #[test]
 fn every_character_next_to_every_kind_is_as_in_the_tables() {
     let words = words();
-    for c in '\0'..=char::MAX {
+    // In `make test` one of 16 characters of the planes behind the first two, which have few kinds.
+    let is_wanted = |c: &char| is_thorough() || *c < '\u{20000}' || u32::from(*c) % 16 == 1;
+    for c in ('\0'..=char::MAX).filter(is_wanted) {
         for text in [
             format!("{c}a b{c} 1{c} ア{c} 漢{c}ア{c}漢 {c}{c}a{c}é{c}1{c}1"),
             format!("a{c}b'{c}.{c}1,{c}2{c}_{c} {c}:{c}漢{c}é"),

@@ -18,11 +18,11 @@ pub fn is_thorough() -> bool {
     std::env::var_os("MINLSH_THOROUGH").is_some()
 }
 
-/// Tries a property with `count` random cases in `make test-all`, and with a quarter of them, but at least 256, in
+/// Tries a property with `count` random cases in `make test-all`, and with a tenth of them, but at least 256, in
 /// `make test`. `MINLSH_CASES` is the number of cases of every property.
 pub fn cases(count: u32) -> ProptestConfig {
     let chosen = std::env::var("MINLSH_CASES").ok().and_then(|cases| cases.parse().ok());
-    let usual = if is_thorough() { count } else { count.min((count / 4).max(256)) };
+    let usual = if is_thorough() { count } else { count.min((count / 10).max(256)) };
     ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(chosen.unwrap_or(usual)) }
 }
 
