@@ -19,8 +19,9 @@ trap 'exit 130' INT TERM HUP
 # What assertions are about.
 below=(access_method concurrency differential dump_restore interruption near_unique replication torture)
 # What takes minutes on the newest version, in all, apart from its others: so that lanes end together.
-minutes=(attacks cancel hands refused_memory)
-# Likewise, after these.
+minutes=(cancel hands refused_memory)
+# Likewise.
+attacks=(attacks)
 further=(clusters corpus documentation gates long_texts passages types values)
 # What compares with Python packages, or with published figures: for make test-all. Known answers are in the others.
 peers=(datasketch experiments)
@@ -115,7 +116,17 @@ newest() {
 }
 export PROFILE=quick
 
-engine() { check "engine" make -s engine; }
+engine() {
+	if [ -n "$all" ]; then
+		check "engine" make -s engine
+	else
+		check "engine" engine_by_interface
+	fi
+}
+# Without the unit tests: all of the engine would be compiled again for these.
+engine_by_interface() {
+	make -s engine TESTS='--test engine --test memory' && make -s engine TESTS=--doc
+}
 # with_assertions NAME COMMAND TEST...: `test_version` or `integration`; without such a server on the newest version.
 with_assertions() {
 	local config
@@ -134,7 +145,7 @@ version() {
 on_newest() {
 	local number others
 	number=$(newest)
-	mapfile -t others < <(but_for "${below[@]}" "${minutes[@]}" "${further[@]}" "${peers[@]}")
+	mapfile -t others < <(but_for "${below[@]}" "${attacks[@]}" "${minutes[@]}" "${further[@]}" "${peers[@]}")
 	[ -z "$number" ] || version "$number" quick "${others[@]}"
 }
 # on_newest_alone TEST...: without regression tests.
@@ -143,6 +154,7 @@ on_newest_alone() {
 	number=$(newest)
 	[ -z "$number" ] || check "PostgreSQL $number, quick build: $*" integration "$(config_of "$number")" "$@"
 }
+attacked() { on_newest_alone "${attacks[@]}"; }
 for_minutes() { on_newest_alone "${minutes[@]}"; }
 for_further() { on_newest_alone "${further[@]}"; }
 lint() {
@@ -217,7 +229,7 @@ if [ -n "$all" ]; then
 else
 	# Three lanes on two processors, as tests also wait for disks, locks and one another. The longest parts come first,
 	# and those that wait for the network or for a time are not the last.
-	parts=(on_newest on_assertions engine for_minutes for_further clients lint on_15 book)
+	parts=(on_newest on_assertions engine attacked for_further for_minutes clients lint on_15 book)
 	beside fetch
 	for _ in 1 2 3; do beside lane "${parts[@]}"; done
 	wait

@@ -30,6 +30,9 @@ pub struct StoredRows<'a> {
     reading: RefCell<Reading>,
 }
 
+/// Passes on the bytes of a row's document.
+pub type ReadRow<'a> = dyn FnMut(&mut TakeStored<SqlError>) -> Result<()> + 'a;
+
 /// Reads a document from a row.
 struct Reading {
     reader: Reader,
@@ -51,11 +54,8 @@ impl<'a> StoredRows<'a> {
         Self { spools, members, process, reading: RefCell::new(reading) }
     }
 
-    /// Calls `visit` with the key of each row, its document, and a way to read that.
-    pub fn each_row(
-        mut self,
-        visit: &mut dyn FnMut(u32, Datum, &mut dyn FnMut(&mut TakeStored<SqlError>) -> Result<()>) -> Result<()>,
-    ) -> Result<()> {
+    /// Calls `visit` with the number of each document, its key, and a way to read it.
+    pub fn each_row(mut self, visit: &mut dyn FnMut(u32, Datum, &mut ReadRow) -> Result<()>) -> Result<()> {
         let Self { spools, reading, .. } = &mut self;
         let reading = reading.get_mut();
         let form = reading.reader.form();

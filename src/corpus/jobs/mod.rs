@@ -9,9 +9,11 @@ mod window;
 use std::ffi::CStr;
 
 use sketch::boilerplate::CountedPart;
-use sketch::dedup::{ApartPairs, Boilerplates, Documents, Groups, Shares, TakeStored};
+use sketch::dedup::{ApartPairs, Boilerplates, Documents, Groups, Shares};
 
-use crate::corpus::host::{AgreeingSets, AttributeColumns, OriginValues, StoredRows, process, read, report_little};
+use crate::corpus::host::{
+    AgreeingSets, AttributeColumns, OriginValues, ReadRow, StoredRows, process, read, report_little,
+};
 use crate::corpus::source::arguments::{Arguments, select_given};
 use crate::corpus::source::members::{KeyCheck, Members};
 use crate::corpus::source::omitted::{Omitted, notice_omitted};
@@ -187,7 +189,7 @@ pub struct JudgedRow<'a> {
     number: u32,
     origins: &'a OriginValues,
     boilerplates: &'a mut Boilerplates,
-    read: &'a mut dyn FnMut(&mut TakeStored<SqlError>) -> Result<()>,
+    read: &'a mut ReadRow<'a>,
 }
 
 impl JudgedRow<'_> {

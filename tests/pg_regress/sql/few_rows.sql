@@ -20,8 +20,8 @@ CREATE VIEW found AS SELECT
 	(SELECT count(*) FROM near_duplicate_bridges('few', 0.5, recall => 0.01)) AS bridges,
 	(SELECT count(*) FROM near_duplicates_between('SELECT id, body FROM few WHERE id % 2 = 0',
 		'SELECT id, body FROM few WHERE id % 2 = 1', 0.5, recall => 0.01)) AS between,
-	(SELECT count(DISTINCT cluster)
-		FROM (SELECT near_duplicate_cluster(body, 0.5, recall => 0.01) OVER (ORDER BY id) AS cluster FROM few)) AS of_window,
+	(SELECT count(DISTINCT cluster) FROM (
+		SELECT near_duplicate_cluster(body, 0.5, recall => 0.01) OVER (ORDER BY id) AS cluster FROM few) AS w) AS of_window,
 	(SELECT round(recall::numeric, 2)
 		FROM minlsh_recall('SELECT id, body FROM few', 0.5, wanted_recall => 0.01) LIMIT 1) AS recall;
 TABLE found;
