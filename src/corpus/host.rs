@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use sketch::corpus::LeftOut;
 use sketch::dedup::{
-    Attributes, Documents, Form, Groups, Host, Judge, Little, NO_ORIGIN, Pass, Process, Scope, Shortfall, Step,
-    TakeResults, TakeStored, VisitDocument,
+    Attributes, DocumentPass, Documents, Form, Groups, Host, JobStep, Judge, Little, NO_ORIGIN, Process, Scope,
+    Shortfall, TakeResults, TakeStored, VisitDocument, append_bytes,
 };
 use sketch::stored::StoredBytes;
 use sketch::{Sketcher, counted};
@@ -26,15 +26,16 @@ use crate::prelude::*;
 pub struct StoredRows<'a> {
     spools: RowSpools<'a>,
     pub members: Members,
-    process: Process,
-    reading: RefCell<Reading>,
+    /// Decided once: another session may extend a table meanwhile.
+    can_fetch: bool,
+    reading: RefCell<DocumentReader>,
 }
 
 /// Passes on the bytes of a row's document.
 pub type ReadRow<'a> = dyn FnMut(&mut TakeStored<SqlError>) -> Result<()> + 'a;
 
 /// Reads a document from a row.
-struct Reading {
+struct DocumentReader {
     reader: Reader,
     sketcher: Sketcher,
     room: Vec<u8>,
@@ -44,14 +45,14 @@ struct Reading {
 
 impl<'a> StoredRows<'a> {
     /// The rows in `spools`. No key of them is kept yet.
-    pub fn new(spools: RowSpools<'a>, members: Members, criteria: &Criteria, process: Process) -> Self {
-        let reading = Reading {
+    pub fn new(spools: RowSpools<'a>, members: Members, criteria: &Criteria) -> Self {
+        let reading = DocumentReader {
             reader: criteria.reader,
             sketcher: Sketcher::new(criteria.config.clone()),
             room: Vec::new(),
             context: Memory::scratch(c"minlsh document"),
         };
-        Self { spools, members, process, reading: RefCell::new(reading) }
+        Self { can_fetch: spools.can_fetch(), spools, members, reading: RefCell::new(reading) }
     }
 
     /// Calls `visit` with the number of each document, its key, and a way to read it.
@@ -65,7 +66,7 @@ impl<'a> StoredRows<'a> {
     }
 }
 
-impl Reading {
+impl DocumentReader {
     /// Calls `take` with the bytes of a document.
     fn read(&mut self, document: Datum, form: Form, take: &mut TakeStored<SqlError>) -> Result<()> {
         let Self { reader, sketcher, room, context } = self;
@@ -76,11 +77,7 @@ impl Reading {
                 return document.with_stored(room, take);
             }
             room.clear();
-            document.sketch(sketcher, |signature, _| {
-                // A few kB at most.
-                room.extend(signature.iter().flat_map(|slot| slot.to_ne_bytes()));
-                Ok(())
-            })?;
+            document.sketch(sketcher, |signature, _| Ok(append_bytes(signature, room)?))?;
             take(StoredBytes::plain(room))
         })
     }
@@ -89,13 +86,9 @@ impl Reading {
 impl Host for StoredRows<'_> {
     type Error = SqlError;
 
-    fn process(&self) -> Process {
-        self.process.clone()
-    }
-
     fn each(
         &mut self,
-        pass: Pass,
+        pass: DocumentPass,
         wanted: &mut dyn Iterator<Item = u32>,
         visit: &mut VisitDocument<SqlError>,
     ) -> Result<()> {
@@ -103,7 +96,7 @@ impl Host for StoredRows<'_> {
         let reading = reading.get_mut();
         spools.each(wanted, &mut |source, row| {
             check_interrupts();
-            if pass == Pass::Candidates {
+            if pass == DocumentPass::Candidates {
                 // SAFETY: the key column of the rows of this source, for whose type its members were made. The key of a
                 // row in a partition is its position, an integer.
                 unsafe { members.push(source, row.key)? };
@@ -115,7 +108,7 @@ impl Host for StoredRows<'_> {
     }
 
     fn can_fetch(&self) -> bool {
-        self.spools.can_fetch()
+        self.can_fetch
     }
 
     fn fetch(&self, wanted: &mut dyn Iterator<Item = u32>, visit: &mut VisitDocument<SqlError>) -> Result<()> {
@@ -131,12 +124,12 @@ impl Host for StoredRows<'_> {
 pub fn process(progress: Progress) -> Process {
     let threads = progress.threads();
     let step = move |step| match step {
-        Step::Read(documents) => progress.set(Counter::Read, documents.into()),
-        Step::Grouping => progress.enter(JobPhase::Grouping),
-        Step::Fetched(0) => progress.enter(JobPhase::Fetching),
-        Step::Fetched(documents) => progress.set(Counter::Candidates, documents.into()),
-        Step::Compared(0) => progress.enter(JobPhase::Comparing),
-        Step::Compared(documents) => progress.set(Counter::Compared, documents as u64),
+        JobStep::Read(documents) => progress.set(Counter::Read, documents.into()),
+        JobStep::Grouping => progress.enter(JobPhase::Grouping),
+        JobStep::Fetched(0) => progress.enter(JobPhase::Fetching),
+        JobStep::Fetched(documents) => progress.set(Counter::Candidates, documents.into()),
+        JobStep::Compared(0) => progress.enter(JobPhase::Comparing),
+        JobStep::Compared(documents) => progress.set(Counter::Compared, documents as u64),
     };
     Process { threads, setting, new_file: TempFile::new_file, progress: Rc::new(step) }
 }

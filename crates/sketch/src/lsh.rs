@@ -43,7 +43,7 @@ pub struct Lsh<K> {
     config: Config,
     threshold: f64,
     banding: Banding,
-    entries: Vec<Entry<K>>,
+    entries: Vec<IndexedText<K>>,
     /// The positions of entries, by the hashes of their keys.
     positions: HashTable<u32>,
     /// The positions of entries, by the hashes of their bands.
@@ -51,7 +51,7 @@ pub struct Lsh<K> {
     state: RandomState,
 }
 
-struct Entry<K> {
+struct IndexedText<K> {
     key: K,
     set: ShingleSet,
     bands: Vec<i64>,
@@ -121,7 +121,7 @@ impl<K: Eq + Hash> Lsh<K> {
         // A copy, because it was made with room for a shingle at each byte of the text.
         let set = ShingleSet::from_hashes(memory::copied(&set.into_hashes())?, &mut || ());
         let Self { entries, positions, buckets, state, .. } = self;
-        let refused = memory::refused::<Entry<K>>(entries.len() + 1);
+        let refused = memory::refused::<IndexedText<K>>(entries.len() + 1);
         let Ok(position) = u32::try_from(entries.len()) else { return Err(refused) };
         // All memory is allocated before anything is added.
         memory::reserve(entries, 1)?;
@@ -133,7 +133,7 @@ impl<K: Eq + Hash> Lsh<K> {
         }
         positions.insert_unique(state.hash_one(&key), position, hash_at);
         bands.iter().for_each(|band| buckets.entry(*band).or_default().push(position));
-        entries.push(Entry { key, set, bands });
+        entries.push(IndexedText { key, set, bands });
         Ok(())
     }
 
@@ -162,7 +162,7 @@ impl<K: Eq + Hash> Lsh<K> {
         Ok(found)
     }
 
-    /// Removes the text with this key; false if there is none.
+    /// Removes the text with this key. Returns false if no text has it.
     ///
     /// # Complexity
     ///
@@ -183,7 +183,7 @@ impl<K: Eq + Hash> Lsh<K> {
             }
         }
         // The last entry has taken its position.
-        if let Some(Entry { key, bands, .. }) = entries.get(position as usize) {
+        if let Some(IndexedText { key, bands, .. }) = entries.get(position as usize) {
             let last = entries.len() as u32;
             let moved = positions.find_mut(state.hash_one(key), |other| *other == last).into_iter();
             moved.for_each(|other| *other = position);

@@ -159,7 +159,7 @@ impl<'a> Question<'a> {
             _ => None,
         };
         let mut columns = AttributeColumns { scopes, origins, agreeing, read: 0 };
-        let mut documents = Documents::new(criteria.terms(), shares, process.clone())?;
+        let mut documents = Documents::new(criteria.terms(), shares, process)?;
         let mut spools = RowSpools::default();
         let (mut second, mut omitted) = (u32::MAX, Vec::new());
         for source in sources {
@@ -177,7 +177,7 @@ impl<'a> Question<'a> {
             documents.compare_each_pair();
         }
         let keys: Vec<_> = sources.iter().map(Source::key_column).collect();
-        let rows = StoredRows::new(spools, Members::new(&keys)?, criteria, process);
+        let rows = StoredRows::new(spools, Members::new(&keys)?, criteria);
         Ok(Reading { documents, rows, origins: columns.origins, second, omitted })
     }
 }

@@ -56,8 +56,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     }
     let reader = Reader::new(kind, own.as_ref());
     let criteria = Criteria::new(&arguments, reader, &[], own.as_slice())?;
-    let process = process(Progress::start(None));
-    let mut documents = Documents::new(criteria.terms(), of_window(), process.clone())?;
+    let mut documents = Documents::new(criteria.terms(), of_window(), process(Progress::start(None)))?;
     let mut places = Vec::new();
     let without = documents.take_in(|intake| {
         for place in 0..first.len() as u32 {
@@ -78,7 +77,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let spools = RowSpools(vec![(RowSpool::Partition(window, places), without)]);
     // A row of a partition is identified by its position.
     let members = Members::new(&[(pg_sys::INT4OID, Oid::INVALID)])?;
-    let mut rows = StoredRows::new(spools, members, &criteria, process);
+    let mut rows = StoredRows::new(spools, members, &criteria);
     let mut groups = Groups::gather(documents, &mut rows, u32::MAX)?;
     let place = |name| rows.members.stored(name).value();
     let mut found = memory::collect(1..=first.len() as u32)?;

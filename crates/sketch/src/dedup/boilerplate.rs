@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::attributes::NO_ORIGIN;
 use super::form::{Form, Terms, append_hashes};
-use super::host::{Host, Pass, TakeStored};
+use super::host::{DocumentPass, Host, Process, TakeStored};
 use crate::boilerplate::{
     Boilerplate, CountedPart, Enough, Frame, Judged, LEAST, OriginSample, SharedShingles, Shingled, counted,
     distinct_part,
@@ -77,12 +77,12 @@ impl Collecting {
         host: &mut H,
         sizes: &[u32],
         crew: &mut Crew,
-        counting: usize,
+        (process, counting): (&Process, usize),
     ) -> Result<Boilerplates, H::Error> {
         let Self { form, config, origins, chosen, memory } = self;
         let enough = if form == Form::Text { Enough::of(&config) } else { Enough::WORDS };
-        let new_file = host.process().new_file;
-        let mut texts = JudgedTexts { form, spool: Spool::new(memory / 2, new_file), room: Vec::new() };
+        let (new_file, check) = (process.new_file, process.check());
+        let mut texts = JudgedTexts { form, spool: Spool::new(memory / 2, new_file), room: Vec::new(), check };
         let judged = texts.judged(chosen, host, sizes)?;
         let host = &*host;
         // Half for texts, and half for counters.
@@ -136,6 +136,7 @@ struct JudgedTexts {
     spool: Spool<u8>,
     /// Scratch buffer for one document.
     room: Vec<u8>,
+    check: fn(),
 }
 
 impl JudgedTexts {
@@ -170,7 +171,7 @@ impl JudgedTexts {
             let mut origins = wanted.iter().map(|(_, origin)| *origin);
             let Self { form, spool, .. } = self;
             let numbers = &mut wanted.iter().map(|(document, _)| *document);
-            host.each(Pass::Again, numbers, &mut |document, read| {
+            host.each(DocumentPass::Again, numbers, &mut |document, read| {
                 let origin = origins.next().unwrap_or(NO_ORIGIN);
                 read(*form, &mut |StoredBytes { bytes, packing }| {
                     put((document, origin), spool.append(bytes)?, bytes.len() as u32, packing);
@@ -219,12 +220,13 @@ impl JudgedTexts {
         texts: &[JudgedText],
         take: &mut TakeStored<H::Error>,
     ) -> Result<(), H::Error> {
-        let Self { form, spool, room } = self;
+        let Self { form, spool, room, check } = self;
         if host.can_fetch() {
             let numbers = &mut texts.iter().map(|text| text.at as u32);
             return host.fetch(numbers, &mut |_, read| read(*form, take));
         }
         texts.iter().try_for_each(|text| {
+            check();
             spool.copy(text.at, text.size as usize, room)?;
             take(StoredBytes { bytes: room, packing: text.packing })
         })
@@ -339,7 +341,8 @@ impl Boilerplates {
         self.origins[document as usize]
     }
 
-    /// The range of an origin's shingles that do not count, unless there are none or they are in memory.
+    /// The place and the number of an origin's shingles that do not count. `None` if it has none, or if they are in
+    /// memory.
     fn to_read(&self, origin: u32) -> Option<(u64, usize)> {
         let found = self.found.get(origin as usize)?;
         (found.count > 0 && found.loaded.is_none()).then_some((found.place, found.count))

@@ -31,7 +31,7 @@ impl BandColumns {
             current: memory::filled(0, width * BLOCK)?,
             at: 0,
             memory,
-            check: (process.setting)(memory).check_interrupts,
+            check: process.check(),
         })
     }
 

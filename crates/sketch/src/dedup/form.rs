@@ -1,9 +1,12 @@
 //! The forms in which documents are compared, and the terms of a comparison.
 
+use zerocopy::IntoBytes;
+
 use crate::hash::hash128;
 use crate::scheme::Scheme;
 use crate::shingle::{HashPart, normalize_text, shingle_hashes_in};
 use crate::signature::Banding;
+use crate::spool::Number;
 use crate::stored::text;
 use crate::{Check, Config, Result, ShingleSet, memory};
 
@@ -108,19 +111,15 @@ impl Form {
     }
 }
 
-/// Appends hashes as the bytes of [`Form::Elements`].
+/// Appends hashes as the bytes of [`Form::Elements`], or slots as the bytes of [`Form::Signature`].
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
-pub fn append_bytes(hashes: &[u64], out: &mut Vec<u8>) -> Result<()> {
-    let start = out.len();
-    memory::resize(out, start + size_of_val(hashes), 0)?;
-    let places = out[start..].as_chunks_mut().0.iter_mut().zip(hashes);
-    places.for_each(|(bytes, hash)| *bytes = hash.to_ne_bytes());
-    Ok(())
+pub fn append_bytes<T: Number>(numbers: &[T], out: &mut Vec<u8>) -> Result<()> {
+    memory::extend(out, numbers.as_bytes())
 }
 
-/// Appends the hashes in such bytes.
+/// Appends the hashes in the bytes of [`Form::Elements`].
 pub(super) fn append_hashes(bytes: &[u8], out: &mut Vec<u64>) -> Result<()> {
     let hashes = bytes.as_chunks().0;
     memory::reserve(out, hashes.len())?;

@@ -13,7 +13,7 @@ use super::batch::{Batch, Bytes, Held, Until};
 use super::boilerplate::Boilerplates;
 use super::form::{Form, Terms, Verify, append_bytes};
 use super::group::{ApartPairs, Comparing, Group, Measure};
-use super::host::{Host, Pass, Process, ReadDocument, Step};
+use super::host::{DocumentPass, Host, JobStep, Process, ReadDocument};
 use super::intake::Documents;
 use super::sets::{Cache, Distinct, Sets, exceed, set_bytes};
 use super::shares::Shares;
@@ -111,7 +111,7 @@ impl Groups {
         }
         documents.columns.finish()?;
         let (process, shares) = (documents.process.clone(), documents.shares);
-        (process.progress)(Step::Grouping);
+        (process.progress)(JobStep::Grouping);
         let is_worth = documents.len() >= JOINED;
         let threads = if is_worth { process.threads } else { 0 };
         let mut crew = Crew::With((process.setting)(shares.documents), threads);
@@ -128,7 +128,7 @@ impl Groups {
         documents.sizes = Vec::new();
         let roots = memory::collect(all.map(|document| components.find(document)))?;
         drop(components);
-        (process.progress)(Step::Fetched(0));
+        (process.progress)(JobStep::Fetched(0));
         let boilerplates = documents.boilerplates.take();
         let mut terms = documents.terms.clone();
         if boilerplates.is_some() {
@@ -164,17 +164,16 @@ impl Groups {
     ) -> Result<(), H::Error> {
         let is_wanted = |document: &u32| batch_of[roots[*document as usize] as usize] != ALONE;
         let mut wanted = (0..roots.len() as u32).filter(is_wanted);
-        let form = documents.terms.form;
         let Self { comparing, batches, documents: total, boilerplates, process, .. } = self;
-        let mut copying = Copying::new(comparing, form, boilerplates, process);
+        let mut copying = Copying::new(comparing, boilerplates, process);
         let (mut hashes, mut name) = (Vec::new(), 0);
-        host.each(Pass::Candidates, &mut wanted, &mut |document, read| {
+        host.each(DocumentPass::Candidates, &mut wanted, &mut |document, read| {
             hashes.clear();
             documents.columns.row(document, &mut hashes)?;
             let (root, origin) = (roots[document as usize], copying.origin(document));
             let own = [name, root];
             name += 1;
-            (process.progress)(Step::Fetched(name));
+            (process.progress)(JobStep::Fetched(name));
             *total = name as usize;
             let batch = &mut batches[batch_of[root as usize] as usize];
             let Documents { scopes, leasts, .. } = &documents;
@@ -208,7 +207,7 @@ impl Groups {
         taker: &mut dyn TakeResults<T, H::Error>,
     ) -> Result<Shortfall, H::Error> {
         let mut left_out = LeftOut::default();
-        (self.process.progress)(Step::Compared(0));
+        (self.process.progress)(JobStep::Compared(0));
         let mut before = 0;
         let mut last = Held::default();
         for mut batch in std::mem::take(&mut self.batches) {
@@ -218,7 +217,7 @@ impl Groups {
             order.sort_unstable();
             left_out += self.of_batch(&mut batch, &order, false, before, judge, taker)?;
             before += order.len();
-            (self.process.progress)(Step::Compared(before));
+            (self.process.progress)(JobStep::Compared(before));
             // The next batch reuses its memory.
             last = batch.held;
         }
@@ -230,8 +229,7 @@ impl Groups {
     /// Loads a batch into memory, and reuses the memory of the previous one.
     fn load<H: Host>(&mut self, host: &H, batch: &mut Batch, before: Held) -> Result<(), H::Error> {
         let Self { comparing, boilerplates, process, .. } = self;
-        let form = boilerplates.as_ref().map_or(comparing.terms.form, |boilerplates| boilerplates.form);
-        let mut copying = Copying::new(comparing, form, boilerplates, process);
+        let mut copying = Copying::new(comparing, boilerplates, process);
         let mut origins = std::mem::take(&mut batch.held.origins).into_iter();
         let to_fetch = batch.load(comparing.memory, before)?;
         if to_fetch.is_empty() {
@@ -297,7 +295,7 @@ impl Groups {
                 }
             };
             before += group.len();
-            (self.process.progress)(Step::Compared(before));
+            (self.process.progress)(JobStep::Compared(before));
         }
         let held = &batch.held;
         let mut small = groups().filter(|group| is_small(held, group));
@@ -333,7 +331,7 @@ impl Groups {
             let left = self.documents.saturating_sub(before);
             left_out += more;
             before += part;
-            (self.process.progress)(Step::Compared(before));
+            (self.process.progress)(JobStep::Compared(before));
             found.into_iter().try_for_each(|found| taker.take(found))?;
             taker.meanwhile(part, left)
         })?;
@@ -344,8 +342,6 @@ impl Groups {
 /// Copies the compared bytes of documents, one after another.
 struct Copying<'a> {
     terms: &'a Terms,
-    /// The form of the documents, with what does not count.
-    form: Form,
     sketcher: Sketcher,
     boilerplates: Option<&'a mut Boilerplates>,
     room: Vec<u8>,
@@ -354,21 +350,15 @@ struct Copying<'a> {
 }
 
 impl<'a> Copying<'a> {
-    fn new(
-        comparing: &'a Comparing,
-        form: Form,
-        boilerplates: &'a mut Option<Boilerplates>,
-        process: &Process,
-    ) -> Self {
+    fn new(comparing: &'a Comparing, boilerplates: &'a mut Option<Boilerplates>, process: &Process) -> Self {
         let terms = &comparing.terms;
         Self {
             terms,
-            form,
             sketcher: Sketcher::new(terms.config.clone()),
             boilerplates: boilerplates.as_mut(),
             room: Vec::new(),
             hashes: Vec::new(),
-            check: (process.setting)(comparing.memory).check_interrupts,
+            check: process.check(),
         }
     }
 
@@ -384,19 +374,17 @@ impl<'a> Copying<'a> {
         origin: Option<u32>,
         take: &mut dyn FnMut(StoredBytes) -> Result<()>,
     ) -> Result<(), E> {
-        let Self { terms, form, sketcher, boilerplates, room, hashes, check } = self;
+        let Self { terms, sketcher, boilerplates, room, hashes, check } = self;
         let (Some(boilerplates), Some(origin)) = (boilerplates, origin) else {
             return read(terms.compared(), &mut |stored| Ok(take(stored)?));
         };
-        read(*form, &mut |stored| {
+        read(boilerplates.form, &mut |stored| {
             boilerplates.counted(stored, origin, hashes, check)?;
             room.clear();
             match terms.verify {
                 Verify::Exact => append_bytes(hashes, room)?,
                 Verify::Signature => {
-                    let signature = sketcher.sketch_hashes(hashes, check)?;
-                    // A few kB at most.
-                    room.extend(signature.unwrap_or_default().iter().flat_map(|slot| slot.to_ne_bytes()));
+                    append_bytes(sketcher.sketch_hashes(hashes, check)?.unwrap_or_default(), room)?;
                 }
             }
             Ok(take(StoredBytes::plain(room))?)

@@ -18,12 +18,19 @@ pub struct Process {
     /// Makes a temporary file.
     pub new_file: NewFile,
     /// Called with each step of the job.
-    pub progress: Rc<dyn Fn(Step)>,
+    pub progress: Rc<dyn Fn(JobStep)>,
+}
+
+impl Process {
+    /// The function that looks for interrupts.
+    pub(super) fn check(&self) -> fn() {
+        (self.setting)(0).check_interrupts
+    }
 }
 
 /// A step of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum JobStep {
     /// The number of documents that it has read.
     Read(u32),
     /// It begins to join documents that share a bucket.
@@ -36,7 +43,7 @@ pub enum Step {
 
 /// A pass over documents that were added before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pass {
+pub enum DocumentPass {
     /// Reads some of them, or all; another pass follows.
     Again,
     /// Reads the documents that share a bucket, after any other pass. The host keeps what it has of them, in their
@@ -59,18 +66,16 @@ pub trait Host {
     /// The reason for a failure: an input error, or a request to stop.
     type Error: From<Error>;
 
-    /// The process.
-    fn process(&self) -> Process;
-
     /// Calls `visit` with each document of `wanted`, which ascend.
     fn each(
         &mut self,
-        pass: Pass,
+        pass: DocumentPass,
         wanted: &mut dyn Iterator<Item = u32>,
         visit: &mut VisitDocument<Self::Error>,
     ) -> Result<(), Self::Error>;
 
-    /// True if [`Self::fetch`] costs little, so that documents need not be copied to a file.
+    /// True if [`Self::fetch`] costs little, so that documents need not be copied to a file. The answer is the same
+    /// for a whole job.
     fn can_fetch(&self) -> bool;
 
     /// Calls `visit` with each document of `wanted`, which ascend. Only called if [`Self::can_fetch`].

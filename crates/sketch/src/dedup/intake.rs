@@ -14,11 +14,10 @@ use super::attributes::{Attributes, Scope};
 use super::boilerplate::{Boilerplates, Collecting};
 use super::columns::BandColumns;
 use super::form::{Form, Terms, Verify, append_hashes};
-use super::host::{Host, Pass, Process, Step};
+use super::host::{DocumentPass, Host, JobStep, Process};
 use super::shares::Shares;
 use crate::boilerplate::{CountedPart, Frame};
 use crate::corpus::Hashes;
-
 use crate::pipeline::{Crew, Hands, Making, Signer, SignerBatch, hands};
 use crate::stored::StoredBytes;
 use crate::{Config, Error, Result, Sketcher, memory};
@@ -178,7 +177,7 @@ impl Documents {
                 agreement.take(set)?;
             }
         }
-        (self.process.progress)(Step::Read(self.len()));
+        (self.process.progress)(JobStep::Read(self.len()));
         Ok(())
     }
 
@@ -192,7 +191,7 @@ impl Documents {
         // Counting needs memory in addition to the texts in flight.
         let reading = self.shares.reading;
         let mut crew = Crew::With((self.process.setting)(reading / 2), self.process.threads);
-        collecting.finish(host, &self.sizes, &mut crew, reading).map(Some)
+        collecting.finish(host, &self.sizes, &mut crew, (&self.process, reading)).map(Some)
     }
 
     /// Finds the boilerplate of the documents, if it does not count, and signs what counts. They are read again.
@@ -208,7 +207,7 @@ impl Documents {
         let making = || Making::Counted(enough);
         self.by_hands(making, Self::take_counted, |intake| {
             let mut elements = Vec::new();
-            host.each(Pass::Again, &mut (0..), &mut |document, read| {
+            host.each(DocumentPass::Again, &mut (0..), &mut |document, read| {
                 let origin = boilerplates.origin(document);
                 if boilerplates.is_full_for(origin) {
                     // Documents that are being signed use it.

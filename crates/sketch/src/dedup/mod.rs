@@ -29,7 +29,7 @@ pub use boilerplate::Boilerplates;
 pub use form::{Form, Terms, Verify, append_bytes};
 pub use group::{ApartPairs, Group};
 pub use groups::{Emit, Groups, Judge, Shortfall, TakeResults};
-pub use host::{Host, Pass, Process, ReadDocument, Step, TakeStored, VisitDocument};
+pub use host::{DocumentPass, Host, JobStep, Process, ReadDocument, TakeStored, VisitDocument};
 pub use intake::{Documents, FEW, Intake, Little};
 pub use judge::{
     Cluster, FoundPairs, Linkage, NamedBridge, Ranks, all_pairs, bridges, components_of, leader_clusters, pairs_once,

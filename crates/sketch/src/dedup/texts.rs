@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::attributes::Attributes;
 use super::form::{Form, Terms, Verify};
 use super::groups::{Groups, Judge};
-use super::host::{Host, Pass, Process, VisitDocument};
+use super::host::{DocumentPass, Host, Process, VisitDocument};
 use super::intake::Documents;
 use super::judge::{Cluster, FoundPairs, Linkage, Ranks, all_pairs, leader_clusters, single_linkage};
 use super::shares::Shares;
@@ -172,8 +172,8 @@ impl<K> Dedup<K> {
 
     /// All that `judge` finds, by name, and the number of each text by its name.
     fn judge<T: Send>(&self, judge: &Judge<T>) -> Result<(Vec<T>, Vec<u32>)> {
-        let mut host = KeptTexts { texts: &self.texts, compared: Vec::new(), candidates: Vec::new() };
-        let mut documents = Documents::new(self.terms.clone(), Shares::of(MEMORY, false), host.process())?;
+        let mut host = HeldTexts { texts: &self.texts, compared: Vec::new(), candidates: Vec::new() };
+        let mut documents = Documents::new(self.terms.clone(), Shares::of(MEMORY, false), HeldTexts::process())?;
         let mut without = documents.take_in(|intake| {
             self.texts.iter().try_for_each(|text| {
                 intake.add(Attributes::default(), |_, batch| {
@@ -194,7 +194,7 @@ impl<K> Dedup<K> {
 }
 
 /// Texts as a host.
-struct KeptTexts<'a> {
+struct HeldTexts<'a> {
     texts: &'a [String],
     /// The number of each text with shingles.
     compared: Vec<u32>,
@@ -202,31 +202,31 @@ struct KeptTexts<'a> {
     candidates: Vec<u32>,
 }
 
-impl KeptTexts<'_> {
-    fn read(&self, document: u32, visit: &mut VisitDocument<Error>) -> Result<()> {
-        let text = &self.texts[self.compared[document as usize] as usize];
-        visit(document, &mut |_, take| take(StoredBytes::plain(text.as_bytes())))
-    }
-}
-
-impl Host for KeptTexts<'_> {
-    type Error = Error;
-
-    fn process(&self) -> Process {
+impl HeldTexts<'_> {
+    fn process() -> Process {
         let threads = std::thread::available_parallelism().map_or(0, |cores| cores.get() - 1);
         let setting =
             |memory| Setting { around_spawn: |spawn| spawn(), at_start: || (), check_interrupts: || (), memory };
         Process { threads, setting, new_file: || Ok(Box::new(Vec::new())), progress: Rc::new(|_| ()) }
     }
 
+    fn read(&self, document: u32, visit: &mut VisitDocument<Error>) -> Result<()> {
+        let text = &self.texts[self.compared[document as usize] as usize];
+        visit(document, &mut |_, take| take(StoredBytes::plain(text.as_bytes())))
+    }
+}
+
+impl Host for HeldTexts<'_> {
+    type Error = Error;
+
     fn each(
         &mut self,
-        pass: Pass,
+        pass: DocumentPass,
         wanted: &mut dyn Iterator<Item = u32>,
         visit: &mut VisitDocument<Error>,
     ) -> Result<()> {
         for document in wanted.take_while(|document| (*document as usize) < self.compared.len()) {
-            if pass == Pass::Candidates {
+            if pass == DocumentPass::Candidates {
                 memory::push(&mut self.candidates, self.compared[document as usize])?;
             }
             self.read(document, visit)?;

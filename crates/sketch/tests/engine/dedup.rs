@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use minlsh_sketch::dedup::{
-    Attributes, Cluster, Dedup, Documents, Form, FoundPairs, Groups, Host, Pass, Process, Ranks, Scope, Shares, Terms,
-    Verify, VisitDocument, all_pairs, leader_clusters, pairs_once, single_linkage,
+    Attributes, Cluster, Dedup, DocumentPass, Documents, Form, FoundPairs, Groups, Host, Process, Ranks, Scope, Shares,
+    Terms, Verify, VisitDocument, all_pairs, leader_clusters, pairs_once, single_linkage,
 };
 use minlsh_sketch::pipeline::Setting;
 use minlsh_sketch::stored::StoredBytes;
@@ -29,23 +29,20 @@ struct Kept<'a> {
     given: Vec<&'a Given>,
     /// The candidates by name.
     names: Vec<&'a Given>,
-    threads: usize,
     can_fetch: bool,
+}
+
+fn process(threads: usize) -> Process {
+    let setting = |memory| Setting { around_spawn: |spawn| spawn(), at_start: || (), check_interrupts: || (), memory };
+    Process { threads, setting, new_file: || Ok(Box::new(Vec::new())), progress: Rc::new(|_| ()) }
 }
 
 impl Host for Kept<'_> {
     type Error = Error;
 
-    fn process(&self) -> Process {
-        let setting =
-            |memory| Setting { around_spawn: |spawn| spawn(), at_start: || (), check_interrupts: || (), memory };
-        let (threads, progress) = (self.threads, Rc::new(|_| ()));
-        Process { threads, setting, new_file: || Ok(Box::new(Vec::new())), progress }
-    }
-
     fn each(
         &mut self,
-        pass: Pass,
+        pass: DocumentPass,
         wanted: &mut dyn Iterator<Item = u32>,
         visit: &mut VisitDocument<Error>,
     ) -> Result<(), Error> {
@@ -53,7 +50,7 @@ impl Host for Kept<'_> {
         for document in wanted.take_while(|document| (*document as usize) < self.given.len()) {
             assert!(last.replace(document).is_none_or(|last| last < document));
             let given = self.given[document as usize];
-            if pass == Pass::Candidates {
+            if pass == DocumentPass::Candidates {
                 self.names.push(given);
             }
             visit(document, &mut |form, take| {
@@ -86,8 +83,8 @@ fn gathered<'a>(
     threads: usize,
     can_fetch: bool,
 ) -> (Groups, Kept<'a>) {
-    let mut host = Kept { given: Vec::new(), names: Vec::new(), threads, can_fetch };
-    let mut documents = Documents::new(terms.clone(), shares, host.process()).unwrap();
+    let mut host = Kept { given: Vec::new(), names: Vec::new(), can_fetch };
+    let mut documents = Documents::new(terms.clone(), shares, process(threads)).unwrap();
     let without = documents
         .take_in(|intake| {
             given.iter().try_for_each(|given| {
