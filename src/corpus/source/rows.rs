@@ -6,7 +6,6 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 use std::iter::Peekable;
-use std::rc::Rc;
 
 use crate::corpus::source::Source;
 use crate::corpus::source::buckets::{Buckets, PARAMETERS};
@@ -188,7 +187,7 @@ impl Source {
         let from = PlainTable { table, key: numbers[KEY], document: numbers[DOCUMENT] };
         let (type_oid, collation) = self.key_column();
         let keys = Some(DocumentKeys::new(type_oid, collation)?);
-        let places = Places { from: Rc::new(from), places: Vec::new(), keys, memory };
+        let places = Places { from, places: Vec::new(), keys, memory };
         Ok(RowSpool::Places(Box::new(places)))
     }
 
@@ -303,7 +302,7 @@ pub enum RowSpool<'a> {
 
 /// Rows of a table, to be fetched by their places.
 pub struct Places {
-    from: Rc<PlainTable>,
+    from: PlainTable,
     places: Vec<u64>,
     /// The key of each row, unless they take more than `memory` bytes.
     keys: Option<DocumentKeys>,
