@@ -304,6 +304,9 @@ impl Hashes for Group<'_, '_> {
             if is_whole {
                 // Copies that may be similar to different documents do not count as one.
                 hash ^= self.bytes.agreement_hash(self.places[document as usize])?;
+                if let Some(least) = self.held.leasts.get(self.place(document)) {
+                    hash ^= least.to_bits().wrapping_mul(GOLDEN);
+                }
                 hash = comparing.copy_hash(self.name(document), hash);
             }
             visit(document, hash);
