@@ -299,13 +299,19 @@ pub fn each_group<T: Send>(
     taker: &mut dyn TakeResults<T, SqlError>,
 ) -> Result<()> {
     let limit = groups.terms().bucket_limit;
-    let Shortfall { left_out, needed } = groups.each(rows, judge, taker)?;
+    let Shortfall { left_out, needed, floor } = groups.each(rows, judge, taker)?;
     report_left_out(left_out, limit);
     if let Some(needed) = needed {
-        notice("maintenance_work_mem does not hold the largest group of similar documents")
+        let megabytes = |bytes: usize| bytes.div_ceil(1 << 20);
+        let report = notice("maintenance_work_mem does not hold the largest group of similar documents");
+        let report = match floor {
+            Some(floor) => report.set_detail(format!("Up to {} MB were taken for it instead.", megabytes(floor))),
+            None => report,
+        };
+        report
             .set_hint(format!(
                 "Set maintenance_work_mem to '{}MB' or more to compare it in less time.",
-                needed.div_ceil(1 << 20)
+                megabytes(needed)
             ))
             .report(PgLogLevel::NOTICE);
     }

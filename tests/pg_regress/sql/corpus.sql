@@ -145,3 +145,13 @@ DROP TABLE licenses;
 CREATE TABLE nothing (id integer PRIMARY KEY, body text);
 SELECT * FROM near_duplicate_pairs('nothing'), near_duplicate_clusters('nothing'), near_duplicate_plan('nothing');
 DROP TABLE nothing, evaluation;
+
+-- A group that maintenance_work_mem does not hold gets up to 16 MB.
+CREATE TABLE docs AS
+SELECT i AS id, string_agg(md5(j::text), ' ') || ' ' || i AS body
+FROM generate_series(1, 300) AS i, generate_series(1, 400) AS j GROUP BY i;
+SET client_min_messages = notice;
+SET maintenance_work_mem = '1MB';
+SELECT count(*), count(DISTINCT cluster_id) FROM near_duplicate_clusters('SELECT id, body FROM docs', 0.9);
+RESET maintenance_work_mem;
+DROP TABLE docs;

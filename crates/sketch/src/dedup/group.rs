@@ -37,6 +37,8 @@ pub(super) struct Comparing {
     pub(super) memory: usize,
     /// Bytes for values made of a group whose documents stay in a file.
     pub(super) group: usize,
+    /// Bytes for values made of a large group in any case.
+    pub(super) floor: usize,
     pub(super) apart: ApartPairs,
 }
 
@@ -151,9 +153,13 @@ impl<'a, 'c> Group<'a, 'c> {
         self.comparing.terms.bucket_limit
     }
 
-    /// True if memory does not hold the sets of all documents at once.
-    pub(super) fn is_beyond_memory(&self) -> bool {
-        matches!(self.measure, Measure::Exact(_, Sets::Counted(_) | Sets::Cached(_)))
+    /// Bytes of the sets of all documents, or `None` if memory does not hold them at once.
+    pub(super) fn set_bytes(&self) -> Option<usize> {
+        match &self.measure {
+            Measure::Same | Measure::Estimated(_) => Some(0),
+            Measure::Exact(_, Sets::All(sets)) => Some(sets.bytes()),
+            Measure::Exact(..) => None,
+        }
     }
 
     /// Number of documents.

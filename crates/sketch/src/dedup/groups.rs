@@ -80,8 +80,20 @@ impl<T, E, F: FnMut(T) -> Result<(), E>> TakeResults<T, E> for F {
 pub struct Shortfall {
     /// The comparisons that the limit for a bucket has left out.
     pub left_out: LeftOut,
-    /// The bytes that would hold the largest group that memory did not hold, if such groups took seconds.
+    /// The bytes that would hold the largest group that memory did not hold, if [the floor](Shares::floor) was taken or
+    /// such groups took seconds.
     pub needed: Option<usize>,
+    /// [The floor](Shares::floor), if it was taken.
+    pub floor: Option<usize>,
+}
+
+/// The cost of groups that memory does not hold.
+#[derive(Clone, Copy, Default)]
+struct Beyond {
+    time: Duration,
+    /// The bytes that would hold the largest of them.
+    needed: usize,
+    takes_floor: bool,
 }
 
 /// The groups of a job, in batches.
@@ -93,8 +105,8 @@ pub struct Groups {
     /// The boilerplate of these documents, if it does not count.
     boilerplates: Option<Boilerplates>,
     process: Process,
-    /// The time taken by groups that memory does not hold, and the bytes that would hold the largest of them.
-    beyond: Cell<(Duration, usize)>,
+    /// The cost of groups that memory does not hold.
+    beyond: Cell<Beyond>,
 }
 
 impl Groups {
@@ -137,8 +149,8 @@ impl Groups {
         if is_whole {
             terms.bucket_limit = usize::MAX;
         }
-        let Shares { batch: memory, group, .. } = shares;
-        let comparing = Comparing { terms, is_whole, memory, group, apart: ApartPairs::default() };
+        let Shares { batch: memory, group, floor, .. } = shares;
+        let comparing = Comparing { terms, is_whole, memory, group, floor, apart: ApartPairs::default() };
         let beyond = Cell::default();
         let mut job = Self { comparing, batches, documents: 0, boilerplates, process, beyond };
         job.fill(documents, host, &roots, &batch_of)?;
@@ -221,9 +233,13 @@ impl Groups {
             // The next batch reuses its memory.
             last = batch.held;
         }
-        let (time, needed) = self.beyond.get();
-        let needed = (time >= Duration::from_secs(2)).then_some(needed);
-        Ok(Shortfall { left_out, needed })
+        let Beyond { time, needed, takes_floor } = self.beyond.get();
+        let is_worth = takes_floor || time >= Duration::from_secs(2);
+        Ok(Shortfall {
+            left_out,
+            needed: is_worth.then_some(needed),
+            floor: takes_floor.then_some(self.comparing.floor),
+        })
     }
 
     /// Loads a batch into memory, and reuses the memory of the previous one.
@@ -242,14 +258,17 @@ impl Groups {
         })
     }
 
-    /// Notes that a group which memory does not hold took `elapsed`.
-    fn note_beyond(&self, held: &Held, group: &[(u32, u32)], elapsed: Duration) {
+    /// Notes that a group which memory does not hold took `elapsed`, and whether the floor was taken for it.
+    fn note_beyond(&self, held: &Held, group: &[(u32, u32)], elapsed: Duration, takes_floor: bool) {
         let size = held.sizes(group);
         // Its documents, or their sets, are a third of all memory.
         let documents = size + group.len() * (held.width * size_of::<u64>() + PLACE);
         let needed = 3 * (documents / 7 * 8).max(set_bytes(self.comparing.terms.form, size));
-        let (time, most) = self.beyond.get();
-        self.beyond.set((time + elapsed, most.max(needed)));
+        let mut beyond = self.beyond.get();
+        beyond.time += elapsed;
+        beyond.needed = beyond.needed.max(needed);
+        beyond.takes_floor |= takes_floor;
+        self.beyond.set(beyond);
     }
 
     /// A crew for a group of `size` bytes.
@@ -282,14 +301,20 @@ impl Groups {
             }
             let size = batch.held.sizes(group);
             let crew = || self.crew(size);
+            let started = Instant::now();
             let split = if is_split { None } else { comparing.split(batch.bytes(), group, crew())? };
             left_out += match split {
-                Some(order) => self.of_batch(batch, &order, true, before, judge, taker)?,
+                Some(order) => {
+                    if comparing.takes_floor(is_held) {
+                        self.note_beyond(&batch.held, group, started.elapsed(), true);
+                    }
+                    self.of_batch(batch, &order, true, before, judge, taker)?
+                }
                 None => {
-                    let started = Instant::now();
                     let (left_out, is_beyond) = comparing.at_once(batch.bytes(), group, crew(), judge, taker)?;
                     if is_beyond {
-                        self.note_beyond(&batch.held, group, started.elapsed());
+                        let takes_floor = comparing.takes_floor(is_held);
+                        self.note_beyond(&batch.held, group, started.elapsed(), takes_floor);
                     }
                     left_out
                 }
@@ -320,7 +345,7 @@ impl Groups {
                 // They are scattered over the batch.
                 portion.get(number).into_iter().for_each(|next| held.fetch(next));
                 let (bytes, crew) = (Bytes::held(held), &mut Crew::Alone(check));
-                left_out += comparing.group(bytes, group, crew, &mut room, &mut |group| {
+                left_out += comparing.group((bytes, comparing.memory), group, crew, &mut room, &mut |group| {
                     judge(group, &mut |result| memory::push(&mut found, result))
                 })?;
             }
@@ -393,8 +418,22 @@ impl<'a> Copying<'a> {
 }
 
 impl Comparing {
+    /// Bytes for values made of a large group, whose documents are in memory or in a file.
+    fn for_large(&self, is_held: bool) -> usize {
+        self.share(is_held).max(self.floor)
+    }
+
+    fn share(&self, is_held: bool) -> usize {
+        if is_held { self.memory } else { self.group }
+    }
+
+    /// True if these are more than their share.
+    fn takes_floor(&self, is_held: bool) -> bool {
+        self.share(is_held) < self.floor
+    }
+
     /// Judges a group in the caller's thread, and gives `taker` what is found at once. The crew helps to make the sets
-    /// of a large group. Returns true as well if memory does not hold them.
+    /// of a large group. Returns true as well if its share of memory does not hold them.
     fn at_once<T, E: From<Error>>(
         &self,
         bytes: Bytes,
@@ -404,12 +443,13 @@ impl Comparing {
         taker: &mut dyn TakeResults<T, E>,
     ) -> Result<(LeftOut, bool), E> {
         let (mut outcome, mut is_beyond) = (Ok(()), false);
-        let memory = if bytes.is_held() { self.memory } else { self.group };
+        let is_held = bytes.is_held();
+        let (share, memory) = (self.share(is_held), self.for_large(is_held));
         // Beside the counts of pairs.
         let most = SharedCounts::bytes(group.len().min(COUNTED)).min(memory / 2);
         let mut room = NumberedSets::new(memory - most);
-        let judged = self.group(bytes, group, &mut crew, &mut room, &mut |group| {
-            is_beyond = group.is_beyond_memory();
+        let judged = self.group((bytes, memory), group, &mut crew, &mut room, &mut |group| {
+            is_beyond = group.set_bytes().is_none_or(|bytes| bytes > share);
             judge(group, &mut |found| {
                 outcome = taker.take(found);
                 // Only stops the job: `outcome` is the error that is reported.
@@ -424,7 +464,8 @@ impl Comparing {
     /// each, in order, without documents that cannot be similar to any other. `None` if the group fits into memory.
     fn split(&self, mut bytes: Bytes, group: &[(u32, u32)], mut crew: Crew) -> Result<Option<Vec<(u32, u32)>>> {
         let Terms { form, verify, threshold, bucket_limit, ref config, .. } = self.terms;
-        let (size, memory) = (bytes.held.sizes(group), self.memory.min(NUMBERED));
+        let (size, all) = (bytes.held.sizes(group), self.for_large(bytes.is_held()));
+        let memory = all.min(NUMBERED);
         // Skips the search for copies if the group fits even with them.
         if verify != Verify::Exact || size < LARGE || !exceed(form, size, memory) {
             return Ok(None);
@@ -437,7 +478,7 @@ impl Comparing {
             return Ok(None);
         }
         // Half of memory is for outlines, the other half for sorting.
-        let half = self.memory / 2;
+        let half = all / 2;
         let outlines = distinct.outlines(&mut bytes, form, config, half, &mut crew)?;
         let mut group = Group::new(bytes, &places, Measure::Same, (self, half), &mut crew);
         let mut components = split(&mut group, bucket_limit, &|a, b| {
@@ -454,11 +495,11 @@ impl Comparing {
         Ok(Some(of_several))
     }
 
-    /// Calls `visit` with the group of some documents, whose sets or outlines a crew has made. `room` is reused for
-    /// later groups.
+    /// Calls `visit` with the group of some documents, whose sets or outlines a crew has made in `memory` bytes. `room`
+    /// is reused for later groups.
     fn group(
         &self,
-        mut bytes: Bytes,
+        (mut bytes, memory): (Bytes, usize),
         group: &[(u32, u32)],
         crew: &mut Crew,
         room: &mut NumberedSets,
@@ -467,9 +508,8 @@ impl Comparing {
         let Terms { form, verify, ref config, .. } = self.terms;
         crew.check();
         let places = memory::collect(group.iter().map(|(_, place)| *place))?;
-        let mut visit = |bytes, measure, crew: &mut Crew| {
-            visit(&mut Group::new(bytes, &places, measure, (self, self.memory), crew))
-        };
+        let mut visit =
+            |bytes, measure, crew: &mut Crew| visit(&mut Group::new(bytes, &places, measure, (self, memory), crew));
         if verify == Verify::Signature {
             return visit(bytes, Measure::Estimated(config.num_perm()), crew);
         }
@@ -478,7 +518,7 @@ impl Comparing {
             return visit(bytes, Measure::Same, crew);
         }
         let count = distinct.places.len();
-        if count <= COUNTED || !exceed(form, distinct.bytes(&bytes), self.memory.min(NUMBERED)) {
+        if count <= COUNTED || !exceed(form, distinct.bytes(&bytes), memory.min(NUMBERED)) {
             let source = (form, config);
             let fit = distinct.fill(&mut bytes, source, HashPart::default(), room, crew)?;
             if fit == count {
@@ -491,7 +531,7 @@ impl Comparing {
             }
         }
         // Half of memory is for outlines, the other half for sets.
-        let half = if bytes.is_held() { self.memory } else { self.group } / 2;
+        let half = memory / 2;
         let outlines = distinct.outlines(&mut bytes, form, config, half, crew)?;
         let mut cache = Cache::new(form, config, Arc::new(outlines), half);
         visit(bytes, Measure::Exact(&distinct, Sets::Cached(&mut cache)), crew)

@@ -88,6 +88,12 @@ impl NumberedSets {
         self.hashes.len() + hashes <= self.most && self.words.len() + hashes <= self.most_words
     }
 
+    /// Bytes of the sets, of the hashes and of their numbers.
+    pub fn bytes(&self) -> usize {
+        let Self { numbers, hashes, words, .. } = self;
+        numbers.len() * size_of::<u32>() + size_of_val(&hashes[..]) + size_of_val(&words[..])
+    }
+
     /// True if it has the set of a document.
     pub fn has(&self, document: u32) -> bool {
         self.set(document).is_some()

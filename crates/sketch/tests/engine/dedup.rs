@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use minlsh_sketch::dedup::{
-    Attributes, Cluster, Dedup, DocumentPass, Documents, Form, FoundPairs, Groups, Host, Process, Ranks, Scope, Shares,
-    Terms, Verify, VisitDocument, all_pairs, leader_clusters, pairs_once, single_linkage,
+    Attributes, Cluster, Dedup, DocumentPass, Documents, Emit, Form, FoundPairs, Group, Groups, Host, Process, Ranks,
+    Scope, Shares, Terms, Verify, VisitDocument, all_pairs, leader_clusters, pairs_once, single_linkage,
 };
 use minlsh_sketch::pipeline::Setting;
 use minlsh_sketch::stored::StoredBytes;
@@ -140,18 +140,46 @@ fn given() -> impl Strategy<Value = Vec<Given>> {
     prop::collection::vec(given, 0..40)
 }
 
+#[test]
+fn copies_with_other_thresholds_are_similar_to_other_texts() {
+    let one = |text: &str, least| Given { text: text.to_owned(), scope: 0, agreeing: Vec::new(), least };
+    let (text, near) = ("fresh bread is baked here every day", "fresh bread is baked here every day but one");
+    for leasts in [[0.95, 0.0], [0.0, 0.95]] {
+        let given = [one(text, leasts[0]), one(text, leasts[1]), one(near, 0.0)];
+        let (mut groups, host) = gathered(&given, (&terms(0.5, 0.999_999), true), Shares::of(1 << 26, false), 0, true);
+        let mut found = Vec::new();
+        let judge = |group: &mut Group, emit: &mut Emit<FoundPairs>| all_pairs(group, None, emit);
+        groups
+            .each(&host, &judge, &mut |pairs| {
+                if let FoundPairs::Pair(a, b, similarity) = pairs {
+                    found.push((a.min(b), a.max(b), similarity == 1.0));
+                }
+                Ok::<_, Error>(())
+            })
+            .unwrap();
+        found.sort();
+        let cautious = leasts.iter().position(|least| *least > 0.0).unwrap() as u32;
+        assert_eq!(found, [(0, 1, true), (1 - cautious, 2, false)]);
+    }
+}
+
+/// The memory of a large group in any case. With as much as jobs have, no group here is beyond it.
+fn floor() -> impl Strategy<Value = usize> {
+    prop::sample::select(vec![0, 1 << 13, Shares::of(0, false).floor])
+}
+
 proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
     fn pairs_are_those_of_a_comparison_of_all(
         given in given(), threshold in prop::sample::select(vec![0.5, 0.8, 1.0]),
-        memory in prop::sample::select(vec![1 << 12, 1 << 14, 1 << 26]), threads in 0..3_usize, can_fetch: bool,
-        each_pair: bool,
+        memory in prop::sample::select(vec![1 << 12, 1 << 14, 1 << 26]), floor in floor(), threads in 0..3_usize,
+        can_fetch: bool, each_pair: bool,
     ) {
         // With few bands, most pairs are found only if each one is compared.
         let recall = if each_pair { 0.01 } else { 0.999_999 };
-        let shares = Shares { agreeing: Some(memory), ..Shares::of(memory, false) };
+        let shares = Shares { agreeing: Some(memory), floor, ..Shares::of(memory, false) };
         let (mut groups, host) = gathered(&given, (&terms(threshold, recall), each_pair), shares, threads, can_fetch);
         let mut found = Vec::new();
         let place = |name: u32| given.iter().position(|own| std::ptr::eq(own, host.names[name as usize])).unwrap();
@@ -185,14 +213,14 @@ proptest! {
 
     #[test]
     fn answers_do_not_depend_on_memory_or_threads(
-        given in given(), memory in prop::sample::select(vec![1 << 12, 1 << 15]), threads in 0..3_usize,
-        can_fetch: bool,
+        given in given(), memory in prop::sample::select(vec![1 << 12, 1 << 15]), floor in floor(),
+        threads in 0..3_usize, can_fetch: bool,
     ) {
         let answers = |memory, threads, can_fetch| {
             let ranks = Ranks::of(&(0..given.len() as u32).collect::<Vec<_>>()).unwrap();
             let mut answers = Vec::new();
             for linkage in [single_linkage, leader_clusters] {
-                let shares = Shares { agreeing: Some(memory), ..Shares::of(memory, false) };
+                let shares = Shares { agreeing: Some(memory), floor, ..Shares::of(memory, false) };
                 let (mut groups, host) = gathered(&given, (&terms(0.7, 0.999_999), false), shares, threads, can_fetch);
                 let mut found = Vec::new();
                 groups.each(&host, &|group, emit| linkage(group, &ranks, emit), &mut |cluster: Cluster| {
@@ -203,7 +231,7 @@ proptest! {
                 found.sort();
                 answers.push(found);
             }
-            let shares = Shares::of(memory, false);
+            let shares = Shares { floor, ..Shares::of(memory, false) };
             let (mut groups, host) = gathered(&given, (&terms(0.7, 0.999_999), false), shares, threads, can_fetch);
             let mut found = Vec::new();
             groups.each(&host, &|group, emit| pairs_once(group, Some(3), &ranks, emit), &mut |pairs| {
