@@ -92,7 +92,7 @@ lint:
 
 # The tests of the engine (crates/sketch), which need no PostgreSQL. TESTS=golden
 engine:
-	CARGO_TARGET_DIR=build/target/tests scripts/cargo.sh test --locked -p minlsh-sketch -p minlsh-engine-tests $(TESTS)
+	scripts/engine.sh $(TESTS)
 
 # PG=16, TESTS='keys rights'
 regress:

@@ -16,12 +16,12 @@ rust_suffices cargo || die "no Rust toolchain: install Rust $rust_wanted or newe
 	die "$pg_config has no server headers: install postgresql-server-dev-$(pg_major)"
 # What does not depend on the version of PostgreSQL is compiled once: by whoever comes first, while others wait. These
 # copy it; if a cargo is at work there again, it ends first.
-if [ ! -e "$target/$profile" ]; then
+if [ ! -e "$target/$profile/libminlsh.so" ]; then
 	mkdir -p build/target
 	exec {first}>"build/target/$profile.lock"
 	flock "$first"
 	for library in build/target/pg*/"$profile"/libminlsh.so; do
-		[ -e "$library" ] || continue
+		[ -e "$library" ] && [ ! -e "$target/$profile" ] || continue
 		other=$(dirname "$library")
 		mkdir -p "$target/$profile"
 		flock --shared "$other/.cargo-lock" cp -a "$other"/{build,deps,.fingerprint} "$target/$profile/"
@@ -29,5 +29,7 @@ if [ ! -e "$target/$profile" ]; then
 		break
 	done
 fi
+packages=(-p minlsh --no-default-features)
+[ "$profile" != quick ] || [ -z "${TESTS_TARGET:-}" ] || packages=("${selection[@]}")
 PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$target \
-	cargo build --locked --profile "$profile" --no-default-features --features "pg$(pg_major)"
+	cargo build --locked --profile "$profile" "${packages[@]}" --features "minlsh/pg$(pg_major)"

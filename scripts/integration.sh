@@ -12,8 +12,8 @@ cp -r examples "$run_dir/"
 chmod -R a+rX "$run_dir"
 status=0
 MINLSH_PG_BIN=$("$pg_config" --bindir) MINLSH_RUN_DIR=$run_dir MINLSH_SERVER_USER=$server_user \
-	CARGO_TARGET_DIR=$root/build/target/tests \
-	cargo test --locked --no-fail-fast -p minlsh-integration "$@" 2>&1 | tee "$run_dir/output" || status=1
+	CARGO_TARGET_DIR=$tests_target \
+	cargo test --locked --profile quick --no-fail-fast "${selection[@]}" "$@" 2>&1 | tee "$run_dir/output" || status=1
 say "seconds"
 seconds_of_files <"$run_dir/output"
 exit $status

@@ -38,6 +38,12 @@ pg_build() {
 	if "$pg_config" --configure | grep -q enable-cassert; then echo "pg$(pg_major)-cassert"; else echo "pg$(pg_major)"; fi
 }
 
+# What tests need is compiled by the profile "quick", and for one selection of packages, whichever of them a command is
+# about: with other features the engine would be compiled again, for minutes. `make test` has it in the folder of the
+# newest version's extension, in TESTS_TARGET, and compiles the extension for the same selection.
+tests_target=${TESTS_TARGET:-$root/build/target/tests}
+selection=(-p minlsh -p minlsh-sketch -p minlsh-engine-tests -p minlsh-integration --no-default-features)
+
 # PostgreSQL refuses to run as root: then its servers run as an unprivileged user.
 if [ "$(id -u)" = 0 ]; then
 	if id postgres >/dev/null 2>&1; then server_user=postgres; else server_user=nobody; fi

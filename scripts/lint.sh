@@ -13,21 +13,18 @@ python3 scripts/links.py
 python3 scripts/words.py
 python3 scripts/pictures.py --check
 python3 scripts/letters.py --check
-# The extension as it is built, and the rest as its tests are: what macros and build scripts need is there already, and
-# PostgreSQL's headers are translated. All at once would have other features, and compile that again. The benchmarks
-# need crates of their own, which take half a minute: so they wait for make test-all.
-packages=(-p minlsh)
-[ -z "${MINLSH_THOROUGH:-}" ] || packages+=(-p minlsh-bench-engine)
-PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$root/build/target/$(pg_build) \
-	cargo clippy --locked --profile quick "${packages[@]}" --no-default-features \
-	--features "minlsh/pg$(pg_major)" -- -D warnings
-CARGO_TARGET_DIR=$root/build/target/tests \
-	cargo clippy --locked --profile test -p minlsh-sketch -p minlsh-engine-tests -p minlsh-integration --all-targets -- \
-	-D warnings
+# As extension and tests are built: what macros and build scripts need is there already, and PostgreSQL's headers are
+# translated.
+clippy() {
+	PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$tests_target cargo clippy --locked --profile quick "$@" -- -D warnings
+}
+clippy "${selection[@]}" --features "minlsh/pg$(pg_major)" --all-targets
+# The benchmarks need crates of their own, which take half a minute: so they wait for make test-all.
+[ -z "${MINLSH_THOROUGH:-}" ] || clippy -p minlsh-bench-engine
 # What users of the engine have, without the exports for a database, which the profile of tests would bring.
-CARGO_TARGET_DIR=$root/build/target/tests cargo clippy --locked -p minlsh-sketch -- -D warnings
-CARGO_TARGET_DIR=$root/build/target/tests RUSTDOCFLAGS='-D warnings' \
-	cargo doc --locked --profile test -p minlsh-sketch --no-deps
+clippy -p minlsh-sketch
+CARGO_TARGET_DIR=$tests_target RUSTDOCFLAGS='-D warnings' \
+	cargo doc --locked --profile quick -p minlsh-sketch --no-deps
 if command -v shellcheck >/dev/null; then
 	shellcheck -S warning -x -P SCRIPTDIR scripts/*.sh .ci/run
 fi

@@ -41,7 +41,9 @@ but_for() {
 
 # check NAME COMMAND...: runs a part, and notes how it went, and the seconds of its files of tests.
 check() {
-	local name=$1 start=$SECONDS outcome=passed output
+	local name=$1 start=$SECONDS outcome=passed output TESTS_TARGET
+	TESTS_TARGET=$(tests_target)
+	export TESTS_TARGET
 	shift
 	say "$name"
 	output=$(mktemp "$work/output.XXXXXX")
@@ -115,6 +117,14 @@ newest() {
 	done
 }
 export PROFILE=quick
+
+# Where tests are compiled: beside the newest version's extension, with which they share the engine.
+tests_target() {
+	local number config
+	number=$(newest)
+	config=$(config_of "${number:-cassert}")
+	[ -z "$config" ] || echo "$root/build/target/$(pg_config=$config pg_build)"
+}
 
 engine() {
 	if [ -n "$all" ]; then

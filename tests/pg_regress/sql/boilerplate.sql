@@ -170,7 +170,7 @@ SELECT id, 'origin ' || id % 5,
 	frame('head ' || id % 5, 3 * (id % 5) + 1) || ' ' || frame('text ' || id / 4, 10 + id % 40 / 4 * 4) ||
 		CASE WHEN id % 4 = 3 THEN ' ' || id ELSE '' END || ' ' || frame('foot ' || id % 5, 9 * (id % 5 % 3) + 1) ||
 		CASE WHEN id % 7 < id % 5 THEN ' ' || frame('banner ' || id % 5, 20) ELSE '' END
-FROM generate_series(1, 450) AS id;
+FROM generate_series(1, 300) AS id;
 UPDATE docs SET origin = NULL WHERE origin = 'origin 4';
 UPDATE docs SET body = frame('head 3', 9) || ' ' || frame('foot 3', 1) WHERE origin = 'origin 3' AND id % 11 = 0;
 INSERT INTO docs SELECT id + 1000, origin, body FROM docs WHERE id % 9 = 0;

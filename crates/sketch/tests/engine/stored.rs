@@ -4,7 +4,7 @@ use minlsh_sketch::Error;
 use minlsh_sketch::stored::{Packing, StoredBytes, byte_of, is_of_byte, text};
 use proptest::prelude::*;
 
-use crate::common::cases;
+use crate::common::{cases, is_thorough};
 
 /// Compresses bytes in the most naive way: each copy is the longest that a look at all distances
 /// finds, up to `most` bytes.
@@ -58,7 +58,7 @@ fn repetitive() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(cases(150))]
+    #![proptest_config(ProptestConfig { cases: if is_thorough() { 150 } else { 40 }, ..cases(150) })]
 
     #[test]
     fn what_was_compressed_comes_back(bytes in repetitive(), most in 3..=273_usize) {
