@@ -61,7 +61,7 @@ sql <<-END
 	CREATE INDEX ON docs USING minlsh (body);
 	CREATE TABLE papers (LIKE docs INCLUDING INDEXES);
 	INSERT INTO papers SELECT * FROM docs;
-	SELECT minlsh_create_index('papers', 'body');
+	SELECT minlsh_create_side_table('papers', 'body');
 	CREATE TABLE kept (body text, EXCLUDE USING minlsh (minlsh_document(body) WITH ~=));
 	INSERT INTO kept SELECT body FROM docs ON CONFLICT DO NOTHING;
 	SELECT minlsh_track_clusters('docs_body_idx') \gset

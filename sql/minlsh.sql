@@ -1086,27 +1086,27 @@ COMMENT ON AGGREGATE max(minlsh_key) IS 'largest of all keys';
 CREATE FUNCTION minlsh_sync() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'minlsh_sync' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION minlsh_sync() IS
-	'trigger function that keeps a side table up to date; minlsh_create_index() creates the triggers';
+	'trigger function that keeps a side table up to date; minlsh_create_side_table() creates the triggers';
 
-CREATE FUNCTION minlsh_create_index(relation regclass, body name, key name DEFAULT NULL,
+CREATE FUNCTION minlsh_create_side_table(relation regclass, body name, key name DEFAULT NULL,
 		threshold double precision DEFAULT 0.8, recall double precision DEFAULT 0.99,
 		num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
 		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL,
 		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false,
 		if_not_exists boolean DEFAULT false, schema name DEFAULT NULL) RETURNS regclass
-	AS 'MODULE_PATHNAME', 'minlsh_create_index' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer,
+	AS 'MODULE_PATHNAME', 'minlsh_create_side_table' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_create_side_table(regclass, name, name, double precision, double precision, integer, integer,
 	text, text, bigint, name, text, text, boolean, boolean, name) IS
 	'builds a side table of signatures and band hashes of a text column and keeps it up to date; returns the side table';
 
-CREATE FUNCTION minlsh_drop_index(index regclass) RETURNS void
-	AS 'MODULE_PATHNAME', 'minlsh_drop_index' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION minlsh_drop_index(regclass) IS
+CREATE FUNCTION minlsh_drop_side_table(index regclass) RETURNS void
+	AS 'MODULE_PATHNAME', 'minlsh_drop_side_table' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_drop_side_table(regclass) IS
 	'drops a side table and its triggers; pass the side table, or its table if it has only one';
 
-CREATE FUNCTION minlsh_reindex(index regclass) RETURNS regclass
-	AS 'MODULE_PATHNAME', 'minlsh_reindex' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION minlsh_reindex(regclass) IS
+CREATE FUNCTION minlsh_rebuild_side_table(index regclass) RETURNS regclass
+	AS 'MODULE_PATHNAME', 'minlsh_rebuild_side_table' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_rebuild_side_table(regclass) IS
 	'fills a side table again from its table, with the options that its index has now';
 
 CREATE FUNCTION minlsh_check(index regclass DEFAULT NULL, sample double precision DEFAULT NULL,

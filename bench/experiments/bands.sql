@@ -85,7 +85,7 @@ FROM choices JOIN (
 	(SELECT count(*) AS "true" FROM truth WHERE exact >= 0.9) AS t;
 
 -- The same through minlsh's index, whose bands are chosen from a recall.
-SELECT minlsh_create_index('posts', 'body', threshold => 0.85, num_perm => 1200, unit => 'word', shingle_size => 1,
+SELECT minlsh_create_side_table('posts', 'body', threshold => 0.85, num_perm => 1200, unit => 'word', shingle_size => 1,
 	normalization => 'classic');
 CREATE TABLE indexed AS
 SELECT verify, threshold, count(*)::double precision / queries AS found,

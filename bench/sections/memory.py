@@ -18,7 +18,7 @@ STATEMENTS = {
 }
 KINDS = {
     "no index": "SELECT",
-    "side table": "SELECT minlsh_create_index('docs', 'body')",
+    "side table": "SELECT minlsh_create_side_table('docs', 'body')",
     "index": "CREATE INDEX docs_near ON docs USING minlsh (body)",
 }
 # Four to a template, one of them a copy of another, so that none is alone: the worst case.

@@ -33,10 +33,10 @@ def measure(options) -> dict:
         ways["minlsh, by signature"] = against(truth, ours(server, "docs", "signature"))
         server.run("CREATE INDEX docs_near ON docs USING minlsh (body)")
         ways["minlsh, with the index"] = against(truth, ours(server, "docs_near"))
-        server.run("SELECT minlsh_create_index('docs', 'body')")
+        server.run("SELECT minlsh_create_side_table('docs', 'body')")
         ways["side table, by signature"] = against(truth, ours(server, "docs_minlsh", "signature"))
         bytes_each = server.value("SELECT pg_total_relation_size('docs_minlsh')") / len(texts)
-        server.run("SELECT minlsh_drop_index('docs_minlsh')")
+        server.run("SELECT minlsh_drop_side_table('docs_minlsh')")
         for name in PEERS:
             pairs_file = options.directory / "pairs"
             if peer(server, name, options.limit, pairs_file):

@@ -278,7 +278,7 @@ fn check_verify(index: &Indexed, verify: Option<Verify>) -> Result<()> {
         }
         (Kind::Text | Kind::Document | Kind::Set, Some(Verify::Signature)) => {
             Err(invalid_parameter(format!("verify cannot be \"signature\" because index \"{name}\" has no signatures"))
-                .set_hint("Leave verify out, or create a side table with minlsh_create_index()."))
+                .set_hint("Leave verify out, or create a side table with minlsh_create_side_table()."))
         }
         _ => Ok(()),
     }
@@ -456,6 +456,6 @@ impl<'a> Side<'a> {
         let message = format!("side table \"{}\" has been altered", relation_name(storage));
         wrong_state(message)
             .set_detail(detail)
-            .set_hint(format!("Build it again with SELECT minlsh_reindex({});", regclass_literal(storage)))
+            .set_hint(format!("Build it again with SELECT minlsh_rebuild_side_table({});", regclass_literal(storage)))
     }
 }

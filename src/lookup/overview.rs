@@ -56,7 +56,7 @@ fn warn_reindex(_call: &Call) -> Result<Option<Datum>> {
             let storage = described.storage;
             let statement = match described.kind {
                 INDEX => format!("REINDEX INDEX {};", visible_name(storage)),
-                _ => format!("SELECT minlsh_reindex({});", regclass_literal(storage)),
+                _ => format!("SELECT minlsh_rebuild_side_table({});", regclass_literal(storage)),
             };
             found.push((format!("{}: {reason}.", visible_name(storage)), statement));
         }

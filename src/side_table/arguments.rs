@@ -1,4 +1,4 @@
-//! Reads and checks the arguments of `minlsh_create_index()`.
+//! Reads and checks the arguments of `minlsh_create_side_table()`.
 
 use std::ffi::{CStr, CString};
 

@@ -1,4 +1,4 @@
-//! `minlsh_create_index()`, `minlsh_reindex()` and `minlsh_drop_index()`.
+//! `minlsh_create_side_table()`, `minlsh_rebuild_side_table()` and `minlsh_drop_side_table()`.
 
 use std::ffi::{CStr, CString};
 
@@ -23,14 +23,14 @@ use crate::side_table::sign::fill;
 use crate::side_table::storage::{Storage, follow_owner};
 use crate::side_table::{SYNC, SideTable};
 
-sql_function!(minlsh_create_index, create_index);
-sql_function!(minlsh_reindex, reindex);
-sql_function!(minlsh_drop_index, drop_index);
+sql_function!(minlsh_create_side_table, create);
+sql_function!(minlsh_rebuild_side_table, rebuild);
+sql_function!(minlsh_drop_side_table, drop_side_table);
 
 /// A row is toasted only if it does not fit on a page. It is never compressed, because signatures are random.
 const TOAST_TUPLE_TARGET: i32 = 8160;
 
-fn create_index(call: &Call) -> Result<Option<Datum>> {
+fn create(call: &Call) -> Result<Option<Datum>> {
     let documents = open_table(call.oid(0).ok_or_else(null_table)?)?;
     let blueprint = blueprint(call, &documents)?;
     if let Some(existing) = identical(&documents, &blueprint) {
@@ -60,7 +60,8 @@ fn already(existing: &SideTable, if_not_exists: bool) -> Result<Option<Datum>> {
     }
     let message = format!("table \"{table}\" has an identical minlsh index: \"{name}\"");
     Err(error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message).set_hint(format!(
-        "Use it, build it again with SELECT minlsh_reindex({}), or pass if_not_exists => true to get its name.",
+        "Use it, build it again with SELECT minlsh_rebuild_side_table({}), or pass if_not_exists => true to get its \
+         name.",
         regclass_literal(existing.storage)
     )))
 }
@@ -166,7 +167,7 @@ fn create_signature_index(extension: Oid, storage: Oid, options: &IndexOptions) 
 }
 
 /// Fills a side table again from the current table, and enables its triggers.
-fn reindex(call: &Call) -> Result<Option<Datum>> {
+fn rebuild(call: &Call) -> Result<Option<Datum>> {
     let Some(name) = call.oid(0) else { return Ok(None) };
     let found = the_only(name)?;
     check_owner(found.documents)?;
@@ -243,7 +244,7 @@ fn link(storage: Oid) {
     next_command();
 }
 
-fn drop_index(call: &Call) -> Result<Option<Datum>> {
+fn drop_side_table(call: &Call) -> Result<Option<Datum>> {
     let Some(name) = call.oid(0) else { return Ok(None) };
     let found = the_only(name)?;
     check_owner(found.documents)?;

@@ -129,8 +129,8 @@ fn missing(name: Oid) -> SqlError {
     let hint = match table_of_index(name) {
         Oid::INVALID => {
             format!(
-                "Create one with SELECT minlsh_create_index({}, 'column'), or use REINDEX INDEX or DROP INDEX for an \
-                 index of type minlsh.",
+                "Create one with SELECT minlsh_create_side_table({}, 'column'), or use REINDEX INDEX or DROP INDEX \
+                 for an index of type minlsh.",
                 regclass_literal(name)
             )
         }

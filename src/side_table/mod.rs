@@ -62,7 +62,7 @@ impl SideTable {
     pub fn no_key(&self) -> SqlError {
         wrong_state(format!("column \"{}\" of table \"{}\" is no longer unique", self.key.name, self.table.name))
             .set_hint(format!(
-                "Add a unique constraint again, or drop the side table with SELECT minlsh_drop_index({});",
+                "Add a unique constraint again, or drop the side table with SELECT minlsh_drop_side_table({});",
                 regclass_literal(self.storage)
             ))
     }

@@ -80,7 +80,7 @@ pub fn check_current(storage: Oid, options: &IndexOptions) -> Result<()> {
     }
     let (shown, name) = (relation_name(storage), regclass_literal(storage));
     Err(wrong_state(format!("side table \"{shown}\" was built by another version of the algorithm or of Unicode"))
-        .set_hint(format!("Build it again with SELECT minlsh_reindex({name});")))
+        .set_hint(format!("Build it again with SELECT minlsh_rebuild_side_table({name});")))
 }
 
 /// The operator of an index on signatures; `None` for other indexes.
@@ -123,7 +123,7 @@ fn altered(side_table: Oid, detail: &str) -> SqlError {
     let (shown, name) = (relation_name(side_table), regclass_literal(side_table));
     wrong_state(format!("side table \"{shown}\" has been altered"))
         .set_detail(detail)
-        .set_hint(format!("Drop it with SELECT minlsh_drop_index({name}); and create it again."))
+        .set_hint(format!("Drop it with SELECT minlsh_drop_side_table({name}); and create it again."))
 }
 
 /// Changes the owner of a side table to its documents' owner, for a writer without a lock on it. ALTER TABLE ... OWNER
@@ -167,7 +167,7 @@ fn check_owner(table: &Open, documents: &Open, lock: Lock) -> Result<()> {
         documents.name()
     ))
     .set_hint(format!(
-        "Use ALTER TABLE ... OWNER TO to give it the same owner, or drop it with SELECT minlsh_drop_index({name});"
+        "Use ALTER TABLE ... OWNER TO to give it the same owner, or drop it with SELECT minlsh_drop_side_table({name});"
     )))
 }
 

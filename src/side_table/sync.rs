@@ -43,7 +43,7 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
 }
 
 fn misused(problem: &str) -> SqlError {
-    trigger::misused(SYNC, problem, "minlsh_create_index()")
+    trigger::misused(SYNC, problem, "minlsh_create_side_table()")
 }
 
 /// Empties the side table after its table was emptied. Refuses TRUNCATE of the side table alone, since queries would
@@ -67,7 +67,8 @@ fn truncated(fired: &Fired, table: &Open) -> Result<()> {
         return Ok(());
     }
     Err(wrong_state(format!("cannot truncate side table \"{}\" alone", table.name())).set_hint(format!(
-        "Use TRUNCATE {}, which also empties the side table, or build it again with SELECT minlsh_reindex({});",
+        "Use TRUNCATE {}, which also empties the side table, or build it again with \
+         SELECT minlsh_rebuild_side_table({});",
         visible_name(documents.oid()),
         regclass_literal(documents.oid())
     )))
@@ -91,7 +92,7 @@ fn written(fired: &Fired, documents: &Open) -> Result<()> {
         let (name, table) = (&key.name, documents.name());
         return Err(wrong_state(format!("column \"{name}\" of table \"{table}\" is no longer a key"))
             .set_detail("There is no valid unique index of only this column.")
-            .set_hint("Add a primary key or a UNIQUE constraint, or drop the index with minlsh_drop_index()."));
+            .set_hint("Add a primary key or a UNIQUE constraint, or drop the index with minlsh_drop_side_table()."));
     };
     for written in keys.into_iter().flatten() {
         let mut found = false;

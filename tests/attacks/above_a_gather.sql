@@ -4,7 +4,7 @@
 -- as owner:
 CREATE TABLE app.docs (id int PRIMARY KEY, body text);
 INSERT INTO app.docs SELECT i, 'one text ' || i % 100 FROM generate_series(1, 1000) i;
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 ANALYZE app.docs;
 -- as owner, second session:
 SET parallel_setup_cost = 0;

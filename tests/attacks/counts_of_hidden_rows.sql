@@ -5,13 +5,13 @@
 CREATE TABLE app.docs (id int PRIMARY KEY, body text, who name);
 INSERT INTO app.docs SELECT i, 'one text', CASE WHEN i <= 3 THEN 'attacker' ELSE 'owner' END
 	FROM generate_series(1, 50) i;
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 GRANT SELECT ON app.docs TO attacker;
 ALTER TABLE app.docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON app.docs USING (who = current_user);
 CREATE TABLE app.closed (id int PRIMARY KEY, body text);
 INSERT INTO app.closed SELECT i, 'one text' FROM generate_series(1, 50) i;
-SELECT minlsh_create_index('app.closed', 'body');
+SELECT minlsh_create_side_table('app.closed', 'body');
 -- as attacker:
 -- gives: 0
 SELECT count(*) FROM minlsh_indexes i WHERE i::text ~ '\m(50|47)\M';

@@ -5,7 +5,7 @@
 -- as owner:
 CREATE TABLE app.docs (id int PRIMARY KEY, body text);
 INSERT INTO app.docs VALUES (1, 'one text'), (2, 'one text');
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 GRANT TRIGGER ON app.docs_minlsh TO attacker;
 -- as attacker:
 CREATE FUNCTION evil.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
@@ -23,27 +23,27 @@ LOCK TABLE evil.docs IN ACCESS EXCLUSIVE MODE;
 INSERT INTO app.docs VALUES (3, 'one text');
 UPDATE app.docs SET body = 'another text' WHERE id = 1;
 DELETE FROM app.docs WHERE id = 2;
-SELECT minlsh_reindex('app.docs');
+SELECT minlsh_rebuild_side_table('app.docs');
 -- gives: 0
 SELECT count(*) FROM minlsh_check('app.docs');
 -- gives: 3
 SELECT id FROM app.docs, near_duplicates_of('one text', 0.9, 'app.docs') AS n WHERE n.doc_id = id::text;
 -- refused within 20 s: 2BP01
-SELECT minlsh_drop_index('app.docs');
+SELECT minlsh_drop_side_table('app.docs');
 -- as attacker:
 ROLLBACK;
 -- as owner:
 -- refused: 2BP01
-SELECT minlsh_drop_index('app.docs');
+SELECT minlsh_drop_side_table('app.docs');
 DROP TABLE app.docs_minlsh CASCADE;
 -- gives: 0
 SELECT count(*) FROM pg_trigger WHERE tgrelid = 'app.docs'::regclass;
-SELECT minlsh_create_index('app.docs', 'body');
-SELECT minlsh_drop_index('app.docs');
+SELECT minlsh_create_side_table('app.docs', 'body');
+SELECT minlsh_drop_side_table('app.docs');
 -- A trigger on the side table itself goes with it.
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 GRANT TRIGGER ON app.docs_minlsh TO attacker;
 -- as attacker:
 CREATE TRIGGER own BEFORE INSERT OR UPDATE OR DELETE ON app.docs_minlsh FOR EACH ROW EXECUTE FUNCTION evil.refuse();
 -- as owner:
-SELECT minlsh_drop_index('app.docs');
+SELECT minlsh_drop_side_table('app.docs');

@@ -7,8 +7,8 @@ INSERT INTO app.docs VALUES (gen_random_uuid(), 'one text'), (gen_random_uuid(),
 CREATE TABLE app.days (id date PRIMARY KEY, body text);
 INSERT INTO app.days VALUES ('2024-01-01', 'one text'), ('2024-01-02', 'one text');
 GRANT SELECT ON app.docs, app.days TO attacker;
-SELECT minlsh_create_index('app.docs', 'body');
-SELECT minlsh_create_index('app.days', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
+SELECT minlsh_create_side_table('app.days', 'body');
 -- as attacker:
 CREATE FUNCTION evil.check(anyelement) RETURNS boolean LANGUAGE plpgsql
 	AS $$ BEGIN RETURN trap.spring('a domain'); END $$;

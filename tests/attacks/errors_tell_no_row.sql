@@ -5,7 +5,7 @@
 -- as owner:
 CREATE TABLE app.docs (id int PRIMARY KEY, body text, open int);
 INSERT INTO app.docs SELECT i, 'SECRET words that nobody reads ' || i % 5, i FROM generate_series(1, 50) i;
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 GRANT SELECT (id, open) ON app.docs TO attacker;
 -- as attacker:
 -- refused: 42501
@@ -27,11 +27,11 @@ SELECT minlsh_explain('app.docs', 1, 6);
 -- refused: 42501
 SELECT minlsh_check('app.docs');
 -- refused: 42501
-SELECT minlsh_reindex('app.docs');
+SELECT minlsh_rebuild_side_table('app.docs');
 -- refused: 42501
-SELECT minlsh_drop_index('app.docs');
+SELECT minlsh_drop_side_table('app.docs');
 -- refused: 42501
-SELECT minlsh_create_index('app.docs', 'body', name => 'second');
+SELECT minlsh_create_side_table('app.docs', 'body', name => 'second');
 -- refused: 42501
 SELECT * FROM app.docs_minlsh;
 -- as attacker, second session:

@@ -9,7 +9,7 @@ CREATE INDEX near ON docs USING minlsh (body);
 CREATE TABLE held (id int PRIMARY KEY, body text);
 INSERT INTO held SELECT * FROM docs;
 CREATE INDEX held_near ON held USING minlsh (body);
-SELECT minlsh_create_index('held', 'body');
+SELECT minlsh_create_side_table('held', 'body');
 SELECT minlsh_track_clusters('held_near');
 CREATE FUNCTION act() RETURNS event_trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -42,8 +42,9 @@ INSERT INTO acts VALUES ('CREATE SCHEMA s; ALTER TABLE IF EXISTS docs_minlsh SET
 	('DROP TRIGGER IF EXISTS docs_clusters_queue_capture ON docs'),
 	('DROP TRIGGER IF EXISTS held_minlsh_truncate ON held');
 CREATE TABLE calls (call text);
-INSERT INTO calls VALUES ('SELECT minlsh_create_index(''docs'', ''body'')'), ('SELECT minlsh_track_clusters(''near'')'),
-	('SELECT minlsh_reindex(''held_minlsh'')'), ('SELECT minlsh_drop_index(''held_minlsh'')'),
+INSERT INTO calls VALUES ('SELECT minlsh_create_side_table(''docs'', ''body'')'),
+	('SELECT minlsh_track_clusters(''near'')'),
+	('SELECT minlsh_rebuild_side_table(''held_minlsh'')'), ('SELECT minlsh_drop_side_table(''held_minlsh'')'),
 	('SELECT minlsh_untrack_clusters(''held_clusters'')'), ('SELECT minlsh_refresh_clusters(''held_clusters'', true)');
 -- The outcome of a call if that is done at the nth event: an error that is internal or one of syntax. All is rolled
 -- back.

@@ -21,12 +21,12 @@ BEGIN
 				'nearest_documents(1, 3, %L)', 'near_duplicate_pairs(%L, 0.9)', 'near_duplicate_clusters(%L, 0.9)',
 					'near_duplicate_plan(%L, 0.9)',
 				'near_duplicates_between(%1$L, %1$L, 0.9)', 'minlsh_recall(%L)', 'minlsh_explain(%L, 1, 2)',
-					'minlsh_check(%L)', 'minlsh_reindex(%L)',
-				'minlsh_drop_index(%L)', 'minlsh_create_index(%L, ''body'')', 'minlsh_create_index(%L, ''xmin'')',
-					'minlsh_create_index(%L, ''no column'')'] LOOP
+					'minlsh_check(%L)', 'minlsh_rebuild_side_table(%L)',
+				'minlsh_drop_side_table(%L)', 'minlsh_create_side_table(%L, ''body'')', 'minlsh_create_side_table(%L, ''xmin'')',
+					'minlsh_create_side_table(%L, ''no column'')'] LOOP
 			BEGIN
 				EXECUTE format('SELECT ' || call, relation);
-				EXECUTE format('SELECT minlsh_drop_index(%L)', relation);
+				EXECUTE format('SELECT minlsh_drop_side_table(%L)', relation);
 			EXCEPTION WHEN OTHERS THEN
 				IF SQLSTATE LIKE 'XX%' THEN RAISE; END IF;
 			END;

@@ -6,11 +6,11 @@ CREATE FUNCTION evil.check(text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RE
 CREATE DOMAIN evil.key AS text CHECK (evil.check(VALUE));
 CREATE TABLE evil.docs (id evil.key PRIMARY KEY, body text);
 INSERT INTO evil.docs VALUES ('a', 'one text'), ('b', 'one text');
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 CREATE DOMAIN evil.number AS int CHECK (evil.check(VALUE::text));
 CREATE TABLE evil.numbers (id evil.number PRIMARY KEY, body text);
 INSERT INTO evil.numbers VALUES (1, 'one text'), (2, 'one text');
-SELECT minlsh_create_index('evil.numbers', 'body');
+SELECT minlsh_create_side_table('evil.numbers', 'body');
 -- as superuser:
 -- gives: b
 SELECT doc_id FROM near_duplicates('a', 0.9, 'evil.docs');
@@ -25,4 +25,4 @@ SELECT near_duplicate_clusters('evil.numbers', 0.9);
 SELECT minlsh_explain('evil.docs', 'a'::text, 'b'::text);
 SELECT minlsh_check('evil.docs');
 SELECT minlsh_check('evil.numbers');
-SELECT minlsh_reindex('evil.docs');
+SELECT minlsh_rebuild_side_table('evil.docs');

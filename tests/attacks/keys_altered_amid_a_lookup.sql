@@ -18,7 +18,7 @@ CREATE TABLE evil.texts (id text PRIMARY KEY, body text);
 INSERT INTO evil.texts SELECT i, 'some text ' || i / 5 FROM generate_series(1, 20) i;
 CREATE TABLE evil.numbers (id int PRIMARY KEY, body text);
 INSERT INTO evil.numbers SELECT i, 'some text ' || i / 5 FROM generate_series(1, 20) i;
-SELECT minlsh_create_index('evil.texts', 'body'), minlsh_create_index('evil.numbers', 'body');
+SELECT minlsh_create_side_table('evil.texts', 'body'), minlsh_create_side_table('evil.numbers', 'body');
 CREATE POLICY p ON evil.texts USING (evil.act(id));
 CREATE POLICY p ON evil.numbers USING (evil.act(id::text));
 ALTER TABLE evil.texts ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;

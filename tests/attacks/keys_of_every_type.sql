@@ -21,7 +21,7 @@ END $$;
 CREATE FUNCTION evil.try(key text, val text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE said text := ''; step text; way text; BEGIN
 	FOREACH way IN ARRAY ARRAY['CREATE INDEX docs_minlsh ON evil.docs USING minlsh (body)',
-		'SELECT minlsh_create_index(''evil.docs'', ''body'')'] LOOP
+		'SELECT minlsh_create_side_table(''evil.docs'', ''body'')'] LOOP
 		DROP TABLE IF EXISTS evil.docs CASCADE;
 		EXECUTE format('CREATE TABLE evil.docs (id %s PRIMARY KEY, body text)', key);
 		EXECUTE way;

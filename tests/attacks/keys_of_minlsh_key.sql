@@ -30,7 +30,7 @@ CREATE TABLE evil.parts (id minlsh_key PRIMARY KEY, body text) PARTITION BY HASH
 CREATE TABLE evil.part_0 PARTITION OF evil.parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE evil.part_1 PARTITION OF evil.parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 INSERT INTO evil.parts TABLE evil.docs;
-SELECT minlsh_create_index('evil.parts', 'body');
+SELECT minlsh_create_side_table('evil.parts', 'body');
 -- gives: 24
 SELECT count(*) FROM near_duplicates('1.0x', index => 'evil.parts_minlsh');
 CREATE DOMAIN evil.checked AS minlsh_key CHECK (VALUE <> '7');

@@ -8,7 +8,7 @@ INSERT INTO app.docs VALUES (1, 'one text'), (2, 'one text');
 CREATE INDEX docs_near ON app.docs USING minlsh (body);
 CREATE TABLE app.sided (id int PRIMARY KEY, body text);
 INSERT INTO app.sided VALUES (1, 'one text'), (2, 'one text');
-SELECT minlsh_create_index('app.sided', 'body');
+SELECT minlsh_create_side_table('app.sided', 'body');
 -- as superuser:
 -- gives: 2
 SELECT doc_id FROM near_duplicates(1, index => 'app.docs');

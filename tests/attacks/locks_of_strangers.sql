@@ -5,7 +5,7 @@
 CREATE TABLE app.docs (id int PRIMARY KEY, body text);
 INSERT INTO app.docs VALUES (1, 'one text'), (2, 'one text');
 CREATE INDEX docs_near ON app.docs USING minlsh (body);
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 SELECT minlsh_track_clusters('app.docs_near', name => 'c');
 -- as owner, second session:
 BEGIN;
@@ -38,11 +38,11 @@ SELECT minlsh_check('app.docs_minlsh');
 -- refused within 20 s: 42501
 SELECT minlsh_check('app.c');
 -- refused within 20 s: 42501
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 -- refused within 20 s: 42501
-SELECT minlsh_reindex('app.docs_minlsh');
+SELECT minlsh_rebuild_side_table('app.docs_minlsh');
 -- refused within 20 s: 42501
-SELECT minlsh_drop_index('app.docs_minlsh');
+SELECT minlsh_drop_side_table('app.docs_minlsh');
 -- refused within 20 s: 42501
 SELECT minlsh_track_clusters('app.docs_near');
 -- refused within 20 s: 42501

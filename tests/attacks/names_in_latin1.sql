@@ -5,7 +5,7 @@
 -- as owner:
 CREATE TABLE app."Übung" (id int PRIMARY KEY, "größe" text);
 INSERT INTO app."Übung" VALUES (1, 'ein schöner Text'), (2, 'ein schöner Text');
-SELECT minlsh_create_index('app."Übung"', 'größe');
+SELECT minlsh_create_side_table('app."Übung"', 'größe');
 INSERT INTO app."Übung" VALUES (3, 'ein schöner Text');
 UPDATE app."Übung" SET "größe" = 'anders' WHERE id = 2;
 -- gives: 3
@@ -17,5 +17,5 @@ SELECT count(*) FROM near_duplicate_pairs('app."Übung"', 0.9);
 SELECT minlsh_recall('app."Übung"');
 -- gives: 0
 SELECT count(*) FROM minlsh_check('app."Übung"');
-SELECT minlsh_reindex('app."Übung"');
-SELECT minlsh_drop_index('app."Übung"');
+SELECT minlsh_rebuild_side_table('app."Übung"');
+SELECT minlsh_drop_side_table('app."Übung"');

@@ -14,7 +14,7 @@ DO $$ BEGIN
 	EXECUTE E'CREATE VIEW evil."v\xef\xbf\xbd\xef\xbf\xbd" AS
 		SELECT evil.look(id) AS id, "b\xfd" AS "b\xef\xbf\xbd", "b\xfd" FROM evil."v\xff\xfe"';
 END $$;
-DO $$ BEGIN EXECUTE E'SELECT minlsh_create_index(\'evil."v\xff\xfe"\', E\'b\xfd\')'; END $$;
+DO $$ BEGIN EXECUTE E'SELECT minlsh_create_side_table(\'evil."v\xff\xfe"\', E\'b\xfd\')'; END $$;
 -- as superuser:
 SET client_min_messages = error;
 DO $$ BEGIN EXECUTE E'INSERT INTO evil."v\xff\xfe" VALUES (3, \'one text\')'; END $$;
@@ -25,6 +25,6 @@ DO $$ BEGIN
 	EXECUTE E'SELECT near_duplicate_clusters(\'evil."v\xff\xfe"\', 0.9, \'exact\')';
 	EXECUTE E'SELECT minlsh_check(\'evil."v\xff\xfe"\')';
 	EXECUTE E'SELECT minlsh_recall(\'evil."v\xff\xfe"\')';
-	EXECUTE E'SELECT minlsh_reindex(\'evil."v\xff\xfe"\')';
-	EXECUTE E'SELECT minlsh_drop_index(\'evil."v\xff\xfe"\')';
+	EXECUTE E'SELECT minlsh_rebuild_side_table(\'evil."v\xff\xfe"\')';
+	EXECUTE E'SELECT minlsh_drop_side_table(\'evil."v\xff\xfe"\')';
 END $$;

@@ -4,7 +4,7 @@
 -- as owner:
 CREATE TABLE app.n (id uuid PRIMARY KEY, body text);
 INSERT INTO app.n SELECT gen_random_uuid(), 'one text' FROM generate_series(1, 3);
-SELECT minlsh_create_index('app.n', 'body');
+SELECT minlsh_create_side_table('app.n', 'body');
 -- What the index stands on does not go unasked.
 -- refused: 2BP01
 ALTER TABLE app.n DROP CONSTRAINT n_pkey;

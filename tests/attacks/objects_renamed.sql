@@ -14,7 +14,7 @@ CREATE INDEX of_expression ON docs USING minlsh (minlsh_document(body, 0.9));
 CREATE INDEX of_passages ON docs USING minlsh (body minlsh_passage_ops);
 CREATE TABLE held (id int PRIMARY KEY, body text);
 INSERT INTO held SELECT id, body FROM docs;
-SELECT minlsh_create_index('held', 'body');
+SELECT minlsh_create_side_table('held', 'body');
 SELECT minlsh_track_clusters('near');
 CREATE TABLE calls (call text);
 INSERT INTO calls SELECT 'SELECT * FROM ' || call FROM unnest(string_to_array($$
@@ -29,8 +29,9 @@ INSERT INTO calls SELECT 'SELECT * FROM ' || call FROM unnest(string_to_array($$
 	(SELECT near_duplicate_cluster(doc) OVER () FROM docs) AS x; common_passages('docs', 2, body => 'body');
 	docs WHERE body ~= minlsh_document('some text 1', 0.9); docs WHERE body ~> minlsh_passage('some text');
 	docs WHERE doc ~= 'some text 1'; minlsh_refresh_clusters('docs_clusters', true); minlsh_versions();
-	minlsh_untrack_clusters('docs_clusters'); minlsh_create_index('docs', 'body'); minlsh_reindex('held_minlsh');
-	minlsh_drop_index('held_minlsh'); minlsh_track_clusters('near', 0.9, name => 'other')$$, ';')) AS call;
+	minlsh_untrack_clusters('docs_clusters'); minlsh_create_side_table('docs', 'body');
+	minlsh_rebuild_side_table('held_minlsh'); minlsh_drop_side_table('held_minlsh');
+	minlsh_track_clusters('near', 0.9, name => 'other')$$, ';')) AS call;
 INSERT INTO calls VALUES ('INSERT INTO docs VALUES (20, ''en'', ''some text 20'', NULL)'),
 	('UPDATE held SET body = ''x'''),
 	('TRUNCATE held'), ('REINDEX TABLE docs'), ('VACUUM docs'), ('CREATE INDEX ON held USING minlsh (body)'),

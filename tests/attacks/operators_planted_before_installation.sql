@@ -36,7 +36,7 @@ SET search_path = app, planted;
 CREATE TABLE docs (id int PRIMARY KEY, body text);
 INSERT INTO docs VALUES (1, 'one text'), (2, 'one text');
 -- tried
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 -- may spring for: dbowner
 -- as superuser:
 -- tried
@@ -50,9 +50,9 @@ SELECT planted.near_duplicate_pairs('app.docs', 0.9);
 -- tried
 SELECT planted.minlsh_check('app.docs');
 -- tried
-SELECT planted.minlsh_reindex('app.docs');
+SELECT planted.minlsh_rebuild_side_table('app.docs');
 -- tried
-SELECT planted.minlsh_create_index('app.docs', 'body', name => 'second');
+SELECT planted.minlsh_create_side_table('app.docs', 'body', name => 'second');
 -- tried
 SELECT planted.minlsh_recall('app.docs');
 DROP TABLE app.docs CASCADE;

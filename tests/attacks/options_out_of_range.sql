@@ -44,9 +44,9 @@ DO $$ BEGIN EXECUTE format('CREATE INDEX odd ON evil.docs USING minlsh (body)
 	E'the "a" it''s \\ \t{}', 'plain stop_words');
 EXCEPTION WHEN OTHERS THEN IF SQLSTATE LIKE 'XX%' THEN RAISE; END IF; END $$;
 -- refused
-SELECT minlsh_create_index('evil.docs', 'body', num_perm => 1000000000);
+SELECT minlsh_create_side_table('evil.docs', 'body', num_perm => 1000000000);
 -- refused
-SELECT minlsh_create_index('evil.docs', 'body', threshold => 'NaN');
+SELECT minlsh_create_side_table('evil.docs', 'body', threshold => 'NaN');
 INSERT INTO evil.docs VALUES (3, 'one text');
 -- gives: 3
 SELECT count(*) FROM evil.docs WHERE body ~= 'one text';

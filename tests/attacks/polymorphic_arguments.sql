@@ -11,11 +11,11 @@ CREATE CAST (evil.pair AS text) WITH FUNCTION evil.cast AS IMPLICIT;
 CREATE TABLE evil.docs (id evil.pair PRIMARY KEY, body text);
 INSERT INTO evil.docs VALUES (ROW(1, 'x'), 'one text'), (ROW(2, 'y'), 'one text');
 -- tried
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 CREATE TABLE evil.moods (id evil.mood PRIMARY KEY, body evil.pair);
 INSERT INTO evil.moods VALUES ('sad', ROW(1, 'one text'));
 -- tried
-SELECT minlsh_create_index('evil.moods', 'body');
+SELECT minlsh_create_side_table('evil.moods', 'body');
 -- tried
 SELECT near_duplicates(ROW(1, 'x'), 0.9, 'evil.docs');
 -- tried
@@ -42,4 +42,4 @@ SELECT near_duplicate_plan('evil.docs', 0.9);
 -- tried
 SELECT minlsh_check('evil.docs');
 -- tried
-SELECT minlsh_reindex('evil.docs');
+SELECT minlsh_rebuild_side_table('evil.docs');

@@ -1,11 +1,11 @@
--- Triggers, rules and policies on a side table, sprung by a superuser's minlsh_reindex() and minlsh_check(),
+-- Triggers, rules and policies on a side table, sprung by a superuser's minlsh_rebuild_side_table() and minlsh_check(),
 -- directly or by a deferred trigger at the end of the transaction.
 -- Attacker: the owner of an indexed table. Must not: planted code run as the superuser, or settings stay.
 
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs VALUES (1, 'one text'), (2, 'one text');
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 CREATE TABLE evil.queue (id int);
 CREATE FUNCTION evil.now() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 	PERFORM trap.spring('a trigger on the side table');
@@ -26,7 +26,7 @@ CREATE POLICY p ON evil.docs_minlsh USING (evil.policy()) WITH CHECK (evil.polic
 -- as superuser:
 BEGIN;
 SET search_path = public;
-SELECT minlsh_reindex('evil.docs');
+SELECT minlsh_rebuild_side_table('evil.docs');
 -- gives: public
 SHOW search_path;
 COMMIT;

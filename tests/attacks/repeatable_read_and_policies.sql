@@ -5,7 +5,7 @@
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs SELECT i, 'one text' FROM generate_series(1, 10) i;
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 CREATE FUNCTION evil.policy() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
 	IF current_setting('evil.depth', true) = 'on' THEN RETURN true; END IF;
 	PERFORM set_config('evil.depth', 'on', true);
@@ -30,9 +30,9 @@ BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE;
 SELECT count(*) FROM near_duplicate_pairs('evil.docs', 0.9);
 ROLLBACK;
 CREATE FUNCTION evil.drops() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
-	BEGIN EXECUTE 'SELECT minlsh_drop_index(''evil.docs'')'; EXCEPTION WHEN OTHERS THEN IF SQLSTATE LIKE 'XX%'
+	BEGIN EXECUTE 'SELECT minlsh_drop_side_table(''evil.docs'')'; EXCEPTION WHEN OTHERS THEN IF SQLSTATE LIKE 'XX%'
 		THEN RAISE; END IF; END;
-	BEGIN EXECUTE 'SELECT minlsh_reindex(''evil.docs'')'; EXCEPTION WHEN OTHERS THEN IF SQLSTATE LIKE 'XX%'
+	BEGIN EXECUTE 'SELECT minlsh_rebuild_side_table(''evil.docs'')'; EXCEPTION WHEN OTHERS THEN IF SQLSTATE LIKE 'XX%'
 		THEN RAISE; END IF; END;
 	BEGIN EXECUTE 'TRUNCATE evil.docs'; EXCEPTION WHEN OTHERS THEN IF SQLSTATE LIKE 'XX%' THEN RAISE; END IF; END;
 	BEGIN EXECUTE 'DROP TABLE evil.docs CASCADE'; EXCEPTION WHEN OTHERS THEN IF SQLSTATE LIKE 'XX%'

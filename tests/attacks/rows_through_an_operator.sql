@@ -5,7 +5,7 @@
 CREATE TABLE app.docs (id int PRIMARY KEY, body text, who name);
 INSERT INTO app.docs SELECT i, 'SECRET of many words ' || i, 'owner' FROM generate_series(1, 50) i;
 INSERT INTO app.docs SELECT i, 'a public text ' || i, 'attacker' FROM generate_series(51, 60) i;
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 -- tried
 CREATE INDEX native ON app.docs USING minlsh (body);
 GRANT SELECT ON app.docs TO attacker;

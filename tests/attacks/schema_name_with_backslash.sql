@@ -22,7 +22,7 @@ SET standard_conforming_strings = off;
 SET escape_string_warning = off;
 SET search_path = "x\'::text;select x.p()--";
 -- tried
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 -- tried
 INSERT INTO app.docs VALUES (3, 'one text');
 -- tried
@@ -32,6 +32,6 @@ SELECT near_duplicate_pairs('app.docs', 0.9);
 -- tried
 SELECT minlsh_check('app.docs');
 -- tried
-SELECT minlsh_reindex('app.docs');
+SELECT minlsh_rebuild_side_table('app.docs');
 -- tried
-SELECT minlsh_drop_index('app.docs');
+SELECT minlsh_drop_side_table('app.docs');

@@ -4,7 +4,7 @@
 -- as owner:
 CREATE TABLE app.docs (id float8 PRIMARY KEY, body text);
 INSERT INTO app.docs VALUES (1.00000000001, 'one text'), (1.00000000002, 'one text');
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 GRANT SELECT ON app.docs TO attacker;
 -- as attacker:
 SET extra_float_digits = -15;

@@ -4,7 +4,7 @@
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs SELECT i, 'one text' FROM generate_series(1, 5) i;
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 CREATE FUNCTION evil.use() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	statement text;
@@ -18,7 +18,7 @@ BEGIN
 			'SELECT near_duplicate_pairs(''evil.docs'', 0.9)',
 		'SELECT minlsh_check(''evil.docs'')', 'SELECT minlsh_recall(''evil.docs'')', 'SELECT * FROM minlsh_indexes',
 		'SELECT minlsh_explain(''evil.docs'', 4, 5)', 'COPY evil.docs TO ''/dev/null''', 'TRUNCATE evil.docs',
-		'SELECT minlsh_reindex(''evil.docs'')'] LOOP
+		'SELECT minlsh_rebuild_side_table(''evil.docs'')'] LOOP
 		BEGIN
 			EXECUTE statement;
 		EXCEPTION WHEN OTHERS THEN

@@ -5,7 +5,7 @@
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs VALUES (1, 'one text'), (2, 'one text');
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 GRANT SELECT ON evil.docs_minlsh TO attacker;
 GRANT SELECT ON evil.docs_minlsh TO reader WITH GRANT OPTION;
 GRANT SELECT (signature, bands) ON evil.docs_minlsh TO dbowner, PUBLIC;

@@ -5,7 +5,7 @@
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, n int, body text);
 INSERT INTO evil.docs VALUES (1, 77, 'one text'), (2, 78, 'one text');
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 CREATE CONSTRAINT TRIGGER a AFTER INSERT OR UPDATE OF id, n OR DELETE ON evil.docs
 	FOR EACH ROW WHEN ('evil.docs_minlsh'::regclass IS NOT NULL) EXECUTE FUNCTION minlsh_sync();
 -- refused: 42804
@@ -21,7 +21,7 @@ SELECT minlsh_recall('evil.docs_minlsh');
 -- tried
 SELECT near_duplicate_pairs('evil.docs_minlsh', 0.9);
 -- refused: 42804
-SELECT minlsh_reindex('evil.docs_minlsh');
+SELECT minlsh_rebuild_side_table('evil.docs_minlsh');
 -- gives: column "n" is of type integer, not text
 SELECT problem FROM minlsh_check('evil.docs_minlsh');
 -- refused: 42804

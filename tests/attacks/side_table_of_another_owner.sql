@@ -4,7 +4,7 @@
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs VALUES (1, 'one text'), (2, 'one text');
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 -- as superuser:
 GRANT CREATE ON SCHEMA evil TO owner;
 ALTER TABLE evil.docs_minlsh OWNER TO owner;
@@ -16,7 +16,7 @@ SELECT near_duplicates(1, 0.9, 'evil.docs', 'signature');
 -- tried
 SELECT near_duplicate_pairs('evil.docs', 0.9, 'signature');
 -- tried
-SELECT minlsh_reindex('evil.docs');
+SELECT minlsh_rebuild_side_table('evil.docs');
 -- as superuser:
 -- gives: t
 SELECT count(*) = 2 OR EXISTS (SELECT FROM pg_class WHERE oid = 'evil.docs_minlsh'::regclass
@@ -25,6 +25,6 @@ SELECT count(*) = 2 OR EXISTS (SELECT FROM pg_class WHERE oid = 'evil.docs_minls
 -- tried
 SELECT minlsh_check('evil.docs');
 -- tried
-SELECT minlsh_reindex('evil.docs');
+SELECT minlsh_rebuild_side_table('evil.docs');
 -- tried
 INSERT INTO evil.docs VALUES (4, 'one text');

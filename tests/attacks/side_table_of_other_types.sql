@@ -5,7 +5,7 @@
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs SELECT i, 'one text' FROM generate_series(1, 20) i;
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 SELECT count(*) FROM near_duplicates(1, 0.9, 'evil.docs');
 SELECT count(*) FROM near_duplicate_pairs('evil.docs', 0.9);
 -- as attacker, second session:
@@ -43,4 +43,4 @@ UPDATE evil.docs SET body = 'another text' WHERE id = 1;
 -- tried
 DELETE FROM evil.docs WHERE id = 2;
 -- tried
-SELECT minlsh_reindex('evil.docs');
+SELECT minlsh_rebuild_side_table('evil.docs');

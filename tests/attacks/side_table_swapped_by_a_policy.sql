@@ -5,7 +5,7 @@
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs SELECT i, 'one text' FROM generate_series(1, 20) i;
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 CREATE FUNCTION evil.swap() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
 	IF current_setting('evil.armed', true) = 'on' AND to_regclass('evil.kept') IS NULL THEN
 		EXECUTE 'ALTER TABLE evil.docs_minlsh RENAME TO kept';

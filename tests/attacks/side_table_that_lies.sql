@@ -4,7 +4,7 @@
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs SELECT i, 'one text' FROM generate_series(1, 12) i;
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 -- tried
 UPDATE evil.docs_minlsh SET signature = '{}' WHERE doc_id = 1;
 -- tried
@@ -59,6 +59,6 @@ SELECT minlsh_recall('evil.docs', verify => 'signature');
 SELECT count(*) >= 7 FROM minlsh_check('evil.docs');
 UPDATE evil.docs SET body = 'another text' WHERE id IN (1, 3, 12);
 DELETE FROM evil.docs WHERE id IN (2, 5, 10);
-SELECT minlsh_reindex('evil.docs');
+SELECT minlsh_rebuild_side_table('evil.docs');
 -- gives: 0
 SELECT count(*) FROM minlsh_check('evil.docs');

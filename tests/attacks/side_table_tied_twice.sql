@@ -4,18 +4,18 @@
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 CREATE TABLE evil.kept (id int PRIMARY KEY, body text);
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 CREATE TRIGGER tie AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.kept
 	FOR EACH ROW WHEN ('evil.docs_minlsh'::regclass IS NOT NULL) EXECUTE FUNCTION minlsh_sync();
 INSERT INTO evil.kept VALUES (2, 'one text');
 INSERT INTO evil.docs VALUES (1, 'one text');
 -- Another one, of which PostgreSQL knows that it is tied to both.
 CREATE TABLE evil.more (id int PRIMARY KEY, body text);
-SELECT minlsh_create_index('evil.more', 'body');
+SELECT minlsh_create_side_table('evil.more', 'body');
 CREATE TRIGGER tie_more AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.kept
 	FOR EACH ROW WHEN ('evil.more_minlsh'::regclass IS NOT NULL) EXECUTE FUNCTION minlsh_sync();
 DROP TRIGGER tie ON evil.kept;
-SELECT minlsh_reindex('evil.kept');
+SELECT minlsh_rebuild_side_table('evil.kept');
 CREATE TRIGGER tie AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.kept
 	FOR EACH ROW WHEN ('evil.docs_minlsh'::regclass IS NOT NULL) EXECUTE FUNCTION minlsh_sync();
 -- as superuser:
@@ -34,7 +34,7 @@ SELECT near_duplicates(4, 0.9, 'evil.docs');
 -- refused: 55000
 INSERT INTO evil.kept VALUES (5, 'one text');
 -- tried
-SELECT minlsh_reindex('evil.kept');
+SELECT minlsh_rebuild_side_table('evil.kept');
 -- tried
 SELECT minlsh_check('evil.kept');
 -- refused: 42501

@@ -4,12 +4,12 @@
 -- as owner:
 CREATE TABLE app.docs (id int PRIMARY KEY, body text);
 INSERT INTO app.docs VALUES (1, 'one text'), (2, 'one text');
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 GRANT SELECT ON app.docs TO reader;
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs VALUES (1, 'one text'), (3, 'one text');
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 GRANT SELECT ON evil.docs TO PUBLIC;
 -- as owner:
 SET search_path = app, public;

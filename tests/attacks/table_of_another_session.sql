@@ -5,11 +5,11 @@
 CREATE TEMP TABLE mine (id int PRIMARY KEY, body text);
 INSERT INTO mine SELECT i, 'one text' FROM generate_series(1, 20) i;
 -- refused: 0A000
-SELECT minlsh_create_index('mine', 'body');
+SELECT minlsh_create_side_table('mine', 'body');
 CREATE INDEX native ON mine USING minlsh (body);
 CREATE TABLE app.docs (id int PRIMARY KEY, body text);
 INSERT INTO app.docs VALUES (1, 'one text'), (2, 'one text');
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 -- as superuser:
 DO $$
 DECLARE
@@ -18,8 +18,8 @@ DECLARE
 BEGIN
 	FOR relation IN SELECT oid FROM pg_class WHERE relnamespace::regnamespace::text LIKE 'pg_temp_%' LOOP
 		FOREACH call IN ARRAY ARRAY['near_duplicates(1, 0.9, %L)', 'near_duplicate_pairs(%L, 0.9)',
-			'minlsh_check(%L)', 'minlsh_reindex(%L)',
-				'minlsh_recall(%L)', 'minlsh_drop_index(%L)', 'minlsh_create_index(%L, ''body'')'] LOOP
+			'minlsh_check(%L)', 'minlsh_rebuild_side_table(%L)',
+				'minlsh_recall(%L)', 'minlsh_drop_side_table(%L)', 'minlsh_create_side_table(%L, ''body'')'] LOOP
 			BEGIN
 				EXECUTE format('SELECT ' || call, relation);
 				RAISE EXCEPTION 'not refused: % on %', call, relation;

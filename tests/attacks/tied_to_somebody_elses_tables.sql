@@ -5,7 +5,7 @@
 CREATE TABLE app.docs (id int PRIMARY KEY, body text);
 INSERT INTO app.docs VALUES (1, 'one text'), (2, 'one text');
 CREATE INDEX near ON app.docs USING minlsh (body);
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 SELECT minlsh_track_clusters('app.near', name => 'c');
 -- as attacker:
 CREATE TABLE evil.t (id int PRIMARY KEY, body text);
@@ -23,7 +23,7 @@ CREATE TRIGGER a AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.t FOR EACH
 -- refused: 42501
 SELECT minlsh_check('app.docs_minlsh');
 -- refused: 42501
-SELECT minlsh_drop_index('app.docs_minlsh');
+SELECT minlsh_drop_side_table('app.docs_minlsh');
 -- refused: 42501
 SELECT near_duplicates(1, index => 'app.docs_minlsh');
 -- refused: 42501
@@ -43,7 +43,7 @@ SELECT joined FROM minlsh_refresh_clusters('app.c');
 SELECT count(*) FROM minlsh_check('app.docs_minlsh');
 -- gives: 0
 SELECT count(*) FROM minlsh_check('app.c');
-SELECT minlsh_reindex('app.docs_minlsh');
+SELECT minlsh_rebuild_side_table('app.docs_minlsh');
 -- gives: 3
 SELECT count(*) FROM app.docs_minlsh;
 SELECT * FROM minlsh_indexes;

@@ -5,7 +5,7 @@
 CREATE TABLE app.big AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 100000) i;
 CREATE TABLE app.docs (id int PRIMARY KEY, body text);
 INSERT INTO app.docs SELECT i, repeat(md5((i / 4)::text), 20) FROM generate_series(1, 10000) i;
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 SET statement_timeout = '50ms';
 -- refused within 3 s: 57014
 SELECT minhash(body || i, 4096, scheme => 'permutations') FROM app.big, generate_series(1, 100) i;
@@ -26,9 +26,9 @@ SELECT containment(body, body || i) FROM app.big, generate_series(1, 100) i;
 -- refused within 3 s: 57014
 SELECT text_profile_signature(body || i) FROM app.big, generate_series(1, 100) i;
 -- refused within 3 s: 57014
-SELECT minlsh_create_index('app.docs', 'body', num_perm => 4096, scheme => 'permutations', name => 'slow');
+SELECT minlsh_create_side_table('app.docs', 'body', num_perm => 4096, scheme => 'permutations', name => 'slow');
 -- refused within 3 s: 57014
-SELECT minlsh_reindex('app.docs') FROM generate_series(1, 100);
+SELECT minlsh_rebuild_side_table('app.docs') FROM generate_series(1, 100);
 -- refused within 3 s: 57014
 SELECT minlsh_check('app.docs') FROM generate_series(1, 1000);
 -- refused within 3 s: 57014

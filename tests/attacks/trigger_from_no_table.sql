@@ -39,8 +39,8 @@ INSERT INTO evil.statements VALUES
 	(6, 'SELECT near_duplicates(11, 0.9, ''%1$s'')'), (7, 'SELECT * FROM minlsh_indexes'),
 	(8, 'SELECT minlsh_check(''evil.docs'')'), (9, 'SELECT minlsh_check(''%1$s'')'),
 	(10, 'SELECT minlsh_options(''%1$s'')'), (11, 'SELECT minlsh_refresh_clusters(''%1$s'')'),
-	(12, 'SELECT minlsh_refresh_clusters(''%1$s'', full => true)'), (13, 'SELECT minlsh_reindex(''%1$s'')'),
-	(14, 'SELECT minlsh_reindex(''evil.docs'')'), (15, 'TRUNCATE evil.docs');
+	(12, 'SELECT minlsh_refresh_clusters(''%1$s'', full => true)'), (13, 'SELECT minlsh_rebuild_side_table(''%1$s'')'),
+	(14, 'SELECT minlsh_rebuild_side_table(''evil.docs'')'), (15, 'TRUNCATE evil.docs');
 CREATE FUNCTION evil.with_trigger(function text, columns text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	name text;
@@ -68,7 +68,7 @@ SELECT count(*) FROM evil.docs;
 -- gives: 0
 SELECT count(*) FROM evil.rows;
 -- What drops, for what is named.
-SELECT evil.attempt(format('SELECT minlsh_drop_index(%L)', name)) FROM evil.names;
+SELECT evil.attempt(format('SELECT minlsh_drop_side_table(%L)', name)) FROM evil.names;
 SELECT evil.attempt(format('SELECT minlsh_untrack_clusters(%L)', name)) FROM evil.names;
 -- gives: 5
 SELECT count(*) FROM evil.docs;
@@ -84,6 +84,6 @@ SELECT minlsh_check('evil.docs');
 -- tried
 INSERT INTO evil.docs VALUES (20, 'one text');
 -- tried
-SELECT minlsh_drop_index('evil.v');
+SELECT minlsh_drop_side_table('evil.v');
 -- tried
 SELECT minlsh_untrack_clusters('evil.rows');

@@ -5,7 +5,7 @@
 -- as owner:
 CREATE TABLE app.docs (id int PRIMARY KEY, body text);
 INSERT INTO app.docs VALUES (1, 'one text'), (2, 'one text');
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 CREATE TABLE app.other (id int PRIMARY KEY, signature integer[], bands bigint[]);
 -- as attacker:
 CREATE TABLE evil.t (id int PRIMARY KEY, body text, "more" text);

@@ -4,7 +4,7 @@
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs SELECT i, 'one text' FROM generate_series(1, 10) i;
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 CREATE FUNCTION evil.meddle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 	BEGIN EXECUTE TG_ARGV[0]; EXCEPTION WHEN OTHERS THEN IF SQLSTATE LIKE 'XX%' THEN RAISE; END IF; END;
 	RETURN COALESCE(NEW, OLD);
@@ -24,9 +24,9 @@ CREATE FUNCTION evil.try(what text, event text) RETURNS bigint LANGUAGE plpgsql 
 	RETURN n;
 END $$;
 -- gives: 0
-SELECT evil.try('SELECT minlsh_reindex(''evil.docs'')', 'BEFORE INSERT OR UPDATE OR DELETE');
+SELECT evil.try('SELECT minlsh_rebuild_side_table(''evil.docs'')', 'BEFORE INSERT OR UPDATE OR DELETE');
 -- gives: 0
-SELECT evil.try('SELECT minlsh_reindex(''evil.docs'')', 'AFTER INSERT OR UPDATE OR DELETE');
+SELECT evil.try('SELECT minlsh_rebuild_side_table(''evil.docs'')', 'AFTER INSERT OR UPDATE OR DELETE');
 -- gives: 0
 SELECT evil.try('TRUNCATE evil.docs', 'AFTER INSERT OR UPDATE OR DELETE');
 -- gives: 0
@@ -37,7 +37,7 @@ SELECT evil.try('UPDATE evil.docs SET body = ''changed meanwhile'' WHERE id IN (
 SELECT evil.try('INSERT INTO evil.docs VALUES (5, ''again'')', 'AFTER DELETE');
 BEGIN;
 -- tried
-SELECT evil.try('SELECT minlsh_drop_index(''evil.docs'')', 'AFTER INSERT OR UPDATE OR DELETE');
+SELECT evil.try('SELECT minlsh_drop_side_table(''evil.docs'')', 'AFTER INSERT OR UPDATE OR DELETE');
 ROLLBACK;
 BEGIN;
 -- tried

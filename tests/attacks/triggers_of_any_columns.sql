@@ -11,7 +11,7 @@ CREATE TABLE evil.docs (id int PRIMARY KEY, n int8 UNIQUE NOT NULL, t text UNIQU
 	j jsonb DEFAULT '{}', bp char(5) DEFAULT 'x', v varchar(5) DEFAULT 'v',
 	r int4range DEFAULT '[1,2)', doc minlsh_document DEFAULT 'one text');
 INSERT INTO evil.docs (id, n, t, body) SELECT i, i, 'k' || i, 'some text ' || i / 2 FROM generate_series(1, 20) i;
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 CREATE INDEX near ON evil.docs USING minlsh (body);
 SELECT minlsh_track_clusters('evil.near');
 SELECT joined FROM minlsh_refresh_clusters('evil.docs_clusters');
@@ -27,7 +27,7 @@ INSERT INTO evil.calls VALUES
 	($$minlsh_recall('evil.docs_minlsh')$$),
 	($$minlsh_check('evil.docs_minlsh')$$),
 	($$minlsh_check('evil.docs')$$),
-	($$minlsh_reindex('evil.docs_minlsh')$$),
+	($$minlsh_rebuild_side_table('evil.docs_minlsh')$$),
 	($$minlsh_refresh_clusters('evil.docs_clusters')$$),
 	($$minlsh_refresh_clusters('evil.docs_clusters', true)$$),
 	($$minlsh_check('evil.docs_clusters')$$),

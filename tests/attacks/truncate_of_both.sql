@@ -4,7 +4,7 @@
 -- as owner:
 CREATE TABLE app.docs (id int PRIMARY KEY, body text);
 INSERT INTO app.docs VALUES (1, 'one text'), (2, 'one text');
-SELECT minlsh_create_index('app.docs', 'body');
+SELECT minlsh_create_side_table('app.docs', 'body');
 TRUNCATE app.docs, app.docs_minlsh;
 -- gives: 0
 SELECT count(*) FROM minlsh_check('app.docs');

@@ -4,7 +4,7 @@
 -- as attacker:
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs VALUES (1, 'one text'), (2, 'one text');
-SELECT minlsh_create_index('evil.docs', 'body');
+SELECT minlsh_create_side_table('evil.docs', 'body');
 CREATE FUNCTION evil.look() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN trap.spring('a view'); END $$;
 -- as superuser:
 SELECT * FROM minlsh_indexes;
@@ -40,4 +40,4 @@ SELECT * FROM near_duplicate_pairs('evil.docs', 0.9);
 -- tried
 SELECT * FROM minlsh_recall('evil.docs');
 -- tried
-SELECT minlsh_reindex('evil.docs');
+SELECT minlsh_rebuild_side_table('evil.docs');

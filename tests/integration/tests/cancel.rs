@@ -59,7 +59,7 @@ const SCENE: &str = "
     ALTER TABLE bare ADD PRIMARY KEY (id);
     CREATE TABLE sided (id int PRIMARY KEY, body text);
     ALTER TABLE sided ALTER body SET STORAGE external;
-    SELECT minlsh_create_index('sided', 'body', num_perm => 4096, scheme => 'permutations');
+    SELECT minlsh_create_side_table('sided', 'body', num_perm => 4096, scheme => 'permutations');
     INSERT INTO sided SELECT i, repeat(md5(i::text), 20) FROM generate_series(1, 10000) AS i;
     CREATE TABLE tracked (id int PRIMARY KEY, body text);
     INSERT INTO tracked SELECT i, md5((i / 2)::text) || repeat('x' || i / 2, 10) FROM generate_series(1, 200000) AS i;
@@ -139,8 +139,9 @@ const LONG: &str = "
     minlsh_recall: SELECT recall FROM minlsh_recall('huge', 0.9)
     minlsh_check: SELECT minlsh_check('huge_body_idx') FROM generate_series(1, 50)
     minlsh_check: SELECT minlsh_check('sided') FROM generate_series(1, 50)
-    minlsh_create_index: SELECT minlsh_create_index('bare', 'body', num_perm => 4096, scheme => 'permutations')
-    minlsh_reindex: SELECT minlsh_reindex('sided') FROM generate_series(1, 50)
+    minlsh_create_side_table: SELECT minlsh_create_side_table('bare', 'body', num_perm => 4096, \
+        scheme => 'permutations')
+    minlsh_rebuild_side_table: SELECT minlsh_rebuild_side_table('sided') FROM generate_series(1, 50)
     minlsh_sync: INSERT INTO sided SELECT -1, words FROM one
     minlsh_handler: CREATE INDEX ON bare USING minlsh (body) WITH (num_perm = 4096, scheme = permutations)
     minlsh_handler: CREATE INDEX ON bare USING minlsh (body minlsh_passage_ops) WITH (min_match = 16)
@@ -227,7 +228,7 @@ const QUICK: &str = "
     minlsh_key_send: SELECT length(minlsh_key_send(a)) FROM keys -- copies a text
     max: SELECT max(key) IS NULL FROM keys, LATERAL (VALUES (a), (b)) AS both_keys (key) -- compares texts once
     min: SELECT min(key) IS NULL FROM keys, LATERAL (VALUES (a), (b)) AS both_keys (key) -- compares texts once
-    minlsh_drop_index: BEGIN; SELECT minlsh_drop_index('sided'); ROLLBACK -- a DROP TABLE
+    minlsh_drop_side_table: BEGIN; SELECT minlsh_drop_side_table('sided'); ROLLBACK -- a DROP TABLE
     minlsh_untrack_clusters: BEGIN; SELECT minlsh_untrack_clusters('groups'); ROLLBACK -- a DROP TABLE";
 
 /// Functions that users cannot call by themselves, each before what calls it.

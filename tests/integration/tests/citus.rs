@@ -67,7 +67,7 @@ fn cluster(settings: &[String]) -> Vec<Server> {
 
 /// Statements that do not work by the page, and their errors.
 const REFUSED: [(&str, &str); 6] = [
-    ("SELECT minlsh_create_index('notes', 'body')", "triggers are not supported on distributed tables"),
+    ("SELECT minlsh_create_side_table('notes', 'body')", "triggers are not supported on distributed tables"),
     ("SELECT near_duplicates(7, 0.7, 'notes')", "could not create distributed plan"),
     (
         "SET plan_cache_mode = force_custom_plan;

@@ -9,7 +9,7 @@ fn docs(database: &Database) -> Client {
     client.run(&format!(
         "CREATE TABLE docs (id int PRIMARY KEY, body text); \
          INSERT INTO docs SELECT i, '{TEXT}' FROM generate_series(1, 5) i; \
-         SELECT minlsh_create_index('docs', 'body')"
+         SELECT minlsh_create_side_table('docs', 'body')"
     ));
     client
 }
@@ -93,7 +93,7 @@ fn a_writer_waits_for_the_build_and_is_indexed_after_it() {
     let database = database();
     let mut builder = database.connect();
     builder.run("CREATE TABLE docs (id int PRIMARY KEY, body text)");
-    builder.run("BEGIN; SELECT minlsh_create_index('docs', 'body')");
+    builder.run("BEGIN; SELECT minlsh_create_side_table('docs', 'body')");
     let mut reader = database.connect();
     assert_eq!(texts(&mut reader, "SELECT count(*) FROM docs"), ["0"]);
     let waiting = blocked(&database, |writer| writer.run("INSERT INTO docs VALUES (1, 'late')"));
@@ -118,13 +118,13 @@ fn a_session_follows_what_another_does_to_the_index() {
     write("s.papers", 12);
     other.run("ALTER TABLE docs_minlsh RENAME TO side");
     write("s.papers", 13);
-    other.run("SELECT minlsh_reindex('side')");
+    other.run("SELECT minlsh_rebuild_side_table('side')");
     write("s.papers", 14);
-    other.run("SELECT minlsh_create_index('s.papers', 'body', name => 'second', num_perm => 64)");
+    other.run("SELECT minlsh_create_side_table('s.papers', 'body', name => 'second', num_perm => 64)");
     write("s.papers", 15);
     assert_consistent(&mut other, "s.papers");
     assert_eq!(texts(&mut other, "SELECT count(*) FROM side UNION ALL SELECT count(*) FROM s.second"), ["11", "11"]);
-    other.run("SELECT minlsh_drop_index('s.second'), minlsh_drop_index('s.papers')");
+    other.run("SELECT minlsh_drop_side_table('s.second'), minlsh_drop_side_table('s.papers')");
     write("s.papers", 16);
 }
 
@@ -134,7 +134,7 @@ fn a_dropped_index_waits_for_its_readers() {
     let mut reader = docs(&database);
     reader.run("BEGIN");
     assert_eq!(copies_of_1(&mut reader).len(), 4);
-    let waiting = blocked(&database, |dropper| dropper.run("SELECT minlsh_drop_index('docs')"));
+    let waiting = blocked(&database, |dropper| dropper.run("SELECT minlsh_drop_side_table('docs')"));
     assert_eq!(copies_of_1(&mut reader).len(), 4);
     reader.run("COMMIT");
     waiting.join().expect("a drop");
@@ -149,7 +149,7 @@ fn a_build_in_a_repeatable_read_transaction_sees_rows_committed_after_its_snapsh
         builder.run("CREATE TABLE docs (id int PRIMARY KEY, body text)");
         builder.run(&format!("BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM docs"));
         database.connect().run("INSERT INTO docs VALUES (1, 'committed later')");
-        builder.run("SELECT minlsh_create_index('docs', 'body'); COMMIT");
+        builder.run("SELECT minlsh_create_side_table('docs', 'body'); COMMIT");
         assert_consistent(&mut builder, "docs");
         assert_eq!(texts(&mut builder, "SELECT count(*) FROM docs_minlsh"), ["1"]);
     }
@@ -162,7 +162,7 @@ fn a_transaction_older_than_the_index_is_told_that_it_cannot_read_it() {
     reader.run("CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs VALUES (1, 'one text')");
     reader.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs");
     let mut builder = database.connect();
-    builder.run("SELECT minlsh_create_index('docs', 'body')");
+    builder.run("SELECT minlsh_create_side_table('docs', 'body')");
     assert_eq!(sqlstate(&mut reader, "SELECT * FROM minlsh_check('docs')"), "40001");
     reader.run("ROLLBACK");
     assert_consistent(&mut reader, "docs");
@@ -179,7 +179,7 @@ fn a_transaction_older_than_the_index_keeps_it_right() {
         );
         writer.run(&format!("BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM pg_class"));
         let mut builder = database.connect();
-        builder.run("SELECT minlsh_create_index('docs', 'body')");
+        builder.run("SELECT minlsh_create_side_table('docs', 'body')");
         writer.run(
             "DELETE FROM docs WHERE id = 1; UPDATE docs SET body = 'new' WHERE id = 2; \
              UPDATE docs SET body = '' WHERE id = 3; INSERT INTO docs VALUES (6, 'six'); COMMIT",

@@ -64,7 +64,7 @@ fn assert_read_alike(client: &mut Client, sets: &[&[&str]]) {
         let pairs = format!("SELECT count(*) FROM near_duplicate_pairs('{source}', 1)");
         assert_eq!(texts(client, &pairs), [expected.to_string()], "{source}");
     }
-    client.run("SELECT minlsh_create_index('docs', 'body')");
+    client.run("SELECT minlsh_create_side_table('docs', 'body')");
     let lookups = "SELECT count(*) FROM docs, near_duplicates(id, 1, 'docs_minlsh')";
     assert_eq!(texts(client, lookups), [(2 * expected).to_string()]);
 }

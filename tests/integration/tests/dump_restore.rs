@@ -16,12 +16,12 @@ fn source() -> Database<'static> {
              CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1); \
              INSERT INTO parts SELECT md5(i::text)::uuid, 'title ' || i, 'the same text in every part' \
              FROM generate_series(1, 9) i; \
-             SELECT minlsh_create_index('\"My Schema\".docs', 'body', threshold => 0.7, num_perm => 256); \
-             SELECT minlsh_create_index('parts', 'body'); \
-             SELECT minlsh_create_index('parts', 'title', threshold => 0.5, scheme => 'datasketch_affine32', \
+             SELECT minlsh_create_side_table('\"My Schema\".docs', 'body', threshold => 0.7, num_perm => 256); \
+             SELECT minlsh_create_side_table('parts', 'body'); \
+             SELECT minlsh_create_side_table('parts', 'title', threshold => 0.5, scheme => 'datasketch_affine32', \
                unit => 'word', shingle_size => 1, normalization => 'aggressive stop_words', \
                stop_words => 'the \"a\" it''s', bag => true, schema => 'aside'); \
-             CREATE TABLE gone (id int PRIMARY KEY, body text); SELECT minlsh_create_index('gone', 'body'); \
+             CREATE TABLE gone (id int PRIMARY KEY, body text); SELECT minlsh_create_side_table('gone', 'body'); \
              DROP TABLE gone",
     );
     database
@@ -56,8 +56,8 @@ fn assert_alive(client: &mut Client, expected: &[String]) {
         assert_consistent(client, index);
     }
     client.run(
-        "SELECT minlsh_reindex('\"My Schema\".docs'), minlsh_reindex('parts_minlsh'), \
-         minlsh_reindex('aside.parts_minlsh'); DROP TABLE \"My Schema\".docs, parts",
+        "SELECT minlsh_rebuild_side_table('\"My Schema\".docs'), minlsh_rebuild_side_table('parts_minlsh'), \
+         minlsh_rebuild_side_table('aside.parts_minlsh'); DROP TABLE \"My Schema\".docs, parts",
     );
     assert_eq!(
         texts(client, "SELECT relname FROM pg_class WHERE relname LIKE '%minlsh' AND relkind = 'r'"),
@@ -170,9 +170,9 @@ fn a_schema_alone_is_restored_with_its_index() {
     assert_consistent(&mut client, docs);
     client.run(&format!("DELETE FROM {docs} WHERE id < 9; UPDATE {docs} SET body = 'new' WHERE id = 9"));
     assert_consistent(&mut client, docs);
-    let again = format!("SELECT minlsh_create_index('{docs}', 'body', threshold => 0.7, num_perm => 256)");
+    let again = format!("SELECT minlsh_create_side_table('{docs}', 'body', threshold => 0.7, num_perm => 256)");
     assert_eq!(sqlstate(&mut client, &again), "42710");
-    client.run(&format!("SELECT minlsh_drop_index('{docs}'); DROP TABLE {docs}; DROP SCHEMA \"My Schema\""));
+    client.run(&format!("SELECT minlsh_drop_side_table('{docs}'); DROP TABLE {docs}; DROP SCHEMA \"My Schema\""));
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn a_table_without_its_side_table_is_a_table_without_index() {
     let mut client = restored_part(&source, "table", &["-t", "docs"]);
     client.run("UPDATE docs SET body = body || '!'; DELETE FROM docs WHERE id < 9; TRUNCATE docs");
     assert_eq!(sqlstate(&mut client, "SELECT minlsh_check('docs')"), "42704");
-    client.run("INSERT INTO docs (id, body) VALUES (1, 'new'); SELECT minlsh_create_index('docs', 'body')");
+    client.run("INSERT INTO docs (id, body) VALUES (1, 'new'); SELECT minlsh_create_side_table('docs', 'body')");
     assert_consistent(&mut client, "docs");
     // Nor is a side table without its table anything else than a table.
     let mut client = restored_part(&source, "side", &["-t", "parts_minlsh"]);

@@ -16,7 +16,7 @@ fn anybody_with_create_on_the_database_installs_it() {
         "CREATE SCHEMA \"Near Dup\"; CREATE EXTENSION minlsh SCHEMA \"Near Dup\"; \
          CREATE SCHEMA own; CREATE TABLE own.docs (id int PRIMARY KEY, body text); \
          INSERT INTO own.docs VALUES (1, 'one and the same text'), (2, 'one and the same text'); \
-         SELECT \"Near Dup\".minlsh_create_index('own.docs', 'body')",
+         SELECT \"Near Dup\".minlsh_create_side_table('own.docs', 'body')",
     );
     let found = "SELECT doc_id FROM \"Near Dup\".near_duplicates(1, 0.9)";
     assert_eq!(texts(&mut owner, found), ["2"]);
@@ -34,7 +34,7 @@ fn dropping_the_extension_needs_cascade_while_an_index_exists() {
     let mut client = database().connect();
     client.run(
         "CREATE TABLE docs (id int PRIMARY KEY, body text); \
-         SELECT minlsh_create_index('docs', 'body')",
+         SELECT minlsh_create_side_table('docs', 'body')",
     );
     assert_eq!(sqlstate(&mut client, "DROP EXTENSION minlsh"), "2BP01");
     client.run("DROP EXTENSION minlsh CASCADE");

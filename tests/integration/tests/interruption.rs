@@ -26,7 +26,7 @@ fn a_cancelled_build_leaves_no_trace() {
     );
     // Far too short for the build, whatever the machine.
     client.run("SET statement_timeout = '30ms'");
-    let build = "SELECT minlsh_create_index('docs', 'body', num_perm => 4096, scheme => 'permutations')";
+    let build = "SELECT minlsh_create_side_table('docs', 'body', num_perm => 4096, scheme => 'permutations')";
     assert_eq!(sqlstate(&mut client, build), "57014");
     client.run("RESET statement_timeout");
     assert_eq!(traces(&mut client), Vec::<String>::new());
@@ -35,7 +35,7 @@ fn a_cancelled_build_leaves_no_trace() {
     let mut observer = database.connect();
     let canceller = std::thread::spawn(move || {
         wait_until("the build runs", || {
-            let active = "SELECT state = 'active' AND query LIKE '%minlsh_create_index%' \
+            let active = "SELECT state = 'active' AND query LIKE '%minlsh_create_side_table%' \
                           FROM pg_stat_activity WHERE pid = $1";
             observer.query_one(active, &[&pid]).expect("activity").get(0)
         });
@@ -44,10 +44,10 @@ fn a_cancelled_build_leaves_no_trace() {
     assert_eq!(sqlstate(&mut client, build), "57014");
     canceller.join().expect("thread");
     assert_eq!(traces(&mut client), Vec::<String>::new());
-    client.run("SELECT minlsh_create_index('docs', 'body')");
+    client.run("SELECT minlsh_create_side_table('docs', 'body')");
     assert_consistent(&mut client, "docs");
     // Rolled back with its transaction.
-    client.run("BEGIN; SELECT minlsh_drop_index('docs'); ROLLBACK");
+    client.run("BEGIN; SELECT minlsh_drop_side_table('docs'); ROLLBACK");
     assert_consistent(&mut client, "docs");
 }
 
@@ -147,9 +147,9 @@ fn after_kill_9_of_a_backend_or_of_the_server_table_and_index_are_equal() {
     let name = database.name.clone();
     let mut client = database.connect();
     client.run(
-        "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body'); \
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_side_table('docs', 'body'); \
          CREATE UNLOGGED TABLE scratch (id int PRIMARY KEY, body text); \
-         SELECT minlsh_create_index('scratch', 'body'); \
+         SELECT minlsh_create_side_table('scratch', 'body'); \
          INSERT INTO scratch VALUES (1, 'gone after a crash'); INSERT INTO docs VALUES (-100, 'committed before')",
     );
     // One backend dies: PostgreSQL restarts all of them and recovers.

@@ -31,7 +31,7 @@ const SCENE: &str = "
     CREATE TABLE quoted (LIKE docs INCLUDING ALL);
     INSERT INTO quoted TABLE docs;
     CREATE TABLE sided (LIKE docs INCLUDING ALL);
-    SELECT minlsh_create_index('sided', 'body');
+    SELECT minlsh_create_side_table('sided', 'body');
     INSERT INTO sided TABLE docs;
     CREATE TABLE tracked (LIKE docs INCLUDING ALL);
     INSERT INTO tracked TABLE docs;
@@ -102,8 +102,8 @@ const MEASURED: &str = "
     minlsh_recall 28: SELECT recall FROM minlsh_recall('indexed', 0.9)
     minlsh_check 6: SELECT count(*) FROM minlsh_check('indexed_body_idx')
     minlsh_check 6: SELECT count(*) FROM minlsh_check('sided')
-    minlsh_create_index 6: SELECT minlsh_create_index('docs', 'body')
-    minlsh_reindex 6: SELECT minlsh_reindex('sided')
+    minlsh_create_side_table 6: SELECT minlsh_create_side_table('docs', 'body')
+    minlsh_rebuild_side_table 6: SELECT minlsh_rebuild_side_table('sided')
     minlsh_sync 6: INSERT INTO sided SELECT 3, a FROM two
     minlsh_handler 12: CREATE INDEX ON quoted USING minlsh (body)
     minlsh_handler 12: CREATE INDEX ON quoted USING minlsh (body minlsh_passage_ops)
@@ -141,7 +141,7 @@ const WITHOUT_TEXTS: &str = "
         minhash_pack minlsh_signature minhash_to_lean minhash_from_lean band_hashes
     of hashes: minhash_hashes minhash_with
     of indexes and sessions: minlsh_version minlsh_versions minlsh_self_test minlsh_running_jobs minlsh_options \
-        minlsh_describe minlsh_warn_reindex minlsh_drop_index minlsh_track_clusters minlsh_untrack_clusters
+        minlsh_describe minlsh_warn_reindex minlsh_drop_side_table minlsh_track_clusters minlsh_untrack_clusters
     as PostgreSQL's of a text: minlsh_key_out minlsh_key_recv minlsh_key_send minlsh_key_hash minlsh_key_hash_extended \
         minlsh_key_eq minlsh_key_ne minlsh_key_lt minlsh_key_le minlsh_key_gt minlsh_key_ge minlsh_key_larger \
         minlsh_key_smaller max min

@@ -32,8 +32,8 @@ fn a_build_shows_how_far_it_is() {
     );
     let build = "CREATE INDEX docs_near ON docs USING minlsh (body)";
     assert!(is_seen(&database, build, "building index: writing pages", "DROP INDEX docs_near"));
-    let build = "SELECT minlsh_create_index('docs', 'body')";
-    let undo = "SELECT minlsh_drop_index('docs')";
+    let build = "SELECT minlsh_create_side_table('docs', 'body')";
+    let undo = "SELECT minlsh_drop_side_table('docs')";
     assert!(is_seen(&database, build, "building index: scanning table", undo));
     // Nothing stays behind.
     assert_eq!(texts(&mut client, "SELECT count(*) FROM pg_stat_progress_create_index"), ["0"]);

@@ -36,7 +36,7 @@ fn check(client: &mut Client) {
 fn exact_verification_has_precision_1_and_recall_0_99() {
     let mut client = database().connect();
     client.run(CORPUS);
-    client.run("SELECT minlsh_create_index('docs', 'body')");
+    client.run("SELECT minlsh_create_side_table('docs', 'body')");
     check(&mut client);
 }
 
@@ -47,7 +47,7 @@ fn recall_holds_for_documents_that_were_written_by_several_sessions() {
     client.run(CORPUS);
     client.run(
         "ALTER TABLE docs RENAME TO source; CREATE TABLE docs (id int PRIMARY KEY, body text); \
-         SELECT minlsh_create_index('docs', 'body')",
+         SELECT minlsh_create_side_table('docs', 'body')",
     );
     std::thread::scope(|scope| {
         for part in 0..3 {

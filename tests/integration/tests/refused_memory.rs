@@ -10,7 +10,7 @@ const WORK: [&str; 31] = [
     "CREATE INDEX ON docs USING minlsh (body)",
     "CREATE INDEX ON docs USING minlsh (body minlsh_passage_ops)",
     "CREATE INDEX ON docs USING minlsh (id, (minlsh_document(body, 0.8)))",
-    "SELECT minlsh_create_index('docs', 'body', threshold => 0.9)",
+    "SELECT minlsh_create_side_table('docs', 'body', threshold => 0.9)",
     "INSERT INTO docs SELECT id + 10000, body || 'x' FROM docs",
     "INSERT INTO apart SELECT id + 10000, body || 'x' FROM docs ON CONFLICT DO NOTHING",
     "INSERT INTO apart SELECT id, md5(id::text) FROM docs; UPDATE apart SET body = body || id",
@@ -36,7 +36,7 @@ const WORK: [&str; 31] = [
     "SELECT minlsh_track_clusters('live_near', name => 'again'); SELECT minlsh_refresh_clusters('again')",
     "SELECT minlsh_check()",
     "SELECT minhash_agg(body) FROM docs GROUP BY id % 50",
-    "SELECT minlsh_reindex('docs'); TRUNCATE docs",
+    "SELECT minlsh_rebuild_side_table('docs'); TRUNCATE docs",
     "SELECT count(minlsh_document(body, unit => 'anchored', stop_words => list)) FROM docs, \
      (SELECT string_agg(to_hex(i), ' ') AS list FROM generate_series(1, 13000) i) AS l",
 ];
@@ -96,8 +96,8 @@ const MORE_LONG: [&str; 46] = [
     "SELECT near_duplicates_of(body, 0.9, 'docs') FROM long",
     "SELECT near_duplicates_of(body, 0.9, 'docs', letters) FROM long",
     "SELECT near_duplicates_of(numbers, 0.9, 'docs') FROM long",
-    "SELECT minlsh_create_index('docs', 'body', normalization => letters, threshold => 0.9) FROM long",
-    "SELECT minlsh_create_index('docs', 'body', stop_words => words, threshold => 0.9) FROM long",
+    "SELECT minlsh_create_side_table('docs', 'body', normalization => letters, threshold => 0.9) FROM long",
+    "SELECT minlsh_create_side_table('docs', 'body', stop_words => words, threshold => 0.9) FROM long",
     "DO $$ BEGIN EXECUTE 'CREATE INDEX ON docs USING minlsh (body) WITH (normalization = ' \
      || (SELECT letters FROM long) || ')'; END $$",
     "SELECT near_duplicate_plan('SELECT id, docs.body, letters FROM docs, long', keep => 'fail(letters)')",
@@ -152,7 +152,7 @@ fn memory_refused_anywhere_is_an_error_and_no_crash() {
          CREATE TABLE live (LIKE docs INCLUDING INDEXES); \
          INSERT INTO live SELECT * FROM docs; \
          CREATE TABLE apart (id int, body text, EXCLUDE USING minlsh (minlsh_document(body, 0.9) WITH ~=)); \
-         SELECT minlsh_create_index('docs', 'body'); \
+         SELECT minlsh_create_side_table('docs', 'body'); \
          CREATE INDEX live_near ON live USING minlsh (body); \
          SELECT minlsh_track_clusters('live_near'); \
          SELECT minlsh_refresh_clusters('live_clusters'); ANALYZE",
@@ -187,7 +187,7 @@ fn want_of_memory_is_an_error_and_no_crash() {
            FROM generate_series(1, 500000) i; \
          CREATE TABLE docs (id int PRIMARY KEY, body text); \
          INSERT INTO docs SELECT i, repeat(md5((i / 40)::text), 5) FROM generate_series(1, 8000) i; \
-         SELECT minlsh_create_index('docs', 'body'); \
+         SELECT minlsh_create_side_table('docs', 'body'); \
          CREATE TABLE live (LIKE docs INCLUDING INDEXES); \
          INSERT INTO live SELECT * FROM docs; \
          CREATE INDEX live_near ON live USING minlsh (body); \
@@ -246,7 +246,7 @@ fn want_of_memory_is_an_error_and_no_crash() {
         (1, "SELECT minlsh_refresh_clusters('fresh'); SELECT minlsh_check('fresh')"),
         (1, "SELECT near_duplicate_cluster_of(1, index => 'live_near')"),
         (6, "UPDATE docs SET body = body || '!'"),
-        (6, "SELECT minlsh_create_index('docs', 'body', threshold => 0.9)"),
+        (6, "SELECT minlsh_create_side_table('docs', 'body', threshold => 0.9)"),
     ] {
         let mut client = database.connect();
         // Warm, so that what follows is all of the work's own.
@@ -268,7 +268,7 @@ fn make_long(database: &Database) {
          INSERT INTO docs SELECT i, repeat(md5((i / 4)::text) || ' ', 4) || i % 4 FROM generate_series(1, 40) i; \
          CREATE TABLE texts (id text PRIMARY KEY, body text); \
          INSERT INTO texts SELECT * FROM docs; \
-         SELECT minlsh_create_index('docs', 'body'), minlsh_create_index('texts', 'body'); \
+         SELECT minlsh_create_side_table('docs', 'body'), minlsh_create_side_table('texts', 'body'); \
          CREATE TABLE long (letters text, quoted text, query text, condition text, mistake text, blanks text, \
            steps text, words text, body text, numbers int[]); \
          ALTER TABLE long ALTER letters SET STORAGE external, ALTER quoted SET STORAGE external, \

@@ -12,7 +12,7 @@ fn a_standby_answers_read_only() {
     client.run(&format!(
         "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs SELECT i, '{TEXT}' \
          FROM generate_series(1, 3) i; \
-         SELECT minlsh_create_index('docs', 'body')"
+         SELECT minlsh_create_side_table('docs', 'body')"
     ));
     let standby = primary.standby(&[]);
     let mut replica = standby.connect(&database.name);
@@ -82,7 +82,7 @@ fn a_subscriber_keeps_an_index_of_its_own() {
     from.run(&format!(
         "{table}; INSERT INTO docs SELECT i, '{TEXT}' FROM generate_series(1, 3) i; CREATE PUBLICATION p FOR TABLE docs"
     ));
-    to.run(&format!("{table}; SELECT minlsh_create_index('docs', 'body')"));
+    to.run(&format!("{table}; SELECT minlsh_create_side_table('docs', 'body')"));
     subscribe(&mut to, &source);
     let count = "SELECT count(*) FROM docs_minlsh";
     wait_until("the first copy has arrived", || texts(&mut to, count) == ["3"]);
@@ -93,7 +93,7 @@ fn a_subscriber_keeps_an_index_of_its_own() {
     let ask = "SELECT string_agg(doc_id::text, ' ' ORDER BY doc_id) FROM docs_minlsh";
     wait_until("the changes are applied", || texts(&mut to, ask) == ["1 2 4 5"]);
     assert_consistent(&mut to, "docs");
-    to.run("SELECT minlsh_reindex('docs')");
+    to.run("SELECT minlsh_rebuild_side_table('docs')");
     from.run(&format!("INSERT INTO docs VALUES (6, '{TEXT}')"));
     wait_until("triggers fire for the subscription after a reindex", || texts(&mut to, ask) == ["1 2 4 5 6"]);
     from.run("TRUNCATE docs");
@@ -107,7 +107,7 @@ fn a_subscriber_keeps_an_index_of_its_own() {
 fn a_side_table_that_is_published_with_its_table_is_kept_once() {
     let (publisher, subscriber) = (Server::start_with(&["wal_level = logical"]), Server::start());
     let (source, target) = (publisher.create_database(), subscriber.create_database());
-    let table = "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body')";
+    let table = "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_side_table('docs', 'body')";
     let (mut from, mut to) = (source.connect(), target.connect());
     from.run(&format!(
         "{table}; INSERT INTO docs SELECT i, '{TEXT} ' || i FROM generate_series(1, 3) i; \

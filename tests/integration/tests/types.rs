@@ -189,8 +189,8 @@ fn calls_of_table(values: &Values) -> Vec<(String, String)> {
         "SELECT * FROM minlsh_check('tracked')",
         "SELECT minlsh_untrack_clusters('tracked')",
         "DROP INDEX IF EXISTS keyed_native, of_document, of_signature",
-        "SELECT minlsh_create_index('keyed', 'body')",
-        "SELECT minlsh_create_index('of_type', 'v')",
+        "SELECT minlsh_create_side_table('keyed', 'body')",
+        "SELECT minlsh_create_side_table('of_type', 'v')",
     ] {
         calls.push(call.to_owned());
     }

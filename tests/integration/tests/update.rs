@@ -37,7 +37,7 @@ fn populated() -> Database<'static> {
     client.run(
         "CREATE INDEX docs_near ON docs USING minlsh (tenant, body); \
          CREATE TABLE papers (LIKE docs INCLUDING INDEXES); INSERT INTO papers SELECT * FROM docs; \
-         SELECT minlsh_create_index('papers', 'body'); \
+         SELECT minlsh_create_side_table('papers', 'body'); \
          CREATE TABLE kept (body text, EXCLUDE USING minlsh (minlsh_document(body) WITH ~=)); \
          INSERT INTO kept SELECT body FROM docs WHERE body <> '' ON CONFLICT DO NOTHING; \
          CREATE TABLE stored (document minlsh_document); \

@@ -8,7 +8,7 @@ fn a_body_of_megabytes_is_indexed_and_found() {
     // 50 MB, or 10 MB.
     let words = if is_thorough() { 1_600_000 } else { 320_000 };
     client.run(&format!(
-        "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body'); \
+        "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_side_table('docs', 'body'); \
          INSERT INTO docs SELECT 1, string_agg(md5(i::text), ' ') FROM generate_series(1, {words}) i; \
          INSERT INTO docs SELECT 2, body || ' and an end of its own' FROM docs; \
          UPDATE docs SET id = 3 WHERE id = 2; \
@@ -41,7 +41,7 @@ fn a_text_has_the_same_signature_whatever_the_database_s_encoding() {
         client.run("CREATE EXTENSION minlsh");
         assert_eq!(texts(&mut client, sql), expected, "{name}");
         client.run(
-            "CREATE TABLE docs (id text PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body'); \
+            "CREATE TABLE docs (id text PRIMARY KEY, body text); SELECT minlsh_create_side_table('docs', 'body'); \
              INSERT INTO docs VALUES ('é', 'naïve café and so on'), ('ü', 'naïve café and so on')",
         );
         assert_eq!(texts(&mut client, "SELECT doc_id FROM near_duplicates('é', 0.9)"), ["ü"]);
@@ -63,7 +63,7 @@ fn names_may_be_as_long_as_postgresql_allows() {
     let long = "n".repeat(63);
     client.run(&format!(
         "CREATE TABLE {long} ({long} int PRIMARY KEY, b{} text, c text); \
-         SELECT minlsh_create_index('{long}', 'b{}'); SELECT minlsh_create_index('{long}', 'c'); \
+         SELECT minlsh_create_side_table('{long}', 'b{}'); SELECT minlsh_create_side_table('{long}', 'c'); \
          INSERT INTO {long} VALUES (1, 'one text', 'c'), (2, 'one text', 'c')",
         &long[1..],
         &long[1..]
@@ -74,7 +74,7 @@ fn names_may_be_as_long_as_postgresql_allows() {
         assert_consistent(&mut client, &index);
         let found = format!("SELECT doc_id FROM near_duplicates(1, 0.9, '{index}')");
         assert_eq!(texts(&mut client, &found), ["2"]);
-        client.run(&format!("SELECT minlsh_drop_index('{index}')"));
+        client.run(&format!("SELECT minlsh_drop_side_table('{index}')"));
     }
 }
 
@@ -89,7 +89,8 @@ fn keys_under_a_collation_that_ignores_case_are_one_where_the_table_says_so() {
     client.run(
         "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false); \
          CREATE TABLE docs (id text COLLATE ci PRIMARY KEY, body text); \
-         INSERT INTO docs VALUES ('A', 'one text'), ('B', 'one text'); SELECT minlsh_create_index('docs', 'body'); \
+         INSERT INTO docs VALUES ('A', 'one text'), ('B', 'one text'); \
+         SELECT minlsh_create_side_table('docs', 'body'); \
          INSERT INTO docs VALUES ('c', 'one text'); UPDATE docs SET id = 'C' WHERE id = 'c'",
     );
     assert_eq!(texts(&mut client, "SELECT doc_id FROM near_duplicates('a', 0.9) ORDER BY 1"), ["B", "C"]);

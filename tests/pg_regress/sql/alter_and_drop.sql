@@ -6,7 +6,7 @@ CREATE TABLE docs (id integer PRIMARY KEY, title text, body text);
 INSERT INTO docs SELECT i, 'title', 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all'
 	|| repeat('!', i)
 FROM generate_series(1, 3) AS i;
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 
 -- Renamed, moved, columns renamed, added and dropped: it follows, within one session.
 ALTER TABLE docs RENAME COLUMN body TO "Full Text";
@@ -50,7 +50,7 @@ ALTER TABLE docs DISABLE TRIGGER USER;
 SELECT * FROM minlsh_check();
 ALTER TABLE docs ENABLE TRIGGER USER;
 SELECT * FROM minlsh_check();
-SELECT minlsh_reindex('docs');
+SELECT minlsh_rebuild_side_table('docs');
 INSERT INTO docs VALUES (8, 'Something else.');
 SELECT * FROM minlsh_check();
 
@@ -77,7 +77,7 @@ ROLLBACK;
 -- A key that can be NULL is reported, and a NULL refused.
 BEGIN;
 CREATE TABLE slips (id integer NOT NULL UNIQUE, body text);
-SELECT minlsh_create_index('slips', 'body', key => 'id');
+SELECT minlsh_create_side_table('slips', 'body', key => 'id');
 ALTER TABLE slips ALTER id DROP NOT NULL;
 SELECT * FROM minlsh_check('slips');
 INSERT INTO slips VALUES (NULL, 'no key');
@@ -85,22 +85,22 @@ ROLLBACK;
 
 -- A build sees all committed rows, also those that its transaction's snapshot does not.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
-SELECT minlsh_reindex('docs');
+SELECT minlsh_rebuild_side_table('docs');
 COMMIT;
 BEGIN ISOLATION LEVEL SERIALIZABLE;
-SELECT minlsh_drop_index('docs'), minlsh_create_index('docs', 'body');
+SELECT minlsh_drop_side_table('docs'), minlsh_create_side_table('docs', 'body');
 INSERT INTO docs VALUES (9, 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all:');
 COMMIT;
 SELECT * FROM minlsh_check();
 
 -- All of it is transactional: what is rolled back has not happened, in this session's memory neither.
 BEGIN;
-SELECT minlsh_drop_index('docs');
+SELECT minlsh_drop_side_table('docs');
 INSERT INTO docs VALUES (10, 'not followed by any index');
 ROLLBACK;
 BEGIN;
 SAVEPOINT before;
-SELECT minlsh_drop_index('docs'), minlsh_create_index('docs', 'body', num_perm => 32, name => 'short');
+SELECT minlsh_drop_side_table('docs'), minlsh_create_side_table('docs', 'body', num_perm => 32, name => 'short');
 ROLLBACK TO before;
 INSERT INTO docs VALUES (11, 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all,');
 COMMIT;
@@ -124,7 +124,7 @@ BEGIN;
 DROP TABLE docs_minlsh;
 SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
 INSERT INTO docs VALUES (12, 'no trigger is left');
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 SELECT * FROM minlsh_check();
 ROLLBACK;
 
@@ -132,7 +132,7 @@ ROLLBACK;
 BEGIN;
 CREATE SCHEMA shelf;
 CREATE TABLE shelf.books (id integer PRIMARY KEY, body text);
-SELECT minlsh_create_index('shelf.books', 'body');
+SELECT minlsh_create_side_table('shelf.books', 'body');
 DROP SCHEMA shelf CASCADE;
 COMMIT;
 
@@ -149,11 +149,11 @@ ROLLBACK;
 
 -- The table:
 DROP TABLE docs;
-SELECT minlsh_drop_index('docs_minlsh');
+SELECT minlsh_drop_side_table('docs_minlsh');
 
 -- A table of the same name is another table.
 CREATE TABLE docs (id bigint PRIMARY KEY, body text);
-SELECT minlsh_create_index('docs', 'body', num_perm => 64);
+SELECT minlsh_create_side_table('docs', 'body', num_perm => 64);
 INSERT INTO docs VALUES (1, 'one text'), (2, 'one text');
 
 -- Another owner: the side table follows with the next write, and is read before it.
@@ -168,14 +168,14 @@ SELECT relname, relowner::regrole FROM pg_class WHERE relname LIKE 'docs_minlsh%
 -- Building it anew is for the new owner, and so is dropping it, though nothing has been written yet.
 SET ROLE regress_minlsh_heir;
 INSERT INTO docs VALUES (4, 'one text');
-SELECT minlsh_reindex('docs');
+SELECT minlsh_rebuild_side_table('docs');
 SELECT * FROM minlsh_check();
 RESET ROLE;
 CREATE ROLE regress_minlsh_second_heir;
 GRANT CREATE ON SCHEMA public TO regress_minlsh_second_heir;
 ALTER TABLE docs OWNER TO regress_minlsh_second_heir;
 SET ROLE regress_minlsh_second_heir;
-SELECT minlsh_drop_index('docs');
+SELECT minlsh_drop_side_table('docs');
 RESET ROLE;
 DROP TABLE docs;
 REVOKE CREATE ON SCHEMA public FROM regress_minlsh_heir, regress_minlsh_second_heir;

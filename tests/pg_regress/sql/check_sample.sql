@@ -31,7 +31,7 @@ SELECT * FROM minlsh_check('check_docs', sample => 1);
 DROP INDEX check_native;
 
 -- A side table.
-SELECT minlsh_create_index('check_docs', 'body');
+SELECT minlsh_create_side_table('check_docs', 'body');
 SELECT * FROM minlsh_check('check_docs', 0.5);
 ALTER TABLE check_docs DISABLE TRIGGER check_docs_minlsh_sync;
 UPDATE check_docs SET body = 'unnoticed ' || body;

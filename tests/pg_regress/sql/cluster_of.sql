@@ -46,7 +46,7 @@ CREATE TABLE notes (name text COLLATE "C" PRIMARY KEY, tenant integer, body text
 INSERT INTO notes SELECT 'note ' || id, id % 2, body FROM pages;
 CREATE INDEX notes_near ON notes USING minlsh (tenant, body);
 SELECT array_agg(doc_id) FROM near_duplicate_cluster_of('note 13', index => 'notes_near');
-SELECT minlsh_create_index('notes', 'body', name => 'notes_side');
+SELECT minlsh_create_side_table('notes', 'body', name => 'notes_side');
 SELECT count(*) FROM near_duplicate_cluster_of('note 13', index => 'notes_side');
 -- A key is given out as it is stored, and once, whichever way it was written.
 CREATE TABLE prices (price numeric PRIMARY KEY, body text);

@@ -29,8 +29,8 @@ SELECT near_duplicate_pairs('docs', body => 'title, body');
 SELECT near_duplicate_pairs('docs', body => 'text');
 SELECT near_duplicate_pairs('docs', key_column => 'key');
 SELECT near_duplicate_pairs('docs', scope => 'tenant', body => 'body');
-SELECT minlsh_create_index('docs', 'title, body');
-SELECT minlsh_create_index('docs', 'body', key => 'number');
+SELECT minlsh_create_side_table('docs', 'title, body');
+SELECT minlsh_create_side_table('docs', 'body', key => 'number');
 CREATE INDEX ON docs USING minlsh (title, body);
 
 -- An index.
@@ -47,8 +47,8 @@ SELECT near_duplicates(1.5, 0.9, 'docs');
 SELECT near_duplicates('2026-01-01'::date, 0.9, 'docs');
 
 -- An index is dropped and built again as any other.
-SELECT minlsh_drop_index('docs_body_idx');
-SELECT minlsh_reindex('docs_body_idx');
+SELECT minlsh_drop_side_table('docs_body_idx');
+SELECT minlsh_rebuild_side_table('docs_body_idx');
 -- A threshold is a similarity, and not below that of the index.
 SELECT near_duplicates(1, 90, 'docs');
 SELECT near_duplicates(1, 0.5, 'docs');

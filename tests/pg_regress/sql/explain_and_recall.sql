@@ -31,7 +31,7 @@ SELECT count(*) FROM minlsh_explain_texts('a', NULL);
 CREATE TEMP TABLE said AS SELECT a, b, e.*
 FROM generate_series(1, 6) AS a, generate_series(1, 6) AS b, minlsh_explain('notes', a, b) AS e;
 DROP INDEX notes_body_idx;
-SELECT minlsh_create_index('notes', 'body', shingle_size => 2, unit => 'word', threshold => 0.5);
+SELECT minlsh_create_side_table('notes', 'body', shingle_size => 2, unit => 'word', threshold => 0.5);
 SELECT count(*) AS different FROM (TABLE said EXCEPT
 	SELECT a, b, e.*
 	FROM generate_series(1, 6) AS a, generate_series(1, 6) AS b, minlsh_explain('notes', a, b) AS e) AS s;
@@ -148,7 +148,7 @@ SELECT minlsh_recall('nowhere');
 SELECT minlsh_recall('pg_class');
 DROP VIEW shown;
 -- The default way is exact. Signatures alone err on both sides of the threshold.
-SELECT minlsh_create_index('docs', 'body', threshold => 0.5, num_perm => 64);
+SELECT minlsh_create_side_table('docs', 'body', threshold => 0.5, num_perm => 64);
 SELECT pairs_found = pairs AS all_found, "precision" FROM minlsh_recall('docs', 0.6) LIMIT 1;
 SELECT recall < 1 OR "precision" < 1 AS errs FROM minlsh_recall('docs', 0.6, verify => 'signature') LIMIT 1;
 DROP TABLE docs;

@@ -11,9 +11,9 @@ CREATE INDEX anchored ON docs USING minlsh (body)
 	WITH (unit = anchored, shingle_size = 3, stop_words = 'the and over', threshold = 0.5);
 CREATE INDEX plain ON docs USING minlsh (body) WITH (normalization = 'nfkc, casefold  whitespace', threshold = 0.5);
 -- Side tables take the same options.
-SELECT minlsh_create_index('docs', 'body', name => 'folded', normalization => 'aggressive',
+SELECT minlsh_create_side_table('docs', 'body', name => 'folded', normalization => 'aggressive',
 	scheme => 'datasketch_affine32', threshold => 0.5);
-SELECT minlsh_create_index('docs', 'body', name => 'without', normalization => 'plain stop_words',
+SELECT minlsh_create_side_table('docs', 'body', name => 'without', normalization => 'plain stop_words',
 	stop_words => 'again', bag => true, threshold => 0.5);
 -- They are shown as they are meant, not as they were written.
 SELECT index, options - '{format,algorithm,unicode,num_perm,recall,bands,rows,threshold}'::text[] AS options
@@ -31,7 +31,7 @@ SELECT index, count(*) FROM minlsh_indexes, near_duplicate_pairs(index::text, 0.
 GROUP BY 1 ORDER BY index::text COLLATE "C";
 SELECT e.jaccard, e.some_only_a, e.some_only_b FROM minlsh_explain('by_word', 1, 2) AS e;
 REINDEX INDEX anchored;
-SELECT minlsh_reindex('folded');
+SELECT minlsh_rebuild_side_table('folded');
 SELECT index, c.* FROM minlsh_indexes, minlsh_check(index) AS c;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;

@@ -38,14 +38,14 @@ INSERT INTO kinds VALUES
 
 -- An index, and a side table.
 SELECT t.* FROM kinds AS v, keys_test('CREATE INDEX ON keyed USING minlsh (body)', v.type, v.a, v.b, v.c) AS t;
-SELECT t.* FROM kinds AS v, keys_test($$SELECT minlsh_create_index('keyed', 'body')$$, v.type, v.a, v.b, v.c) AS t;
+SELECT t.* FROM kinds AS v, keys_test($$SELECT minlsh_create_side_table('keyed', 'body')$$, v.type, v.a, v.b, v.c) AS t;
 DROP TABLE kinds;
 
 -- Integer literals.
 CREATE TABLE small (k smallint PRIMARY KEY, body text);
 CREATE TABLE big (k bigint PRIMARY KEY, body text);
 CREATE INDEX ON small USING minlsh (body);
-SELECT minlsh_create_index('big', 'body');
+SELECT minlsh_create_side_table('big', 'body');
 INSERT INTO small VALUES (1, 'one text'), (2, 'one text');
 INSERT INTO big VALUES (1, 'one text'), (9223372036854775807, 'one text');
 SELECT doc_id, pg_typeof(doc_id) FROM near_duplicates(1, 0.9, 'small');
@@ -108,7 +108,7 @@ INSERT INTO guarded VALUES ('a', 'one text'), ('b', 'one text');
 SELECT doc_id, pg_typeof(doc_id) FROM near_duplicates('a');
 SELECT n.doc_id, pg_typeof(n.doc_id) FROM guarded AS g, near_duplicates(g.k) AS n;
 DROP INDEX guarded_body_idx;
-SELECT minlsh_create_index('guarded', 'body');
+SELECT minlsh_create_side_table('guarded', 'body');
 SELECT doc_id, pg_typeof(doc_id) FROM near_duplicates('a');
 SELECT n.doc_id, pg_typeof(n.doc_id) FROM guarded AS g, near_duplicates(g.k) AS n;
 DROP TABLE guarded;

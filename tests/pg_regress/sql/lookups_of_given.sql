@@ -62,7 +62,7 @@ CREATE INDEX given_documents ON given USING minlsh (minlsh_document(body, 0.7)) 
 SELECT doc_id FROM near_duplicates_of(minlsh_document((SELECT body FROM given WHERE id = 100), 0.9),
 	index => 'given_documents');
 SELECT near_duplicates_of('some text', index => 'given_documents');
-SELECT minlsh_create_index('given', 'body', threshold => 0.6) AS side \gset
+SELECT minlsh_create_side_table('given', 'body', threshold => 0.6) AS side \gset
 SELECT doc_id FROM near_duplicates_of(minlsh_document((SELECT body FROM given WHERE id = 100), 0.9), index => :'side');
 SELECT doc_id FROM nearest_documents_of((SELECT body FROM given WHERE id = 100), 2, :'side');
 SELECT doc_id FROM nearest_documents_of(minlsh_document((SELECT body FROM given WHERE id = 100)), 1, :'side',

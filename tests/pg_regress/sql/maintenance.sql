@@ -3,7 +3,7 @@
 
 CREATE TABLE docs (id bigint PRIMARY KEY, body text, note text);
 SET client_min_messages = warning;
-SELECT minlsh_create_index('docs', 'body', threshold => 0.5);
+SELECT minlsh_create_side_table('docs', 'body', threshold => 0.5);
 
 -- INSERT and COPY.
 INSERT INTO docs SELECT i, 'a document that differs from the others in its number, ' || i FROM generate_series(1, 5)
@@ -152,7 +152,7 @@ CREATE TABLE texts (body text PRIMARY KEY, id bigint UNIQUE);
 INSERT INTO texts VALUES ('a text of texts', 900), ('another text of texts', 901);
 CREATE TABLE copies (id bigint PRIMARY KEY REFERENCES texts (id) ON UPDATE CASCADE ON DELETE CASCADE,
 	body text REFERENCES texts (body) ON UPDATE CASCADE ON DELETE SET NULL);
-SELECT minlsh_create_index('copies', 'body');
+SELECT minlsh_create_side_table('copies', 'body');
 INSERT INTO copies VALUES (900, 'a text of texts'), (901, 'a text of texts');
 UPDATE texts SET id = id + 10;
 UPDATE texts SET body = 'a changed text of texts' WHERE body = 'a text of texts';
@@ -174,7 +174,7 @@ SELECT * FROM minlsh_check();
 ROLLBACK;
 SELECT * FROM minlsh_check();
 
--- What minlsh_check() finds: a writer who went around the triggers. minlsh_reindex() mends all of it.
+-- What minlsh_check() finds: a writer who went around the triggers. minlsh_rebuild_side_table() mends all of it.
 ALTER TABLE docs DISABLE TRIGGER docs_minlsh_sync;
 ALTER TABLE docs_minlsh DISABLE TRIGGER docs_minlsh_rows;
 INSERT INTO docs VALUES (500, 'unnoticed');
@@ -183,20 +183,20 @@ UPDATE docs_minlsh SET signature = signature[2:] || 1 WHERE doc_id = 106;
 UPDATE docs_minlsh SET bands = '{}' WHERE doc_id = 107;
 INSERT INTO docs_minlsh SELECT 600, signature, bands FROM docs_minlsh WHERE doc_id = 107;
 SELECT * FROM minlsh_check() ORDER BY doc_id;
-SELECT minlsh_reindex('docs');
+SELECT minlsh_rebuild_side_table('docs');
 SELECT * FROM minlsh_check();
 
 -- A generated column can be indexed, if it is stored.
 CREATE TABLE pages (id integer PRIMARY KEY, head text, body text, full_text text GENERATED ALWAYS AS (head || ' ' ||
 	body) STORED);
-SELECT minlsh_create_index('pages', 'full_text');
+SELECT minlsh_create_side_table('pages', 'full_text');
 INSERT INTO pages VALUES (1, 'head', 'and body'), (2, 'head', 'and body');
 UPDATE pages SET head = 'another' WHERE id = 2;
 SELECT * FROM minlsh_check('pages');
 
 -- Several indexes, and triggers that read transition tables.
 CREATE TABLE many (id integer PRIMARY KEY, title text, body text);
-SELECT minlsh_create_index('many', 'body'), minlsh_create_index('many', 'title', num_perm => 32);
+SELECT minlsh_create_side_table('many', 'body'), minlsh_create_side_table('many', 'title', num_perm => 32);
 CREATE FUNCTION many_count() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING '% %: %', TG_NAME, TG_OP,
 	(SELECT count(*) FROM written); RETURN NULL; END $$;
 CREATE TRIGGER aaa AFTER INSERT ON many REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION
@@ -215,7 +215,7 @@ DROP FUNCTION many_count;
 CREATE TABLE late (id integer PRIMARY KEY);
 INSERT INTO late VALUES (1), (2), (3);
 ALTER TABLE late ADD body text DEFAULT 'a text by default';
-SELECT minlsh_create_index('late', 'body');
+SELECT minlsh_create_side_table('late', 'body');
 ALTER TABLE late ADD more text DEFAULT 'more';
 UPDATE late SET id = id + 10 WHERE id > 1;
 SELECT * FROM minlsh_check('late');

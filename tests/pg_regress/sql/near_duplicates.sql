@@ -60,7 +60,7 @@ SELECT near_duplicates_of(ARRAY['one', 'two']);
 
 -- A side table gives the same. Signatures decide where they are asked to.
 DROP INDEX docs_body_idx;
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 TABLE compared;
 SELECT count(*) AS found,
 	count(*) FILTER (WHERE n.similarity <> minhash_jaccard(minhash(a.body), minhash(b.body))) AS different
@@ -78,7 +78,7 @@ SELECT near_duplicates(6);
 SELECT near_duplicates(6, index => 'docs');
 SELECT count(*) FROM near_duplicates(6, index => 'docs_body_idx')
 UNION ALL SELECT count(*) FROM near_duplicates(6, index => 'docs_minlsh');
-SELECT minlsh_drop_index('docs_minlsh');
+SELECT minlsh_drop_side_table('docs_minlsh');
 
 -- Thresholds: from the index's own upwards.
 SELECT count(*) FROM near_duplicates(6);

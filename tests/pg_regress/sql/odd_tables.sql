@@ -4,7 +4,7 @@ SET client_min_messages = warning;
 
 -- A primary key of one column that includes others is of one column.
 CREATE TABLE docs (id integer, extra integer, body text, PRIMARY KEY (id) INCLUDE (extra));
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 INSERT INTO docs VALUES (1, 1, 'one text'), (2, 1, 'one text');
 UPDATE docs SET id = 3 WHERE id = 2;
 SELECT * FROM minlsh_check();
@@ -14,7 +14,7 @@ DROP TABLE docs;
 CREATE TABLE titles (title text PRIMARY KEY);
 INSERT INTO titles VALUES ('The quick brown fox jumps over the lazy dog'),
 	('The quick brown fox jumps over the lazy dog!');
-SELECT minlsh_create_index('titles', 'title');
+SELECT minlsh_create_side_table('titles', 'title');
 INSERT INTO titles VALUES ('The quick brown fox jumps over the lazy dog.');
 UPDATE titles SET title = title || '?' WHERE title LIKE '%!';
 SELECT * FROM minlsh_check();
@@ -22,13 +22,13 @@ DROP TABLE titles;
 
 -- A key may be an array or a row.
 CREATE TABLE docs (id integer[] PRIMARY KEY, body text);
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 INSERT INTO docs VALUES ('{1}', 'one text'), ('{2,3}', 'one text'), ('{}', 'one text');
 SELECT * FROM minlsh_check();
 DROP TABLE docs;
 CREATE TYPE edition AS (isbn text, year integer);
 CREATE TABLE docs (id edition PRIMARY KEY, body text);
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 INSERT INTO docs VALUES ('(a,2025)', 'one text'), ('(a,2026)', 'one text');
 SELECT * FROM minlsh_check();
 DROP TABLE docs;
@@ -36,7 +36,7 @@ DROP TYPE edition;
 
 -- A temporary table is emptied at COMMIT, which fires no trigger. An index follows, a side table is refused.
 CREATE TEMP TABLE docs (id integer PRIMARY KEY, body text) ON COMMIT DELETE ROWS;
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 CREATE INDEX ON docs USING minlsh (body);
 BEGIN;
 INSERT INTO docs VALUES (1, 'one text'), (2, 'one text');
@@ -52,7 +52,7 @@ DROP TABLE docs;
 
 -- A table that becomes a partition after it was indexed: the index follows what is written through the parent.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 CREATE TABLE library (id integer PRIMARY KEY, body text) PARTITION BY RANGE (id);
 ALTER TABLE library ATTACH PARTITION docs FOR VALUES FROM (0) TO (100);
 INSERT INTO library VALUES (1, 'through the parent'), (2, 'through the parent');
@@ -62,7 +62,7 @@ DROP TABLE library;
 
 -- A table that gets children after it was indexed: their rows are none of the index's.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 CREATE TABLE child () INHERITS (docs);
 INSERT INTO docs VALUES (1, 'a row of the parent'), (2, 'another row of the parent');
 INSERT INTO child VALUES (1, 'a row of the child with the same key'), (3, 'another row of the child');
@@ -86,13 +86,13 @@ DROP TABLE docs CASCADE;
 CREATE SCHEMA parts;
 CREATE TABLE docs (id integer PRIMARY KEY, body text) PARTITION BY RANGE (id);
 CREATE TABLE parts.low PARTITION OF docs FOR VALUES FROM (0) TO (100);
-SELECT minlsh_create_index('docs', 'body', name => 'sketches'), minlsh_create_index('parts.low', 'body', name =>
-	'sketches');
+SELECT minlsh_create_side_table('docs', 'body', name => 'sketches'),
+	minlsh_create_side_table('parts.low', 'body', name => 'sketches');
 INSERT INTO docs VALUES (1, 'one text'), (2, 'one text');
 SELECT * FROM minlsh_check('public.sketches');
 SELECT * FROM minlsh_check('parts.sketches');
-SELECT minlsh_drop_index('public.sketches');
-SELECT minlsh_create_index('docs', 'body', name => 'sketches');
+SELECT minlsh_drop_side_table('public.sketches');
+SELECT minlsh_create_side_table('docs', 'body', name => 'sketches');
 UPDATE docs SET body = 'another text';
 DELETE FROM parts.low WHERE id = 2;
 SELECT * FROM minlsh_check('public.sketches');

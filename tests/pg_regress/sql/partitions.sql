@@ -9,7 +9,7 @@ ALTER TABLE docs ATTACH PARTITION docs_high FOR VALUES FROM (100) TO (200);
 INSERT INTO docs SELECT i, 'a document that differs from the others in its number, ' || i FROM generate_series(1, 10)
 	AS i;
 SET client_min_messages = warning;
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 
 -- Through the parent, through a partition, and from one to the other.
 INSERT INTO docs VALUES (101, 'a document that differs from the others in its number, 101');
@@ -25,11 +25,11 @@ SELECT * FROM minlsh_check() ORDER BY doc_id;
 -- ... and what is written to it is none of the index's. Built anew, the index is clean. So it is with one that comes.
 INSERT INTO docs_low VALUES (50, 'no document any more');
 DELETE FROM docs_low WHERE id = 50;
-SELECT minlsh_reindex('docs');
+SELECT minlsh_rebuild_side_table('docs');
 SELECT * FROM minlsh_check();
 ALTER TABLE docs ATTACH PARTITION docs_low FOR VALUES FROM (0) TO (100);
 SELECT count(*) FROM minlsh_check() WHERE problem = 'missing from the index';
-SELECT minlsh_reindex('docs');
+SELECT minlsh_rebuild_side_table('docs');
 SELECT * FROM minlsh_check();
 
 -- The whole table.
@@ -43,7 +43,7 @@ CREATE TABLE docs_0 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE docs_1 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 1) PARTITION BY RANGE (id);
 CREATE TABLE docs_1_low PARTITION OF docs_1 FOR VALUES FROM (0) TO (100);
 CREATE TABLE docs_1_rest PARTITION OF docs_1 DEFAULT;
-SELECT minlsh_create_index('docs', 'body', threshold => 0.5);
+SELECT minlsh_create_side_table('docs', 'body', threshold => 0.5);
 INSERT INTO docs SELECT i, 'eu', 'a document that differs from the others in its number, ' || i FROM
 	generate_series(1, 20) AS i;
 COPY docs (id, body) FROM STDIN;
@@ -84,7 +84,7 @@ INSERT INTO docs_1_rest VALUES (3001, 'eu', 'no longer a partition');
 SELECT DISTINCT problem FROM minlsh_check();
 DROP TABLE docs_1_rest;
 TRUNCATE docs_0;
-SELECT minlsh_reindex('docs');
+SELECT minlsh_rebuild_side_table('docs');
 SELECT * FROM minlsh_check();
 SELECT count(*) FROM docs_minlsh;
 
@@ -100,17 +100,17 @@ DELETE FROM docs_1 WHERE id < 93;
 SELECT count(*) FROM (TABLE moved EXCEPT TABLE docs_minlsh) AS gone;
 SELECT count(*) FROM (TABLE docs_minlsh EXCEPT TABLE moved) AS come;
 -- The other table's own do their work.
-SELECT minlsh_create_index('other', 'body');
+SELECT minlsh_create_side_table('other', 'body');
 DELETE FROM other WHERE id = 94;
 INSERT INTO docs_1_low VALUES (10, 'eu', 'a document of another table, 10');
 SELECT * FROM minlsh_check('other');
 ALTER TABLE other DETACH PARTITION docs_1;
 DELETE FROM docs_1;
 ALTER TABLE docs ATTACH PARTITION docs_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-SELECT minlsh_reindex('docs');
+SELECT minlsh_rebuild_side_table('docs');
 INSERT INTO docs SELECT i, 'eu', 'a document that has come back, ' || i FROM generate_series(2002, 2010) AS i;
 SELECT * FROM minlsh_check('docs');
-SELECT minlsh_reindex('other');
+SELECT minlsh_rebuild_side_table('other');
 SELECT * FROM minlsh_check('other');
 DROP TABLE other, moved;
 -- Detached and attached at once, nothing is missing.
@@ -120,23 +120,23 @@ UPDATE docs SET body = body || '.' WHERE id % 3 = 0;
 SELECT * FROM minlsh_check('docs');
 
 -- ENABLE TRIGGER USER leaves triggers that do not fire for replicated rows: minlsh_check() names them, and
--- minlsh_reindex() makes them again, those of partitions too.
+-- minlsh_rebuild_side_table() makes them again, those of partitions too.
 ALTER TABLE docs DISABLE TRIGGER USER;
 UPDATE docs SET body = body || '!' WHERE id % 5 = 0;
 SELECT problem FROM minlsh_check('docs') WHERE doc_id IS NULL ORDER BY problem;
 ALTER TABLE docs ENABLE TRIGGER USER;
 SELECT problem FROM minlsh_check('docs') WHERE doc_id IS NULL ORDER BY problem;
-SELECT minlsh_reindex('docs');
+SELECT minlsh_rebuild_side_table('docs');
 SELECT * FROM minlsh_check('docs');
 ALTER TABLE docs_0 DISABLE TRIGGER USER;
 SELECT problem FROM minlsh_check('docs') ORDER BY problem;
-SELECT minlsh_reindex('docs');
+SELECT minlsh_rebuild_side_table('docs');
 SELECT * FROM minlsh_check('docs');
 SELECT DISTINCT tgenabled FROM pg_trigger
 WHERE tgrelid IN ('docs'::regclass, 'docs_0'::regclass, 'docs_1_low'::regclass);
 
 -- The table and a partition may each have an index.
-SELECT minlsh_create_index('docs_0', 'body');
+SELECT minlsh_create_side_table('docs_0', 'body');
 INSERT INTO docs SELECT i, 'eu', 'one text for two' FROM generate_series(50, 60) AS i;
 INSERT INTO docs_0 SELECT i, 'eu', 'one text for two' FROM generate_series(61, 80) AS i WHERE
 	satisfies_hash_partition('docs'::regclass, 2, 0, i);
@@ -151,9 +151,9 @@ CREATE TABLE docs (id integer NOT NULL, part integer NOT NULL, body text, PRIMAR
 	(part);
 CREATE TABLE docs_1 PARTITION OF docs FOR VALUES IN (1);
 CREATE UNIQUE INDEX ON docs_1 (id);
-SELECT minlsh_create_index('docs', 'body');
-SELECT minlsh_create_index('docs', 'body', key => 'id');
-SELECT minlsh_create_index('docs_1', 'body', key => 'id');
+SELECT minlsh_create_side_table('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body', key => 'id');
+SELECT minlsh_create_side_table('docs_1', 'body', key => 'id');
 INSERT INTO docs VALUES (1, 1, 'the same text'), (2, 1, 'the same text');
 SELECT * FROM minlsh_check('docs_1');
 DROP TABLE docs;
@@ -161,14 +161,14 @@ DROP TABLE docs;
 -- A child of classic inheritance can be indexed by itself.
 CREATE TABLE parent (id integer, body text);
 CREATE TABLE child (PRIMARY KEY (id)) INHERITS (parent);
-SELECT minlsh_create_index('child', 'body');
+SELECT minlsh_create_side_table('child', 'body');
 INSERT INTO child VALUES (1, 'the same text'), (2, 'the same text');
 UPDATE parent SET body = body || '.' WHERE id = 2;
 SELECT * FROM minlsh_check('child');
 DELETE FROM parent WHERE id = 1;
 SELECT * FROM minlsh_check('child');
 SELECT doc_id FROM child_minlsh;
-SELECT minlsh_create_index('parent', 'body');
+SELECT minlsh_create_side_table('parent', 'body');
 DROP TABLE parent CASCADE;
 
 -- A partitioned index that is created ON ONLY its table is not valid until an index of each partition is attached. The

@@ -11,7 +11,7 @@ INSERT INTO shop.docs SELECT i, 'one text for everybody',
 	CASE WHEN i % 2 = 0 THEN 'regress_minlsh_reader' ELSE 'nobody' END
 FROM generate_series(1, 10) AS i;
 CREATE INDEX ON shop.docs USING minlsh (body);
-SELECT minlsh_create_index('shop.docs', 'body');
+SELECT minlsh_create_side_table('shop.docs', 'body');
 GRANT USAGE ON SCHEMA shop TO regress_minlsh_reader, regress_minlsh_columns;
 GRANT SELECT ON shop.docs TO regress_minlsh_reader;
 GRANT SELECT (id, body) ON shop.docs TO regress_minlsh_columns;
@@ -174,7 +174,7 @@ CREATE TABLE bait (id integer PRIMARY KEY, body varchar);
 CREATE INDEX bait_body_idx ON bait USING minlsh (body);
 CREATE INDEX bait_lower_idx ON bait USING minlsh (lower(body)) WHERE id = id;
 INSERT INTO bait VALUES (1, 'one text'), (2, 'one text');
-SELECT minlsh_create_index('bait', 'body');
+SELECT minlsh_create_side_table('bait', 'body');
 SET search_path = trap, pg_catalog, public;
 SELECT doc_id FROM near_duplicates(1, index => 'bait_body_idx');
 SELECT doc_id FROM near_duplicates(1, index => 'bait_lower_idx');

@@ -7,7 +7,7 @@ FROM dumps AS a, dumps AS b WHERE a.id = 1 AND b.id = 2;
 CREATE INDEX by_4 ON dumps USING minlsh (body) WITH (shingle_size = 4);
 CREATE INDEX by_8 ON dumps USING minlsh (body) WITH (shingle_size = 8);
 CREATE INDEX by_word ON dumps USING minlsh (body) WITH (unit = word);
-SELECT minlsh_create_index('dumps', 'body', threshold => 0.9, shingle_size => 4);
+SELECT minlsh_create_side_table('dumps', 'body', threshold => 0.9, shingle_size => 4);
 -- One such text has no other to be confused with. Shorter ones, and what people write, are not meant.
 DELETE FROM dumps WHERE id = 2;
 REINDEX INDEX by_4;

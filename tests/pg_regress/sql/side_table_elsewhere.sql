@@ -17,27 +17,27 @@ GRANT SELECT, INSERT, DELETE ON app.docs TO regress_minlsh_reader;
 
 -- The schema must be there and usable, and the owner of the table must be allowed to create tables in it: also when a
 -- superuser asks.
-SELECT minlsh_create_index('app.docs', 'body', schema => 'near');
+SELECT minlsh_create_side_table('app.docs', 'body', schema => 'near');
 RESET ROLE;
-SELECT minlsh_create_index('app.docs', 'body', schema => 'near');
+SELECT minlsh_create_side_table('app.docs', 'body', schema => 'near');
 GRANT USAGE ON SCHEMA near TO regress_minlsh_author;
 SET ROLE regress_minlsh_author;
-SELECT minlsh_create_index('app.docs', 'body', schema => 'near');
-SELECT minlsh_create_index('app.docs', 'body', schema => 'nowhere');
-SELECT minlsh_create_index('app.docs', 'body', schema => 'pg_catalog');
+SELECT minlsh_create_side_table('app.docs', 'body', schema => 'near');
+SELECT minlsh_create_side_table('app.docs', 'body', schema => 'nowhere');
+SELECT minlsh_create_side_table('app.docs', 'body', schema => 'pg_catalog');
 -- Nothing temporary is kept for a table that stays, nor the other way round.
 CREATE TEMPORARY TABLE notes (id integer PRIMARY KEY, body text);
 -- The context has the number of the session's schema.
 \set SHOW_CONTEXT never
-SELECT minlsh_create_index('app.docs', 'body', schema => 'pg_temp');
+SELECT minlsh_create_side_table('app.docs', 'body', schema => 'pg_temp');
 \set SHOW_CONTEXT errors
 RESET ROLE;
 GRANT CREATE ON SCHEMA near TO regress_minlsh_author;
-SELECT minlsh_create_index('notes', 'body', schema => 'near');
+SELECT minlsh_create_side_table('notes', 'body', schema => 'near');
 
 -- A member of the owning role makes it: it belongs to the owner of the table.
 SET ROLE regress_minlsh_member;
-SELECT minlsh_create_index('app.docs', 'body', schema => 'near');
+SELECT minlsh_create_side_table('app.docs', 'body', schema => 'near');
 SELECT pg_get_userbyid(relowner) AS owner FROM pg_class WHERE oid = 'near.docs_minlsh'::regclass;
 
 -- The application sees its own table alone; the index is found all the same, by those who may not enter that schema,
@@ -55,11 +55,11 @@ RESET ROLE;
 
 -- Two tables of the same name, and a second index: names are told apart within the schema.
 CREATE TABLE public.docs (id integer PRIMARY KEY, body text);
-SELECT minlsh_create_index('public.docs', 'body', schema => 'near');
-SELECT minlsh_create_index('app.docs', 'body', schema => 'near', if_not_exists => true);
-SELECT minlsh_create_index('app.docs', 'body', threshold => 0.5);
-SELECT minlsh_drop_index('app.docs');
-SELECT minlsh_drop_index('app.docs_minlsh');
+SELECT minlsh_create_side_table('public.docs', 'body', schema => 'near');
+SELECT minlsh_create_side_table('app.docs', 'body', schema => 'near', if_not_exists => true);
+SELECT minlsh_create_side_table('app.docs', 'body', threshold => 0.5);
+SELECT minlsh_drop_side_table('app.docs');
+SELECT minlsh_drop_side_table('app.docs_minlsh');
 DROP TABLE public.docs;
 
 -- Each is renamed and moved by itself.
@@ -70,7 +70,7 @@ ALTER SCHEMA near RENAME TO aside;
 INSERT INTO shelf.articles VALUES (5, 'The quick brown fox jumps over the lazy dog!');
 SELECT doc_id FROM near_duplicates(1, index => 'shelf.articles') ORDER BY 1;
 SELECT * FROM minlsh_check('shelf.articles');
-SELECT minlsh_reindex('aside.docs_minlsh');
+SELECT minlsh_rebuild_side_table('aside.docs_minlsh');
 SELECT * FROM minlsh_check('aside.docs_minlsh');
 
 -- The schema holds something; with CASCADE the table is one without index. The table takes the side table along.

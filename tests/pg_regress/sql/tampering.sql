@@ -4,13 +4,13 @@
 SET client_min_messages = warning;
 CREATE TABLE docs (id integer PRIMARY KEY, title text, body text);
 INSERT INTO docs SELECT i, 'title', 'one text' FROM generate_series(1, 4) AS i;
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 
 -- A signature of another length is refused by its index, as by any index of signatures.
 UPDATE docs_minlsh SET signature = '{1,2}' WHERE doc_id = 1;
 UPDATE docs_minlsh SET signature = '{{1,2},{3,4}}', bands = '{7}' WHERE doc_id = 3;
 
--- Rows that are no sketches: minlsh_check() lists them, minlsh_reindex() mends them.
+-- Rows that are no sketches: minlsh_check() lists them, minlsh_rebuild_side_table() mends them.
 BEGIN;
 UPDATE docs_minlsh SET signature = signature[2:] || 1 WHERE doc_id = 1;
 UPDATE docs_minlsh SET bands = '{}' WHERE doc_id = 2;
@@ -23,7 +23,7 @@ UPDATE docs SET body = 'another text';
 SELECT * FROM minlsh_check();
 ROLLBACK TO tampered;
 DELETE FROM docs WHERE id > 2;
-SELECT minlsh_reindex('docs');
+SELECT minlsh_rebuild_side_table('docs');
 SELECT * FROM minlsh_check();
 ROLLBACK;
 
@@ -35,7 +35,8 @@ BEGIN
 	EXECUTE change;
 	FOREACH statement IN ARRAY ARRAY['INSERT INTO docs VALUES (5, NULL, ''one text'')',
 	'UPDATE docs SET body = ''new'' WHERE id = 1',
-		'DELETE FROM docs WHERE id = 2', 'SELECT minlsh_reindex(''docs'')', 'SELECT * FROM minlsh_check(''docs'')'] LOOP
+		'DELETE FROM docs WHERE id = 2', 'SELECT minlsh_rebuild_side_table(''docs'')',
+		'SELECT * FROM minlsh_check(''docs'')'] LOOP
 		BEGIN
 			EXECUTE statement;
 			RETURN NEXT statement || ': done';
@@ -102,7 +103,7 @@ INSERT INTO docs VALUES (5, NULL, 'one text');
 UPDATE docs SET body = 'another text' WHERE id = 1;
 DELETE FROM docs WHERE id = 2;
 SELECT * FROM minlsh_check();
-SELECT minlsh_reindex('docs');
+SELECT minlsh_rebuild_side_table('docs');
 TRUNCATE docs;
 SELECT * FROM minlsh_check();
 ROLLBACK;
@@ -138,8 +139,8 @@ DROP TRIGGER docs_minlsh_update ON docs;
 DROP TRIGGER docs_minlsh_truncate ON docs;
 DROP TRIGGER docs_minlsh_rows ON docs_minlsh;
 SELECT * FROM minlsh_check();
-SELECT minlsh_drop_index('docs');
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_drop_side_table('docs');
+SELECT minlsh_create_side_table('docs', 'body');
 SELECT * FROM minlsh_check();
 ROLLBACK;
 BEGIN;
@@ -152,11 +153,11 @@ ROLLBACK;
 -- A name that is free can be taken.
 BEGIN;
 ALTER TABLE docs_minlsh RENAME TO sketches;
-SELECT minlsh_create_index('docs', 'title');
+SELECT minlsh_create_side_table('docs', 'title');
 SELECT * FROM minlsh_check('docs');
 ROLLBACK;
 
--- The trigger function is of no use but where minlsh_create_index() puts it.
+-- The trigger function is of no use but where minlsh_create_side_table() puts it.
 SELECT minlsh_sync();
 CREATE TABLE notes (id integer PRIMARY KEY, body text, amount integer);
 CREATE TABLE other (doc_id integer PRIMARY KEY, signature integer[], bands bigint[]);
@@ -213,9 +214,9 @@ DROP ROLE regress_minlsh_tamperer;
 -- Hints can be pasted, whatever the names.
 CREATE SCHEMA "Mixed Case";
 CREATE TABLE "Mixed Case"."My Docs" (id integer PRIMARY KEY, body text);
-SELECT minlsh_reindex('"Mixed Case"."My Docs"');
-SELECT minlsh_create_index('"Mixed Case"."My Docs"', 'body');
-SELECT minlsh_create_index('"Mixed Case"."My Docs"', 'body');
+SELECT minlsh_rebuild_side_table('"Mixed Case"."My Docs"');
+SELECT minlsh_create_side_table('"Mixed Case"."My Docs"', 'body');
+SELECT minlsh_create_side_table('"Mixed Case"."My Docs"', 'body');
 DROP SCHEMA "Mixed Case" CASCADE;
 DROP TABLE docs;
 DROP FUNCTION refused, trap;

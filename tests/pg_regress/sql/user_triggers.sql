@@ -3,7 +3,7 @@
 
 SET client_min_messages = warning;
 CREATE TABLE docs (id integer PRIMARY KEY, body text, words integer);
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 
 -- An AFTER ROW trigger that updates the row just written.
 CREATE FUNCTION docs_shout() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -99,7 +99,7 @@ DROP TABLE docs;
 CREATE TABLE docs (id integer PRIMARY KEY, body text, words integer) PARTITION BY HASH (id);
 CREATE TABLE docs_0 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE docs_1 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_side_table('docs', 'body');
 CREATE TRIGGER aaa AFTER INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION docs_shout();
 INSERT INTO docs VALUES (1, 'one text'), (2, 'another text');
 UPDATE docs SET id = id + 10, body = 'one text';
@@ -120,7 +120,7 @@ DROP FUNCTION docs_shout, docs_count, docs_reject, docs_move, docs_revive, docs_
 CREATE TABLE long_texts (id integer PRIMARY KEY, n integer, body text);
 ALTER TABLE long_texts ALTER body SET STORAGE EXTERNAL;
 INSERT INTO long_texts SELECT i, 0, repeat('text ' || i || ' ', 500) FROM generate_series(1, 20) AS i;
-SELECT minlsh_create_index('long_texts', 'body') IS NOT NULL AS created;
+SELECT minlsh_create_side_table('long_texts', 'body') IS NOT NULL AS created;
 CREATE VIEW toast_pages AS SELECT pg_stat_get_xact_blocks_fetched(reltoastrelid) AS read
 FROM pg_class WHERE oid = 'long_texts'::regclass;
 SELECT pg_stat_force_next_flush();
@@ -132,5 +132,5 @@ UPDATE long_texts SET body = body || '.' WHERE id = 1;
 SELECT read > 0 AS read FROM toast_pages;
 ROLLBACK;
 DROP VIEW toast_pages;
-SELECT minlsh_drop_index('long_texts');
+SELECT minlsh_drop_side_table('long_texts');
 DROP TABLE long_texts;

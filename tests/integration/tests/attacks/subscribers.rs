@@ -52,7 +52,7 @@ fn follow(to: &mut Client) {
     to.run(
         "CREATE INDEX docs_near ON docs USING minlsh (body); \
          CREATE INDEX parts_near ON parts USING minlsh (body); \
-         SELECT minlsh_create_index('docs', 'body'); SELECT minlsh_create_index('parts', 'body'); \
+         SELECT minlsh_create_side_table('docs', 'body'); SELECT minlsh_create_side_table('parts', 'body'); \
          SELECT minlsh_track_clusters('docs_near'); SELECT minlsh_track_clusters('parts_near')",
     );
 }

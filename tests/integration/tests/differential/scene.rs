@@ -530,7 +530,7 @@ impl Scene {
     pub fn side_sql(&self) -> Option<String> {
         let (threshold, options) = self.side?;
         Some(format!(
-            "SELECT minlsh_create_index({}, {}, threshold => {threshold}, name => 'aside'{})",
+            "SELECT minlsh_create_side_table({}, {}, threshold => {threshold}, name => 'aside'{})",
             quoted(&self.table),
             quoted(&unquoted(&self.body)),
             options.arguments()

@@ -5,17 +5,17 @@ pub const SCENE: &str = "
     CREATE TABLE docs (id int PRIMARY KEY, body text, tenant int);
     INSERT INTO docs SELECT i, 'a text of which there are copies: ' || i / 3, i % 2 FROM generate_series(1, 60) i;
     INSERT INTO docs VALUES (100, NULL, 1), (101, '', 1), (102, repeat('long ', 20000), 2), (103, 'x', NULL);
-    SELECT minlsh_create_index('docs', 'body');
+    SELECT minlsh_create_side_table('docs', 'body');
     CREATE TABLE other (id uuid PRIMARY KEY, body text);
     INSERT INTO other SELECT md5(i::text)::uuid, 'a text of which there are copies: ' || i / 3
         FROM generate_series(1, 30) i;
-    SELECT minlsh_create_index('other', 'body');
+    SELECT minlsh_create_side_table('other', 'body');
     CREATE TABLE empty (id bigint PRIMARY KEY, body text);
-    SELECT minlsh_create_index('empty', 'body');
+    SELECT minlsh_create_side_table('empty', 'body');
     CREATE TABLE parts (id int PRIMARY KEY, body text) PARTITION BY RANGE (id);
     CREATE TABLE part PARTITION OF parts FOR VALUES FROM (0) TO (10);
     INSERT INTO parts VALUES (1, 'a text of which there are copies: 1'), (2, 'a text of which there are copies: 1');
-    SELECT minlsh_create_index('parts', 'body');
+    SELECT minlsh_create_side_table('parts', 'body');
     CREATE VIEW seen AS SELECT * FROM docs;
     CREATE SEQUENCE numbers;
     CREATE TABLE bare (a int);

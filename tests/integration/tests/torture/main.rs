@@ -52,7 +52,7 @@ fn create_tables(client: &mut Client) {
     for table in ["docs", "parts"].map(str::to_owned).into_iter().chain(own) {
         client.run(&format!(
             "CREATE INDEX {table}_body ON {table} USING minlsh (body);
-                 SELECT minlsh_create_index('{table}', 'body')"
+                 SELECT minlsh_create_side_table('{table}', 'body')"
         ));
     }
     for table in ["docs", "parts"] {
