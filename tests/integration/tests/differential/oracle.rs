@@ -19,18 +19,25 @@ pub struct Pair {
 pub struct Documents {
     drawn: Vec<Option<Drawn>>,
     scopes: Vec<Option<Vec<Option<usize>>>>,
+    /// The threshold of its own of each.
+    thresholds: Vec<f64>,
 }
 
 impl Documents {
-    /// Rows; those without a value are not documents.
-    pub fn new(values: &[Option<Value>], scopes: Vec<Option<Vec<Option<usize>>>>, config: &sketch::Config) -> Self {
+    /// Rows, each with a threshold of its own; those without a value are not documents.
+    pub fn new(
+        values: &[Option<Value>],
+        thresholds: Vec<f64>,
+        scopes: Vec<Option<Vec<Option<usize>>>>,
+        config: &sketch::Config,
+    ) -> Self {
         let draw = |value: &Option<Value>| value.as_ref().and_then(|v| Drawn::of(v, config));
-        Self { drawn: values.iter().map(draw).collect(), scopes }
+        Self { drawn: values.iter().map(draw).collect(), scopes, thresholds }
     }
 
     /// The same documents, whose boilerplate does not count; `None` is no origin.
     pub fn without_boilerplate(self, origins: &[Option<usize>], config: &sketch::Config, are_sets: bool) -> Self {
-        let Self { drawn, scopes } = &self;
+        let Self { drawn, scopes, .. } = &self;
         // A row without a scope is not read as a document.
         let judge = |row: usize| Some((origins[row]?, drawn[row].as_ref()?));
         let judging = (0..origins.len()).filter(|row| scopes[*row].is_some()).filter_map(judge);
@@ -43,7 +50,7 @@ impl Documents {
             };
             Some(own.of_which(judging.counted(own, frame), config))
         };
-        Self { drawn: (0..origins.len()).map(of).collect(), scopes: self.scopes }
+        Self { drawn: (0..origins.len()).map(of).collect(), ..self }
     }
 
     /// True if a row is a document.
@@ -51,7 +58,7 @@ impl Documents {
         self.drawn[row].is_some()
     }
 
-    /// All pairs from the threshold on.
+    /// All pairs from the threshold on, which also reach the thresholds of both documents.
     pub fn pairs(&self, threshold: f64) -> Vec<Pair> {
         let mut pairs = Vec::new();
         for a in 0..self.drawn.len() {
@@ -59,7 +66,8 @@ impl Documents {
                 let (Some(x), Some(y)) = (&self.drawn[a], &self.drawn[b]) else { continue };
                 let similarity = x.similarity(y);
                 let one_scope = self.scopes[a].is_some() && self.scopes[a] == self.scopes[b];
-                if one_scope && similarity >= threshold {
+                let least = threshold.max(self.thresholds[a]).max(self.thresholds[b]);
+                if one_scope && similarity >= least {
                     pairs.push(Pair { a, b, similarity });
                 }
             }

@@ -170,6 +170,11 @@ impl Asker<'_> {
         (0..scene.rows.len()).map(read).collect()
     }
 
+    /// The threshold that each row brings.
+    fn own_thresholds(&self) -> Vec<f64> {
+        (0..self.scene.rows.len()).map(|row| self.scene.own_threshold(row)).collect()
+    }
+
     /// The scopes of all rows by these columns. NULL equals nothing, but in PARTITION BY.
     fn scopes(&self, columns: &[usize], nulls_are_equal: bool) -> Vec<Option<Vec<Option<usize>>>> {
         let of = |row: &crate::scene::Row| {
@@ -202,7 +207,7 @@ impl Asker<'_> {
         wanted: &dyn Fn(usize) -> bool,
     ) -> Reading {
         let (values, config) = (self.values(how, wanted), options.config());
-        let mut documents = Documents::new(&values, self.scopes(scopes, false), &config);
+        let mut documents = Documents::new(&values, self.own_thresholds(), self.scopes(scopes, false), &config);
         if let Some(origins) = origins {
             let are_sets = values.iter().flatten().any(|value| matches!(value, Value::Set(_)));
             documents = documents.without_boilerplate(origins, &config, are_sets);

@@ -132,6 +132,8 @@ pub struct Scene {
     pub partitioned: bool,
     /// Of a column of documents: what all of them have.
     pub own: (f64, Options),
+    /// True if some of them have a higher threshold.
+    pub are_cautious: bool,
     /// Slots of a column of signatures.
     pub slots: i64,
     /// Statements that make the table and its rows; `None` is where `indexes` may be made.
@@ -215,6 +217,7 @@ impl Scene {
             side: None,
             partitioned: random.below(6) == 0,
             own,
+            are_cautious: kind == Kind::Document && random.below(2) == 0,
             slots,
             statements: Vec::new(),
             last: Vec::new(),
@@ -334,8 +337,17 @@ impl Scene {
         self.statements.push(None);
     }
 
-    fn document(&self, random: &mut Random, value: &Option<Value>) -> String {
-        let sql = |value: &Value| value.sql(random, self.kind, self.own.0, &self.own.1);
+    /// The threshold that a row brings.
+    pub fn own_threshold(&self, row: usize) -> f64 {
+        match self.kind {
+            Kind::Document if self.are_cautious && row % 3 == 1 => 0.9,
+            Kind::Document => self.own.0,
+            _ => 0.0,
+        }
+    }
+
+    fn document(&self, random: &mut Random, number: usize, value: &Option<Value>) -> String {
+        let sql = |value: &Value| value.sql(random, self.kind, self.own_threshold(number), &self.own.1);
         value.as_ref().map_or("NULL".into(), sql)
     }
 
@@ -345,7 +357,7 @@ impl Scene {
 
     /// A row as VALUES has it, with that document.
     fn values(&self, random: &mut Random, number: usize, row: &Row, document: &Option<Value>) -> String {
-        let document = self.document(random, document);
+        let document = self.document(random, number, document);
         let mut values = vec![self.key_of(row), document, row.flag.to_string()];
         if self.title {
             values.push(quoted(&format!("the title of all, number {}", number / 3)));
@@ -379,7 +391,7 @@ impl Scene {
             if random.below(4) == 0 {
                 let other = corpus.value(random);
                 values.push(self.values(random, number, row, &other));
-                let document = self.document(random, &row.document);
+                let document = self.document(random, number, &row.document);
                 let (table, body, key) = (&self.table, &self.body, &self.key);
                 let row = self.key_of(row);
                 updates.push(format!("UPDATE {table} SET {body} = {document} WHERE {key} = {row}"));

@@ -75,7 +75,11 @@ impl Asker<'_> {
         let rows = (0..self.scene.rows.len()).filter(|row| wanted(*row)).count();
         let mut found: Vec<Vec<Pair>> =
             source.bandings.iter().map(|banding| reading.meeting(*banding, |_| rows)).collect();
-        let asked = self.random.below(6);
+        let mut asked = self.random.below(6);
+        if self.scene.are_cautious && matches!(asked, 1 | 3) {
+            // Copies with different thresholds are no longer one document, either.
+            asked += 1;
+        }
         // Copies that are apart are no longer one document, which the oracle of bridges takes them for.
         let mut listed = Vec::new();
         let apart = if asked != 1 && self.random.below(3) == 0 {
@@ -472,7 +476,7 @@ impl Asker<'_> {
             arguments.push(format!("scope => {}", quoted(&scene.scopes[0].name)));
         }
         let mut scope: String = scopes.iter().map(|at| format!(", {}", scene.scopes[*at].name)).collect();
-        let once = self.random.below(3) == 0;
+        let once = !self.scene.are_cautious && self.random.below(3) == 0;
         let agrees = !once && self.random.below(3) == 0;
         if agrees {
             scope.push_str(", flag");
@@ -549,7 +553,7 @@ impl Asker<'_> {
         let scopes: Vec<usize> = (0..scene.scopes.len()).take(self.random.below(3)).collect();
         let values = self.values(As::Itself(Of::Column), &|_| true);
         let in_scopes = self.scopes(&scopes, true);
-        let documents = Documents::new(&values, in_scopes.clone(), &options.config());
+        let documents = Documents::new(&values, self.own_thresholds(), in_scopes.clone(), &options.config());
         let pairs = documents.pairs(threshold);
         let in_partition = |row: usize| in_scopes.iter().filter(|scopes| **scopes == in_scopes[row]).count();
         let pairs = Reading { documents, pairs }.meeting(options.banding(threshold), in_partition);
