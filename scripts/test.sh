@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # make test: everything once, by quick builds. Each file of integration tests runs on one PostgreSQL: those of pages,
-# locks, snapshots and memory on the server with assertions, if it can be had, the others on the newest version;
-# regression tests run on the oldest and the newest version, as each one is compiled for minutes.
+# locks, snapshots and memory on the server with assertions, if it is there, the others on the newest version;
+# regression tests run on the oldest and the newest version, as the extension is compiled for minutes for each one.
 # make test-all (--all): everything on every version, the oldest by the build that is installed, and the engine's fuzz
 # targets; each test as long as it can be (MINLSH_THOROUGH).
 # With a version: everything on that one.
@@ -55,7 +55,7 @@ check() {
 integration() {
 	local selected
 	mapfile -t selected < <(tests "${@:2}")
-	PG_CONFIG=$1 scripts/integration.sh "${selected[@]}"
+	PG_CONFIG=$1 scripts/integration.sh "${selected[@]}" ${skipped:+-- --skip "$skipped"}
 }
 # Regression tests, and the integration tests NAME... or none.
 test_version() {
@@ -85,9 +85,15 @@ beside() {
 }
 
 wanted=(15 16 17 18 19 cassert)
-[ $# = 0 ] || wanted=("$@")
+if [ $# != 0 ]; then
+	wanted=("$@")
+elif [ -z "$all" ] && [ ! -e "$(pg_cache)/cassert/bin/pg_config" ]; then
+	# It is compiled for ten minutes, beside all else.
+	wanted=(15 16 17 18 19)
+	printf "0\tPostgreSQL with assertions: SKIPPED: 'make cassert' and 'make test-all' compile it\n" >>"$work/summary"
+fi
 # config_of VERSION: its pg_config, or nothing if it cannot be had. Whoever asks first fetches it, and others wait for
-# that. Some versions come in one package, but the server with assertions is compiled, beside all else.
+# that. Some versions come in one package.
 config_of() {
 	local found=$work/version.$1 kind=released
 	[[ " ${wanted[*]} " == *" $1 "* ]] || return 0
@@ -164,7 +170,11 @@ on_newest_alone() {
 	number=$(newest)
 	[ -z "$number" ] || check "PostgreSQL $number, quick build: $*" integration "$(config_of "$number")" "$@"
 }
-attacked() { on_newest_alone "${attacks[@]}"; }
+attacked() {
+	# Those with hundreds of thousands of rows take two minutes.
+	local skipped=resources::many_
+	on_newest_alone "${attacks[@]}"
+}
 for_minutes() { on_newest_alone "${minutes[@]}"; }
 for_further() { on_newest_alone "${further[@]}"; }
 lint() {
@@ -239,7 +249,7 @@ if [ -n "$all" ]; then
 else
 	# Three lanes on two processors, as tests also wait for disks, locks and one another. The longest parts come first,
 	# and those that wait for the network or for a time are not the last.
-	parts=(on_newest on_assertions engine attacked for_further for_minutes clients lint on_15 book)
+	parts=(on_newest engine on_15 on_assertions attacked for_further for_minutes clients lint book)
 	beside fetch
 	for _ in 1 2 3; do beside lane "${parts[@]}"; done
 	wait
