@@ -11,6 +11,8 @@
 //! - The next row belongs to another subtransaction.
 //! - The transaction ends. This is a safety net for an extension that inserts without `aminsertcleanup`.
 //!
+//! The entries of a table that a command fills in the place of another one never wait.
+//!
 //! No other row may get the address of a row while its entries wait. A row of a transaction in progress stays until it
 //! ends, even if it is deleted (`HeapTupleSatisfiesVacuum`), with two exceptions. After the rollback of a
 //! subtransaction VACUUM may remove its rows, so their entries are dropped. And INSERT ... ON CONFLICT may take back a
@@ -67,14 +69,17 @@ pub fn add(index: &MinlshIndex, heap: &Open, tid: u64, keys: &[u64], unchanged: 
     })
 }
 
-/// True if the subtransaction in progress inserted a row of a heap, and its statement will not take it back.
+/// True if the subtransaction in progress inserted a row of a heap by a statement, and will not take it back.
 fn is_own(heap: &Open, tid: u64) -> bool {
     // SAFETY: reads the state of this backend.
     let own = unsafe { pg_sys::GetCurrentTransactionIdIfAny() };
     // Code that maintains an index holds no lock on a page of its table.
     let page = || LockedPage::of(heap, (tid >> 16) as pg_sys::BlockNumber);
+    let class = heap.class();
+    // REPACK (CONCURRENTLY) fills such a table, and gives its index another file before `aminsertcleanup`.
+    let is_rewritten = class.relrewrite != Oid::INVALID;
     // Only for heap tables it is known how rows are removed.
-    heap.class().relam == pg_sys::HEAP_TABLE_AM_OID && page().inserter(tid as u16) == Some(own)
+    class.relam == pg_sys::HEAP_TABLE_AM_OID && !is_rewritten && page().inserter(tid as u16) == Some(own)
 }
 
 impl Pending {
