@@ -171,11 +171,20 @@ def memory_table(figures: dict) -> str:
     return table(["", "rows", *kinds, "allowed"], body)
 
 
+def long_memory_table(figures: dict) -> str:
+    body = []
+    for texts, each in figures.get("long", {}).items():
+        cells = [f"{megabytes(one['taken'])}, {max(0.0, one['multiple']):.1f}" for one in each.values()]
+        body.append([texts, *cells])
+    return table(["texts", "`jaccard()`", "pairs", "clusters", "plan"], body)
+
+
 def faults(results: dict) -> list:
     """What took more memory than is allowed."""
     figures = results.get("memory", {}).get("figures", {})
     parts = [("", figures.get("statements", {}))]
     parts += [(f" of {count}", each) for count, each in figures.get("calls", {}).items()]
+    parts += [(f" of {texts}", each) for texts, each in figures.get("long", {}).items()]
     return [name + where for where, part in parts for name, each in part.items() if not each["kept"]]
 
 
@@ -478,7 +487,7 @@ TABLES = {
     "index": {"index_table": index_table},
     "ingest": {"ingest_table": ingest_table},
     "files": {"files_table": files_table},
-    "memory": {"memory_table": memory_table},
+    "memory": {"memory_table": memory_table, "long_memory_table": long_memory_table},
     "engine": {"engine_table": engine_table, "functions_table": functions_table},
     "library": {"library_table": library_table},
     "scripts": {"scripts_table": scripts_table},
