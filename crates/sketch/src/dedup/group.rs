@@ -10,6 +10,7 @@ use super::sets::{Cache, Distinct, Sets};
 use crate::corpus::{Corpus, Hashes};
 use crate::hash::mix::GOLDEN;
 use crate::pipeline::Crew;
+use crate::spool::NewFile;
 use crate::{Check, Error, Result, estimate_jaccard, memory};
 
 /// The documents of a group, numbered from 0 in order.
@@ -39,6 +40,7 @@ pub(super) struct Comparing {
     pub(super) group: usize,
     /// Bytes for values made of a large group in any case.
     pub(super) floor: usize,
+    pub(super) new_file: NewFile,
     pub(super) apart: ApartPairs,
 }
 

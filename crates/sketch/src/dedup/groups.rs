@@ -87,15 +87,6 @@ pub struct Shortfall {
     pub floor: Option<usize>,
 }
 
-/// The cost of groups that memory does not hold.
-#[derive(Clone, Copy, Default)]
-struct Beyond {
-    time: Duration,
-    /// The bytes that would hold the largest of them.
-    needed: usize,
-    takes_floor: bool,
-}
-
 /// The groups of a job, in batches.
 pub struct Groups {
     comparing: Comparing,
@@ -105,8 +96,9 @@ pub struct Groups {
     /// The boilerplate of these documents, if it does not count.
     boilerplates: Option<Boilerplates>,
     process: Process,
-    /// The cost of groups that memory does not hold.
-    beyond: Cell<Beyond>,
+    /// Groups that memory does not hold: the time taken by them, the bytes that would hold the largest, and true if the
+    /// floor was taken.
+    beyond: Cell<(Duration, usize, bool)>,
 }
 
 impl Groups {
@@ -150,7 +142,8 @@ impl Groups {
             terms.bucket_limit = usize::MAX;
         }
         let Shares { batch: memory, group, floor, .. } = shares;
-        let comparing = Comparing { terms, is_whole, memory, group, floor, apart: ApartPairs::default() };
+        let new_file = process.new_file;
+        let comparing = Comparing { terms, is_whole, memory, group, floor, new_file, apart: ApartPairs::default() };
         let beyond = Cell::default();
         let mut job = Self { comparing, batches, documents: 0, boilerplates, process, beyond };
         job.fill(documents, host, &roots, &batch_of)?;
@@ -233,7 +226,7 @@ impl Groups {
             // The next batch reuses its memory.
             last = batch.held;
         }
-        let Beyond { time, needed, takes_floor } = self.beyond.get();
+        let (time, needed, takes_floor) = self.beyond.get();
         let is_worth = takes_floor || time >= Duration::from_secs(2);
         Ok(Shortfall {
             left_out,
@@ -264,11 +257,8 @@ impl Groups {
         // Its documents, or their sets, are a third of all memory.
         let documents = size + group.len() * (held.width * size_of::<u64>() + PLACE);
         let needed = 3 * (documents / 7 * 8).max(set_bytes(self.comparing.terms.form, size));
-        let mut beyond = self.beyond.get();
-        beyond.time += elapsed;
-        beyond.needed = beyond.needed.max(needed);
-        beyond.takes_floor |= takes_floor;
-        self.beyond.set(beyond);
+        let (time, most, before) = self.beyond.get();
+        self.beyond.set((time + elapsed, most.max(needed), before || takes_floor));
     }
 
     /// A crew for a group of `size` bytes.
@@ -303,22 +293,15 @@ impl Groups {
             let crew = || self.crew(size);
             let started = Instant::now();
             let split = if is_split { None } else { comparing.split(batch.bytes(), group, crew())? };
-            left_out += match split {
-                Some(order) => {
-                    if comparing.takes_floor(is_held) {
-                        self.note_beyond(&batch.held, group, started.elapsed(), true);
-                    }
-                    self.of_batch(batch, &order, true, before, judge, taker)?
-                }
-                None => {
-                    let (left_out, is_beyond) = comparing.at_once(batch.bytes(), group, crew(), judge, taker)?;
-                    if is_beyond {
-                        let takes_floor = comparing.takes_floor(is_held);
-                        self.note_beyond(&batch.held, group, started.elapsed(), takes_floor);
-                    }
-                    left_out
-                }
+            let takes_floor = comparing.share(is_held) < comparing.floor;
+            let (more, is_beyond) = match split {
+                Some(order) => (self.of_batch(batch, &order, true, before, judge, taker)?, takes_floor),
+                None => comparing.at_once(batch.bytes(), group, crew(), judge, taker)?,
             };
+            left_out += more;
+            if is_beyond {
+                self.note_beyond(&batch.held, group, started.elapsed(), takes_floor);
+            }
             before += group.len();
             (self.process.progress)(JobStep::Compared(before));
         }
@@ -427,11 +410,6 @@ impl Comparing {
         if is_held { self.memory } else { self.group }
     }
 
-    /// True if these are more than their share.
-    fn takes_floor(&self, is_held: bool) -> bool {
-        self.share(is_held) < self.floor
-    }
-
     /// Judges a group in the caller's thread, and gives `taker` what is found at once. The crew helps to make the sets
     /// of a large group. Returns true as well if its share of memory does not hold them.
     fn at_once<T, E: From<Error>>(
@@ -518,6 +496,11 @@ impl Comparing {
             return visit(bytes, Measure::Same, crew);
         }
         let count = distinct.places.len();
+        // Memory holds not even the hashes of two texts.
+        if count == 2 && form == Form::Text && distinct.bytes(&bytes) > memory / size_of::<u64>() {
+            let counts = distinct.counts_of_two(&mut bytes, config, (memory, self.new_file), crew)?;
+            return visit(bytes, Measure::Exact(&distinct, Sets::Counted(&counts)), crew);
+        }
         if count <= COUNTED || !exceed(form, distinct.bytes(&bytes), memory.min(NUMBERED)) {
             let source = (form, config);
             let fit = distinct.fill(&mut bytes, source, HashPart::default(), room, crew)?;

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use super::batch::Bytes;
 use super::form::Form;
 use crate::corpus::{NumberedSets, SetOutline, SharedCounts};
+use crate::exact::overlap_of_texts;
 use crate::pipeline::Crew;
 use crate::scheme::Scheme;
 use crate::shingle::HashPart;
+use crate::spool::NewFile;
+use crate::stored::text;
 use crate::{Check, Config, ElementHash, Error, Result, memory};
 
 /// The sets by which distinct documents are compared.
@@ -134,6 +137,20 @@ impl Distinct {
         Ok(None)
     }
 
+    /// Counts what two texts share as [`overlap_of_texts`] does: each is cut once, and its hashes go to a file.
+    pub(super) fn counts_of_two(
+        &self,
+        bytes: &mut Bytes,
+        config: &Config,
+        (memory, new_file): (usize, NewFile),
+        crew: &mut Crew,
+    ) -> Result<SharedCounts> {
+        let mut copy = |document: usize| bytes.with(self.places[document], memory::copied);
+        let (a, b) = (copy(0)?, copy(1)?);
+        let texts = [&*text(&a)?, &*text(&b)?];
+        SharedCounts::of_two(overlap_of_texts(config, texts, memory, new_file, &mut || crew.check())?)
+    }
+
     /// Makes the distinct documents' outlines with a crew, in about `memory` bytes.
     pub(super) fn outlines(
         &self,
@@ -191,23 +208,19 @@ pub(super) struct Cache {
     sets: NumberedSets,
     hashes: Vec<u64>,
     memory: usize,
-    /// The last two documents with too large sets, and their similarity. It takes long to compute, and is needed
-    /// several times if a cluster has only these.
-    large: Option<([u32; 2], f64)>,
 }
 
 impl Cache {
     /// An empty cache of `memory` bytes for the sets of documents with these outlines.
     pub(super) fn new(form: Form, config: &Config, outlines: Arc<Vec<SetOutline>>, memory: usize) -> Self {
         let (config, sets) = (config.with_scheme(Scheme::Fss), NumberedSets::new(memory));
-        Self { form, config, outlines, sets, hashes: Vec::new(), memory, large: None }
+        Self { form, config, outlines, sets, hashes: Vec::new(), memory }
     }
 
     /// One of `count` empty caches with the same outlines, which share this one's memory: it must be empty, or be
     /// replaced.
     pub(super) fn fork(&self, count: usize) -> Self {
-        let (outlines, memory) = (Arc::clone(&self.outlines), self.memory / count);
-        Self { large: self.large, ..Self::new(self.form, &self.config, outlines, memory) }
+        Self::new(self.form, &self.config, Arc::clone(&self.outlines), self.memory / count)
     }
 
     /// The similarity of two documents, given with their places, if it is at least `threshold`. If their sets are too
@@ -220,14 +233,9 @@ impl Cache {
         crew: &mut Crew,
     ) -> Result<Option<f64>> {
         let [(a, _), (b, _)] = documents;
-        let pair = [a.min(b), a.max(b)];
         let [own, other] = [a, b].map(|document| &self.outlines[document as usize]);
         if threshold > 0.0 && !own.may_reach(other, threshold) {
             return Ok(None);
-        }
-        let of_two = |similarity: f64| Some(similarity).filter(|similar| *similar >= threshold);
-        if let Some((_, similarity)) = self.large.filter(|(large, _)| *large == pair) {
-            return Ok(of_two(similarity));
         }
         // Adding the second one may have removed the first, which is then added again.
         for (document, place) in [documents[0], documents[1], documents[0]] {
@@ -237,9 +245,7 @@ impl Cache {
                 let mut sets = memory::with_capacity(2)?;
                 let mut take = |set| memory::push(&mut sets, set);
                 bytes.each(&documents.map(|(_, place)| place), crew, &make, &mut take)?;
-                let similarity = sets[0].jaccard_at_least(&sets[1], 0.0).unwrap_or(0.0);
-                self.large = Some((pair, similarity));
-                return Ok(of_two(similarity));
+                return Ok(sets[0].jaccard_at_least(&sets[1], threshold));
             }
         }
         Ok(self.sets.similarity(a, b, threshold))

@@ -4,6 +4,7 @@
 //! of one part are in memory at a time, and a set is never made for one pair.
 
 use super::numbered_sets::NumberedSets;
+use super::overlap::Overlap;
 use crate::{Check, Result, memory};
 
 /// The numbers of elements of some sets, and of those that each two of them share.
@@ -25,6 +26,12 @@ impl SharedCounts {
     pub fn new(sets: usize) -> Result<Self> {
         let shared = memory::filled(0, Self::place(sets, 0))?;
         Ok(Self { elements: memory::filled(0, sets)?, shared })
+    }
+
+    /// The counts of two sets.
+    pub fn of_two(Overlap { a, b, shared }: Overlap) -> Result<Self> {
+        let of = |counts: &[usize]| memory::collect(counts.iter().map(|count| *count as u32));
+        Ok(Self { elements: of(&[a, b])?, shared: of(&[shared])? })
     }
 
     /// The place of the pair of `b` and `a`, which is less.

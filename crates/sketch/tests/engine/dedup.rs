@@ -141,6 +141,31 @@ fn given() -> impl Strategy<Value = Vec<Given>> {
 }
 
 #[test]
+fn two_long_texts_are_compared_exactly() {
+    let words = |from: usize| (from..from + 9000).map(|word| format!("{word:x} ")).collect::<String>();
+    for text in [words(200), "bread and water ".repeat(4000)] {
+        let one = |text: String| Given { text, scope: 0, agreeing: Vec::new(), least: 0.0 };
+        let given = [one(words(0)), one(text)];
+        let expected = similarity(&given[0], &given[1], 0.1);
+        for memory in [1 << 14, 1 << 17, 1 << 26] {
+            let shares = Shares { floor: 0, ..Shares::of(memory, false) };
+            let (mut groups, host) = gathered(&given, (&terms(0.1, 0.01), true), shares, 0, true);
+            let mut found = None;
+            let judge = |group: &mut Group, emit: &mut Emit<FoundPairs>| all_pairs(group, None, emit);
+            groups
+                .each(&host, &judge, &mut |pairs| {
+                    if let FoundPairs::Pair(.., similarity) = pairs {
+                        found = Some(similarity);
+                    }
+                    Ok::<_, Error>(())
+                })
+                .unwrap();
+            assert_eq!(found, expected, "{memory}");
+        }
+    }
+}
+
+#[test]
 fn copies_with_other_thresholds_are_similar_to_other_texts() {
     let one = |text: &str, least| Given { text: text.to_owned(), scope: 0, agreeing: Vec::new(), least };
     let (text, near) = ("fresh bread is baked here every day", "fresh bread is baked here every day but one");
