@@ -10,6 +10,10 @@ mkdir "$run_dir/stage"
 stage "$run_dir/stage" >"$run_dir/settings"
 cp -r examples "$run_dir/"
 chmod -R a+rX "$run_dir"
+# The selection has the engine's tests, too.
+if [[ " $* " != *" --test "* ]]; then
+	for file in tests/integration/tests/*; do set -- --test "$(basename "$file" .rs)" "$@"; done
+fi
 status=0
 MINLSH_PG_BIN=$("$pg_config" --bindir) MINLSH_RUN_DIR=$run_dir MINLSH_SERVER_USER=$server_user \
 	CARGO_TARGET_DIR=$tests_target \
