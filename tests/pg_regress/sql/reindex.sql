@@ -1,4 +1,4 @@
--- minlsh_rebuild_side_table() builds an index anew in its own side table: what was done to that table stays.
+-- minlsh_rebuild_side_table() fills the side table that is there, so what was done to it stays.
 
 SET client_min_messages = warning;
 SET allow_in_place_tablespaces = on;

@@ -341,8 +341,8 @@ impl Boilerplates {
         self.origins[document as usize]
     }
 
-    /// The place and the number of an origin's shingles that do not count. `None` if it has none, or if they are in
-    /// memory.
+    /// The place of an origin's boilerplate in the file, and the number of its shingles. `None` without boilerplate, or
+    /// if it is in memory.
     fn to_read(&self, origin: u32) -> Option<(u64, usize)> {
         let found = self.found.get(origin as usize)?;
         (found.count > 0 && found.loaded.is_none()).then_some((found.place, found.count))
