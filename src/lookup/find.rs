@@ -28,6 +28,14 @@ use crate::prelude::*;
 use crate::row_key::Key;
 use crate::side_table::{SideTable, check_current};
 
+/// What a call refers to.
+enum Found {
+    /// An index of a table, which the session's cache may have open.
+    Index(Oid),
+    /// A side table, which is opened at each call, to detect alterations.
+    Side(SideTable),
+}
+
 /// Finds the index of a call.
 #[derive(Clone, Copy)]
 struct IndexFinder {
@@ -58,7 +66,8 @@ pub fn only(call: &Call) -> Result<Rc<Indexed>> {
 /// Finds the index that `relation`, the argument `source`, is or has; `None` for a table without an index of all its
 /// rows.
 pub fn of_relation(call: &Call, relation: Oid) -> Result<Option<Rc<Indexed>>> {
-    IndexFinder::of(call, "source").find(relation)
+    let finder = IndexFinder::of(call, "source");
+    finder.find(relation)?.map(|found| finder.open(found)).transpose()
 }
 
 impl IndexFinder {
@@ -79,11 +88,20 @@ impl IndexFinder {
             }
         }
         let found = self.find(named)?.ok_or_else(|| self.has_none(named))?;
-        // A side table is opened at each call, to detect alterations.
-        if found.side.is_none() {
-            session_cache::keep(meant, found.info.index.oid);
+        if let Found::Index(index) = found {
+            session_cache::keep(meant, index);
         }
-        Ok(found)
+        self.open(found)
+    }
+
+    fn open(self, found: Found) -> Result<Rc<Indexed>> {
+        match found {
+            Found::Index(index) => session_cache::index(index, self.extension),
+            Found::Side(side) => {
+                check_current(side.storage, &side.options)?;
+                Ok(Rc::new(Indexed::of_side_table(side, self.extension)))
+            }
+        }
     }
 
     /// The error for a table without an index of all its rows.
@@ -105,7 +123,7 @@ impl IndexFinder {
     }
 
     /// Finds the index that `named` is or has; `None` for a table without one.
-    fn find(self, named: Oid) -> Result<Option<Rc<Indexed>>> {
+    fn find(self, named: Oid) -> Result<Option<Found>> {
         match catalog::relation_kind(named) {
             b'i' | b'I' => self.index(named).map(Some),
             b'r' | b'p' | b'm' => self.of_table(named),
@@ -119,23 +137,17 @@ impl IndexFinder {
         }
     }
 
-    /// Opens an index of a table, or the index of a side table.
-    fn index(self, oid: Oid) -> Result<Rc<Indexed>> {
+    /// Finds what an index belongs to: a table, or a side table.
+    fn index(self, oid: Oid) -> Result<Found> {
         rights::check_before_reading(oid)?;
         match of_documents(oid)? {
-            Some((_, Some(side))) => self.side(side),
-            Some((_, None)) => session_cache::index(oid, self.extension),
+            Some((_, side)) => Ok(side.map_or(Found::Index(oid), Found::Side)),
             None => Err(self.other_index(oid)),
         }
     }
 
-    fn side(self, side: SideTable) -> Result<Rc<Indexed>> {
-        check_current(side.storage, &side.options)?;
-        Ok(Rc::new(Indexed::of_side_table(side, self.extension)))
-    }
-
     /// Finds the index of all rows of a table, or of the side table if it is one.
-    fn of_table(self, table: Oid) -> Result<Option<Rc<Indexed>>> {
+    fn of_table(self, table: Oid) -> Result<Option<Found>> {
         rights::check_before_reading(table)?;
         // It may be gone by the time that the lock is granted.
         let Some(_locked) = Open::relation(table, Lock::Read) else {
@@ -143,16 +155,15 @@ impl IndexFinder {
         };
         let mut sides = SideTable::find(table)?;
         if let Some(itself) = sides.iter().position(|side| side.storage == table) {
-            return self.side(sides.remove(itself)).map(Some);
+            return Ok(Some(Found::Side(sides.remove(itself))));
         }
         let mut indexes = Info::of_table(table);
         indexes.retain(Info::has_all_rows);
         if sides.is_empty() {
-            let best = self.best(table, &indexes)?;
-            return best.map(|oid| session_cache::index(oid, self.extension)).transpose();
+            return Ok(self.best(table, &indexes)?.map(Found::Index));
         }
         if sides.len() == 1 && indexes.is_empty() {
-            return self.side(sides.remove(0)).map(Some);
+            return Ok(Some(Found::Side(sides.remove(0))));
         }
         let mut all = oids(&indexes);
         all.extend(sides.iter().map(|side| side.storage));

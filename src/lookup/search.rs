@@ -284,7 +284,10 @@ impl Indexed {
         let path = if self.info.has_only_columns() { Vec::new() } else { search_path() };
         let (index, schema) = (self.info.index.oid, self.extension.schema);
         let place = QueryKey { index, schema, purpose, type_oid, path };
-        session_cache::query(self.table(), place, prepare)
+        match session_cache::query(self.table(), &place) {
+            Some(query) => Ok(query),
+            None => Ok(session_cache::keep_query(place, prepare()?)),
+        }
     }
 
     fn no_equality(&self, type_oid: Oid) -> SqlError {

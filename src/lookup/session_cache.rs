@@ -114,16 +114,22 @@ pub fn keep(meant: Meant, index: Oid) {
     }
 }
 
-/// A query, planned at its first use from the parts that `prepare` returns.
-pub fn query(table: Oid, place: QueryKey, prepare: impl FnOnce() -> Result<TableQuery>) -> Result<Rc<TableQuery>> {
+/// The cached query of a table. If there is none, changes of the table count from now on, so that the query may be
+/// planned and [kept](keep_query).
+pub fn query(table: Oid, place: &QueryKey) -> Option<Rc<TableQuery>> {
     refresh();
-    if let Some(query) = QUERIES.with_borrow(|queries| queries.get(&place).cloned()) {
-        return Ok(query);
+    let found = QUERIES.with_borrow(|queries| queries.get(place).cloned());
+    if found.is_none() {
+        watch(table);
     }
-    watch(table);
-    let query = Rc::new(prepare()?);
+    found
+}
+
+/// Caches a query.
+pub fn keep_query(place: QueryKey, query: TableQuery) -> Rc<TableQuery> {
+    let query = Rc::new(query);
     QUERIES.with_borrow_mut(|queries| queries.insert(place, query.clone()));
-    Ok(query)
+    query
 }
 
 /// Empties the cache if some of it may be out of date.
