@@ -224,7 +224,7 @@ pub fn argument(call: &Call, argument: usize, base_type: Oid, index: &str) -> Re
     if given == base_type {
         return Ok(Some(key(datum)));
     }
-    if let (Some(value), true) = (integer(datum, given), is_integer(base_type)) {
+    if let (Some(value), true) = (integer(datum, given), integer(datum, base_type).is_some()) {
         return Ok(from_integer(value, base_type).map(key));
     }
     if given == pg_sys::TEXTOID {
@@ -244,10 +244,6 @@ pub fn argument(call: &Call, argument: usize, base_type: Oid, index: &str) -> Re
         )),
         None => mismatch,
     })
-}
-
-fn is_integer(type_oid: Oid) -> bool {
-    [pg_sys::INT2OID, pg_sys::INT4OID, pg_sys::INT8OID].contains(&type_oid)
 }
 
 fn integer(datum: Datum, type_oid: Oid) -> Option<i64> {

@@ -39,7 +39,7 @@ FROM (SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, {byte
 SHAPES = ((2, 20), (2, 66), (100, 5))
 # What a call takes beside maintenance_work_mem: this, and so many bytes for each of the longest text.
 CONSTANT = 24 << 20
-MULTIPLES = {"jaccard": 12, "pairs": 40, "clusters": 40, "plan": 40}
+MULTIPLES = {"jaccard": 12, "pairs": 16, "clusters": 16, "plan": 16}
 SOURCES = {"no index": "SELECT id, body FROM docs", "side table": "docs_minlsh", "index": "docs_near"}
 
 

@@ -28,7 +28,7 @@ use crate::prelude::*;
 use crate::row_key::Key;
 use crate::side_table::{SideTable, check_current};
 
-/// What a call refers to.
+/// The index or side table that a call refers to.
 enum Found {
     /// An index of a table, which the session's cache may have open.
     Index(Oid),

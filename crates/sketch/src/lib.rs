@@ -108,7 +108,6 @@ pub use {
     limits::{DEFAULT_COVERAGE, DEFAULT_MIN_MATCH},
     packed::{MOST_PACKED_BYTES, Packable, pack, unpack},
     self_test::{Answer, self_test},
-    shingle::{HashPart, shingle_hashes_in},
     signature::{ScopeHash, estimate_gate, signature_hash},
     suggestion::{Histogram, Suggested, WithinOrigin, robust_from},
     text::utf8,

@@ -86,13 +86,9 @@ impl Decided {
                     .set_hint("Raise work_mem, or pass a query for fewer of them."));
             }
             let is_same = row.value(same as i16 + 1).map(|same| same.value() as u8 != 0);
-            let keys = self.ordered(a, b);
+            let keys = if self.is_one && b < a { [b, a] } else { [a, b] };
             Ok(memory::push(&mut self.decisions, (keys, is_same))?)
         })
-    }
-
-    fn ordered(&self, a: String, b: String) -> Keys {
-        if self.is_one && b < a { [b, a] } else { [a, b] }
     }
 
     /// Keeps one decision for each pair.

@@ -109,14 +109,14 @@ const MEASURED: &str = "
     minlsh_handler 12: CREATE INDEX ON quoted USING minlsh (body minlsh_passage_ops)
     minlsh_handler 12: INSERT INTO indexed SELECT 3, a FROM two
     minlsh_capture 6: UPDATE tracked SET body = body || id
-    minlsh_refresh_clusters 40: SELECT minlsh_refresh_clusters('groups', true)
-    near_duplicate_pairs 40: SELECT count(*) FROM near_duplicate_pairs('docs')
-    near_duplicate_clusters 40: SELECT count(*) FROM near_duplicate_clusters('docs')
-    near_duplicate_bridges 40: SELECT count(*) FROM near_duplicate_bridges('docs')
-    near_duplicate_boilerplate 40: SELECT count(*) FROM near_duplicate_boilerplate('docs', '*')
-    near_duplicate_plan 40: SELECT count(*) FROM near_duplicate_plan('docs')
-    near_duplicates_between 40: SELECT count(*) FROM near_duplicates_between('docs', 'docs')
-    near_duplicate_cluster 40: SELECT count(near_duplicate_cluster) FROM (SELECT near_duplicate_cluster(body) OVER () \
+    minlsh_refresh_clusters 16: SELECT minlsh_refresh_clusters('groups', true)
+    near_duplicate_pairs 16: SELECT count(*) FROM near_duplicate_pairs('docs')
+    near_duplicate_clusters 16: SELECT count(*) FROM near_duplicate_clusters('docs')
+    near_duplicate_bridges 16: SELECT count(*) FROM near_duplicate_bridges('docs')
+    near_duplicate_boilerplate 16: SELECT count(*) FROM near_duplicate_boilerplate('docs', '*')
+    near_duplicate_plan 16: SELECT count(*) FROM near_duplicate_plan('docs')
+    near_duplicates_between 16: SELECT count(*) FROM near_duplicates_between('docs', 'docs')
+    near_duplicate_cluster 16: SELECT count(near_duplicate_cluster) FROM (SELECT near_duplicate_cluster(body) OVER () \
         FROM docs) AS clusters
     minlsh_suggest 16: SELECT count(*) FROM minlsh_suggest('docs')
     minlsh_label_pairs 16: SELECT count(*) FROM minlsh_label_pairs('docs')

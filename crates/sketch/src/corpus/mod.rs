@@ -31,7 +31,7 @@ mod leaders;
 mod least_similar;
 mod pairs;
 
-pub use crate::exact::{NumberedSets, SetOutline, SharedCounts};
+pub use crate::exact::{HashParts, NumberedSets, SetOutline, SharedCounts};
 pub use bridges::{Bridge, ClusterLinks};
 pub use collection::{Corpus, Hashes, LeftOut};
 pub use connect::{Connected, connect};

@@ -94,11 +94,6 @@ impl Batch {
         Ok(Self { held, files: if until == Until::Held { None } else { Some(files()?) } })
     }
 
-    /// True if its documents are fetched again.
-    pub(super) fn is_at_host(&self) -> bool {
-        self.files.as_ref().is_some_and(|files| files.bytes.is_none())
-    }
-
     /// Appends a document with its name and group, its hashes, and its compared bytes as they are stored.
     pub(super) fn push(&mut self, [name, root]: [u32; 2], hashes: &[u64], stored: StoredBytes) -> Result<()> {
         let Some(files) = &mut self.files else {
@@ -123,9 +118,10 @@ impl Batch {
         }
     }
 
-    /// Appends a document that is fetched again by its number.
-    pub(super) fn push_number(&mut self, [name, root]: [u32; 2], hashes: &[u64], number: u32) -> Result<()> {
-        self.files.iter_mut().try_for_each(|files| files.push([name, root, number, 0], hashes))
+    /// Appends a document that is fetched again by its number. False if documents of this batch are stored.
+    pub(super) fn push_number(&mut self, [name, root]: [u32; 2], hashes: &[u64], number: u32) -> Result<bool> {
+        let Some(files) = self.files.as_mut().filter(|files| files.bytes.is_none()) else { return Ok(false) };
+        files.push([name, root, number, 0], hashes).map(|()| true)
     }
 
     /// Reads from files what fits into `memory` bytes, and reuses the memory of the previous batch. Returns name, group

@@ -2,13 +2,17 @@
 
 use zerocopy::IntoBytes;
 
+use crate::corpus::{HashParts, SetOutline};
 use crate::hash::hash128;
 use crate::scheme::Scheme;
-use crate::shingle::{HashPart, normalize_text, shingle_hashes_in};
+use crate::shingle::{normalize_text, shingle_hashes};
 use crate::signature::Banding;
 use crate::spool::Number;
 use crate::stored::text;
 use crate::{Check, Config, Result, ShingleSet, memory};
+
+/// Bytes of a text above which its outline is made without its hashes, which would take 16 times as many bytes.
+const LONG: usize = 1 << 20;
 
 /// The form of the bytes by which a document is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,25 +82,27 @@ impl Form {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn hashes(self, config: &Config, bytes: &[u8], out: &mut Vec<u64>, check: Check) -> Result<()> {
-        self.hashes_in(config, bytes, HashPart::default(), out, check)
+        if self == Self::Text { shingle_hashes(config, &text(bytes)?, out, check) } else { append_hashes(bytes, out) }
     }
 
-    /// Like [`Self::hashes`], of the hashes in `part` alone.
-    pub(super) fn hashes_in(
-        self,
-        config: &Config,
-        bytes: &[u8],
-        part: HashPart,
-        out: &mut Vec<u64>,
-        check: Check,
-    ) -> Result<()> {
-        if self == Self::Text {
-            return shingle_hashes_in(config, &text(bytes)?, part, out, check);
+    /// Adds the set of a document to `parts`. It takes no memory for its hashes, except for sets and bags.
+    pub(super) fn add_to(self, parts: &mut HashParts, config: &Config, bytes: &[u8], check: Check) -> Result<()> {
+        if self == Self::Text && !config.bag() {
+            return parts.add_text(config, &text(bytes)?, check);
         }
-        let start = out.len();
-        append_hashes(bytes, out)?;
-        part.retain(out, start);
-        Ok(())
+        let mut hashes = Vec::new();
+        self.hashes(&config.with_scheme(Scheme::Fss), bytes, &mut hashes, check)?;
+        parts.add_hashes(&hashes)
+    }
+
+    /// Makes the outline of the set of a document.
+    pub(super) fn outline(self, config: &Config, bytes: &[u8], words: usize, check: Check) -> Result<SetOutline> {
+        if self == Self::Text && !config.bag() && bytes.len() > LONG {
+            return SetOutline::of_text(config, &text(bytes)?, words, check);
+        }
+        let mut hashes = Vec::new();
+        self.hashes(&config.with_scheme(Scheme::Fss), bytes, &mut hashes, check)?;
+        SetOutline::of(&mut hashes, words, check)
     }
 
     /// A hash of a document. Documents with the same hash have the same set.

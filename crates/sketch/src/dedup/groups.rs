@@ -15,11 +15,10 @@ use super::form::{Form, Terms, Verify, append_bytes};
 use super::group::{ApartPairs, Comparing, Group, Measure};
 use super::host::{DocumentPass, Host, JobStep, Process, ReadDocument};
 use super::intake::Documents;
-use super::sets::{Cache, Distinct, Sets, exceed, set_bytes};
+use super::sets::{Cache, Distinct, Sets, set_bytes};
 use super::shares::Shares;
 use crate::corpus::{Components, LeftOut, NumberedSets, SharedCounts, groups, split};
 use crate::pipeline::Crew;
-use crate::shingle::HashPart;
 use crate::stored::{Packing, StoredBytes};
 use crate::{Check, Error, Result, Sketcher, memory};
 
@@ -192,9 +191,8 @@ impl Groups {
             if let Some(agreement) = &mut documents.agreement {
                 batch.push_set(agreement.set(document)?)?;
             }
-            if batch.is_at_host() {
-                memory::extend(&mut batch.held.origins, origin.as_slice())?;
-                return Ok(batch.push_number(own, &hashes, document)?);
+            if batch.push_number(own, &hashes, document)? {
+                return Ok(memory::extend(&mut batch.held.origins, origin.as_slice())?);
             }
             copying.copy(read, origin, &mut |stored| batch.push(own, &hashes, stored))
         })
@@ -401,11 +399,7 @@ impl<'a> Copying<'a> {
 }
 
 impl Comparing {
-    /// Bytes for values made of a large group, whose documents are in memory or in a file.
-    fn for_large(&self, is_held: bool) -> usize {
-        self.share(is_held).max(self.floor)
-    }
-
+    /// Bytes for values made of a large group, whose documents are in memory or in a file, above [`Self::floor`].
     fn share(&self, is_held: bool) -> usize {
         if is_held { self.memory } else { self.group }
     }
@@ -422,7 +416,7 @@ impl Comparing {
     ) -> Result<(LeftOut, bool), E> {
         let (mut outcome, mut is_beyond) = (Ok(()), false);
         let is_held = bytes.is_held();
-        let (share, memory) = (self.share(is_held), self.for_large(is_held));
+        let (share, memory) = (self.share(is_held), self.share(is_held).max(self.floor));
         // Beside the counts of pairs.
         let most = SharedCounts::bytes(group.len().min(COUNTED)).min(memory / 2);
         let mut room = NumberedSets::new(memory - most);
@@ -442,17 +436,17 @@ impl Comparing {
     /// each, in order, without documents that cannot be similar to any other. `None` if the group fits into memory.
     fn split(&self, mut bytes: Bytes, group: &[(u32, u32)], mut crew: Crew) -> Result<Option<Vec<(u32, u32)>>> {
         let Terms { form, verify, threshold, bucket_limit, ref config, .. } = self.terms;
-        let (size, all) = (bytes.held.sizes(group), self.for_large(bytes.is_held()));
+        let (size, all) = (bytes.held.sizes(group), self.share(bytes.is_held()).max(self.floor));
         let memory = all.min(NUMBERED);
         // Skips the search for copies if the group fits even with them.
-        if verify != Verify::Exact || size < LARGE || !exceed(form, size, memory) {
+        if verify != Verify::Exact || size < LARGE || set_bytes(form, size) <= memory {
             return Ok(None);
         }
         let places = memory::collect(group.iter().map(|(_, place)| *place))?;
         let distinct = Distinct::of(&mut bytes, &places)?;
         // Most of a group without a common band are dissimilar.
         let is_small = distinct.places.len() <= WHOLE && !self.is_whole;
-        if is_small || !exceed(form, distinct.bytes(&bytes), memory) {
+        if is_small || set_bytes(form, distinct.sizes(&bytes).sum()) <= memory {
             return Ok(None);
         }
         // Half of memory is for outlines, the other half for sorting.
@@ -495,23 +489,14 @@ impl Comparing {
         if let [_] = distinct.places[..] {
             return visit(bytes, Measure::Same, crew);
         }
-        let count = distinct.places.len();
-        // Memory holds not even the hashes of two texts.
-        if count == 2 && form == Form::Text && distinct.bytes(&bytes) > memory / size_of::<u64>() {
-            let counts = distinct.counts_of_two(&mut bytes, config, (memory, self.new_file), crew)?;
-            return visit(bytes, Measure::Exact(&distinct, Sets::Counted(&counts)), crew);
+        let (is_few, source) = (distinct.places.len() <= COUNTED, (form, config));
+        let has_room = distinct.sizes(&bytes).all(|size| form.elements(size) <= memory / size_of::<u64>());
+        let is_worth = is_few || set_bytes(form, distinct.sizes(&bytes).sum()) <= memory.min(NUMBERED);
+        if has_room && is_worth && distinct.fill(&mut bytes, source, room, crew)? {
+            return visit(bytes, Measure::Exact(&distinct, Sets::All(room)), crew);
         }
-        if count <= COUNTED || !exceed(form, distinct.bytes(&bytes), memory.min(NUMBERED)) {
-            let source = (form, config);
-            let fit = distinct.fill(&mut bytes, source, HashPart::default(), room, crew)?;
-            if fit == count {
-                return visit(bytes, Measure::Exact(&distinct, Sets::All(room)), crew);
-            }
-            if count <= COUNTED
-                && let Some(counts) = distinct.counts(&mut bytes, source, room, crew)?
-            {
-                return visit(bytes, Measure::Exact(&distinct, Sets::Counted(&counts)), crew);
-            }
+        if is_few && let Some(counts) = distinct.counts(&mut bytes, source, (room, memory), self.new_file, crew)? {
+            return visit(bytes, Measure::Exact(&distinct, Sets::Counted(&counts)), crew);
         }
         // Half of memory is for outlines, the other half for sets.
         let half = memory / 2;

@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use super::batch::Bytes;
 use super::form::Form;
-use crate::corpus::{NumberedSets, SetOutline, SharedCounts};
-use crate::exact::overlap_of_texts;
+use crate::corpus::{HashParts, NumberedSets, SetOutline, SharedCounts};
 use crate::pipeline::Crew;
 use crate::scheme::Scheme;
-use crate::shingle::HashPart;
 use crate::spool::NewFile;
-use crate::stored::text;
 use crate::{Check, Config, ElementHash, Error, Result, memory};
 
 /// The sets by which distinct documents are compared.
@@ -29,18 +26,13 @@ const LONG: usize = 1 << 16;
 /// Assumed maximum ratio of shingles to distinct shingles in a text.
 const REPEATED: usize = 4;
 
-/// True if the sets of documents with `bytes` bytes are expected to exceed `memory` bytes.
-pub(super) fn exceed(form: Form, bytes: usize, memory: usize) -> bool {
-    set_bytes(form, bytes) > memory
-}
-
 /// Estimates the bytes that the sets of documents take, by the bytes of these documents.
 pub(super) fn set_bytes(form: Form, bytes: usize) -> usize {
     form.elements(bytes).saturating_mul(size_of::<u64>()) / REPEATED
 }
 
-/// The most bits of a hash by which sets are counted in parts.
-const MOST_BITS: u32 = 12;
+/// Bytes of memory for each hash of a part of the sets: in similar documents most hashes are the same.
+const COUNTED: usize = 16;
 
 /// The documents of a group without byte-wise copies of earlier ones.
 pub(super) struct Distinct {
@@ -72,26 +64,24 @@ impl Distinct {
         self.of[document as usize] as usize
     }
 
-    /// Total size of the distinct documents.
-    pub(super) fn bytes(&self, bytes: &Bytes) -> usize {
-        self.places.iter().map(|place| bytes.held.size(*place)).sum()
+    /// The sizes of the distinct documents.
+    pub(super) fn sizes(&self, bytes: &Bytes) -> impl Iterator<Item = usize> {
+        self.places.iter().map(|place| bytes.held.size(*place))
     }
 
-    /// Replaces `sets` by the parts `part` of the sets of these documents, which a crew makes, as far as there is room.
-    /// Returns their number.
+    /// Replaces `sets` by the sets of these documents, which a crew makes. False if there is no room for all.
     pub(super) fn fill(
         &self,
         bytes: &mut Bytes,
         (form, config): (Form, &Config),
-        part: HashPart,
         sets: &mut NumberedSets,
         crew: &mut Crew,
-    ) -> Result<usize> {
+    ) -> Result<bool> {
         sets.forget();
         let config = config.with_scheme(Scheme::Fss);
         let make = |_, bytes: &[u8], check: Check| {
             let mut hashes = Vec::new();
-            form.hashes_in(&config, bytes, part, &mut hashes, check)?;
+            form.hashes(&config, bytes, &mut hashes, check)?;
             Ok(hashes)
         };
         let (mut document, mut fit) = (0, true);
@@ -101,54 +91,32 @@ impl Distinct {
                 // Only stops the crew.
                 return Err(Error::Stopped);
             }
-            sets.add(document as u32, &hashes)?;
+            sets.add(document, &hashes)?;
             document += 1;
             Ok(())
         });
-        if !fit {
-            sets.forget();
-            return Ok(document);
+        if fit {
+            return made.map(|()| true);
         }
-        made.map(|()| document)
+        sets.forget();
+        Ok(false)
     }
 
-    /// Counts what all pairs share, in as many parts as it takes for `sets` to have room for a part of all sets. `None`
-    /// if a set is too large for any number of parts.
+    /// Counts what all pairs share, with about `memory` bytes for a part of their sets, in `sets`. Each document is cut
+    /// once. `None` if the sets are too large for any number of parts.
     pub(super) fn counts(
         &self,
         bytes: &mut Bytes,
-        source: (Form, &Config),
-        sets: &mut NumberedSets,
+        (form, config): (Form, &Config),
+        (sets, memory): (&mut NumberedSets, usize),
+        new_file: NewFile,
         crew: &mut Crew,
     ) -> Result<Option<SharedCounts>> {
-        let count = self.places.len();
-        // Too few parts are given up with the first set for which there is no room.
-        'bits: for bits in 1..=MOST_BITS {
-            let mut counts = SharedCounts::new(count)?;
-            for part in 0..1 << bits {
-                if self.fill(bytes, source, HashPart { bits, part }, sets, crew)? < count {
-                    continue 'bits;
-                }
-                counts.add(sets, &mut || crew.check());
-            }
-            sets.forget();
-            return Ok(Some(counts));
+        let mut parts = HashParts::new(form.elements(self.sizes(bytes).sum()), memory / COUNTED, new_file)?;
+        for &place in &self.places {
+            bytes.with(place, |bytes| form.add_to(&mut parts, config, bytes, &mut || crew.check()))?;
         }
-        Ok(None)
-    }
-
-    /// Counts what two texts share as [`overlap_of_texts`] does: each is cut once, and its hashes go to a file.
-    pub(super) fn counts_of_two(
-        &self,
-        bytes: &mut Bytes,
-        config: &Config,
-        (memory, new_file): (usize, NewFile),
-        crew: &mut Crew,
-    ) -> Result<SharedCounts> {
-        let mut copy = |document: usize| bytes.with(self.places[document], memory::copied);
-        let (a, b) = (copy(0)?, copy(1)?);
-        let texts = [&*text(&a)?, &*text(&b)?];
-        SharedCounts::of_two(overlap_of_texts(config, texts, memory, new_file, &mut || crew.check())?)
+        SharedCounts::of_parts(&mut parts, self.places.len(), sets, &mut || crew.check())
     }
 
     /// Makes the distinct documents' outlines with a crew, in about `memory` bytes.
@@ -160,14 +128,8 @@ impl Distinct {
         memory: usize,
         crew: &mut Crew,
     ) -> Result<Vec<SetOutline>> {
-        let config = config.with_scheme(Scheme::Fss);
-        let elements = self.places.iter().map(|place| form.elements(bytes.held.size(*place)));
-        let words = SetOutline::widths(&memory::collect(elements)?, memory)?;
-        let make = |document: usize, bytes: &[u8], check: Check| {
-            let mut hashes = Vec::new();
-            form.hashes(&config, bytes, &mut hashes, check)?;
-            SetOutline::of(&mut hashes, words[document], check)
-        };
+        let words = SetOutline::widths(&memory::collect(self.sizes(bytes).map(|size| form.elements(size)))?, memory)?;
+        let make = |document: usize, bytes: &[u8], check: Check| form.outline(config, bytes, words[document], check);
         let mut outlines = memory::with_capacity(self.places.len())?;
         let mut take = |outline| memory::push(&mut outlines, outline);
         bytes.each(&self.places, crew, &make, &mut take)?;

@@ -3,6 +3,7 @@
 
 mod comparison;
 mod directory;
+mod hash_parts;
 mod numbered_sets;
 mod overlap;
 mod parted_overlap;
@@ -15,6 +16,7 @@ mod shingle_set;
 mod word_diff;
 
 pub use comparison::Comparison;
+pub use hash_parts::HashParts;
 pub use numbered_sets::NumberedSets;
 pub use overlap::{Overlap, agree, agreement_hash};
 pub use parted_overlap::{overlap_of_texts, set_of_long_text};

@@ -26,12 +26,8 @@ const STRIDE: usize = 64;
 /// without repeats it is seven eighths of them or more. It takes at most a byte of memory for each byte of `text`.
 pub fn fewest_shingles(config: &Config, text: &str, check: Check) -> Result<usize> {
     // Few texts have more shingles than bytes: at least four bits for each of them.
-    let mut words = memory::filled(0, (4 * text.len()).div_ceil(BITS).next_power_of_two())?;
-    each_chunk(&config.with_scheme(Scheme::Fss), text, check, &mut |hashes| {
-        set_bits(&mut words, hashes);
-        Ok::<_, Error>(())
-    })?;
-    Ok(count_bits(&words))
+    let words = (4 * text.len()).div_ceil(BITS).next_power_of_two();
+    Ok(SetOutline::of_text(config, text, words, check)?.least as usize)
 }
 
 /// Sets a bit of `words`, a power of two of them, for each hash. Hashes are uniform, and so are their places.
@@ -66,7 +62,7 @@ fn count_bits(words: &[u64]) -> usize {
 pub struct SetOutline {
     words: Vec<u64>,
     /// The number of elements is between these.
-    least: u32,
+    pub(super) least: u32,
     most: u32,
 }
 
@@ -102,6 +98,17 @@ impl SetOutline {
         set_bits(&mut words, hashes);
         // Each bit stands for an element at least.
         Ok(Self { least: count_bits(&words) as u32, most: hashes.len() as u32, words })
+    }
+
+    /// Like [`Self::about`], of the shingles of a text, in no memory for their hashes.
+    pub(crate) fn of_text(config: &Config, text: &str, words: usize, check: Check) -> Result<Self> {
+        let (mut words, mut most) = (memory::filled(0, words)?, 0);
+        each_chunk(&config.with_scheme(Scheme::Fss), text, check, &mut |hashes| {
+            set_bits(&mut words, hashes);
+            most += hashes.len() as u32;
+            Ok::<_, Error>(())
+        })?;
+        Ok(Self { least: count_bits(&words) as u32, most, words })
     }
 
     /// True if the Jaccard similarity of two sets may be `threshold` or more, according to their outlines.

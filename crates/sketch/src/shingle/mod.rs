@@ -11,5 +11,5 @@ pub(crate) use as_texts::has_any;
 pub use as_texts::{VisitShingle, for_each_shingle, normalize_text, tokens};
 pub(crate) use hash_buffer::{CHUNK, Sink};
 pub use saturation::saturated;
-pub use shingle_hashes::{HashPart, has_shingles, shingle_hashes, shingle_hashes_in};
 pub(crate) use shingle_hashes::{append_elements, each_chunk, repeated};
+pub use shingle_hashes::{has_shingles, shingle_hashes};

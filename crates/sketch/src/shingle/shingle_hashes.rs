@@ -30,50 +30,6 @@ pub fn shingle_hashes(config: &Config, text: &str, out: &mut Vec<u64>, check: Ch
     append(config, Level::best(), &text, out, check)
 }
 
-/// A part of all hashes: those whose upper `bits` bits are `part`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct HashPart {
-    /// 0 for all hashes.
-    pub bits: u32,
-    /// Less than two to the power of `bits`.
-    pub part: u64,
-}
-
-impl HashPart {
-    /// True if a hash is in this part.
-    #[inline(always)]
-    pub fn has(self, hash: u64) -> bool {
-        // A shift by 64 bits is not defined.
-        hash.checked_shr(u64::BITS - self.bits).unwrap_or(0) == self.part
-    }
-
-    /// Removes the hashes of other parts, from position `start` of `hashes` on.
-    pub fn retain(self, hashes: &mut Vec<u64>, start: usize) {
-        if self.bits == 0 {
-            return;
-        }
-        let mut at = 0;
-        hashes.retain(|hash| {
-            at += 1;
-            at <= start || self.has(*hash)
-        });
-    }
-}
-
-/// Appends the hashes of [`shingle_hashes`] that are in `part` to `out`. It takes memory for these hashes alone, except
-/// for bags.
-pub fn shingle_hashes_in(config: &Config, text: &str, part: HashPart, out: &mut Vec<u64>, check: Check) -> Result<()> {
-    if part.bits == 0 || config.bag() {
-        let start = out.len();
-        shingle_hashes(config, text, out, check)?;
-        part.retain(out, start);
-        return Ok(());
-    }
-    each_chunk(config, text, check, &mut |hashes| {
-        hashes.iter().filter(|hash| part.has(**hash)).try_for_each(|hash| memory::push(out, *hash))
-    })
-}
-
 /// Calls `take` with the hashes of all shingles of a text, some at a time.
 pub(crate) fn each_chunk<E: From<Error>>(
     config: &Config,

@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use minlsh_sketch::corpus::{NumberedSets, SetOutline, SharedCounts};
+use minlsh_sketch::corpus::{HashParts, NumberedSets, SetOutline, SharedCounts};
 use minlsh_sketch::{
-    Config, HashPart, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, fewest_shingles, overlap_of_texts,
-    ratio_interval, set_of_long_text, shingle_hashes, shingle_hashes_in,
+    Config, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, fewest_shingles, overlap_of_texts,
+    ratio_interval, set_of_long_text, shingle_hashes,
 };
 use proptest::prelude::*;
 
@@ -530,44 +530,52 @@ fn ratios_at_the_ends_are_not_certain() {
 fn pairs_that_are_counted_in_parts_are_those_of_the_sets() {
     let sets: Vec<Vec<u64>> =
         (0..20_u64).map(|set| (0..50 * set).map(|i| mix64(i + 7 * (set % 3))).collect()).collect();
-    for bits in [0, 1, 4, 12] {
-        let mut counts = SharedCounts::new(sets.len()).unwrap();
-        let mut part_of_sets = NumberedSets::new(1 << 20);
-        for part in 0..1 << bits {
-            part_of_sets.forget();
-            for (number, set) in (0..).zip(&sets) {
-                let part = HashPart { bits, part };
-                let own: Vec<u64> = set.iter().copied().filter(|hash| part.has(*hash)).collect();
-                part_of_sets.add(number, &own).unwrap();
-            }
-            counts.add(&part_of_sets, &mut || ());
-        }
+    let count = |each, memory| {
+        let mut parts = HashParts::new(10_000, each, || Ok(Box::new(Vec::new()))).unwrap();
+        sets.iter().for_each(|set| parts.add_hashes(set).unwrap());
+        SharedCounts::of_parts(&mut parts, sets.len(), &mut NumberedSets::new(memory), &mut || ()).unwrap()
+    };
+    // A twentieth of the hashes fits into the lesser memory.
+    for (each, memory) in [(1, 60_000), (10, 1 << 20), (10_000, 60_000), (10_000, 1 << 20)] {
+        let counts = count(each, memory).unwrap();
         for (a, of_a) in (0..).zip(&sets) {
             for (b, of_b) in (0..).zip(&sets) {
                 for threshold in [0.0, 0.5, 1.0] {
                     let expected = jaccard(&sorted(of_a), &sorted(of_b), threshold);
-                    assert_eq!(counts.similarity(a, b, threshold), expected, "{bits} {a} {b}");
+                    assert_eq!(counts.similarity(a, b, threshold), expected, "{each} {memory} {a} {b}");
                 }
             }
         }
     }
+    assert!(count(10, 0).is_none());
 }
 
 proptest! {
     #![proptest_config(cases(64))]
 
     #[test]
-    fn parts_of_hashes_are_all_hashes(text in "[a-eé ]{0,300}", bits in 0..5_u32, is_bag: bool) {
-        let config = Config::default().with_bag(is_bag).with_scheme(minlsh_sketch::Scheme::Fss);
-        let (mut all, mut parts) = (Vec::new(), Vec::new());
-        shingle_hashes(&config, &text, &mut all, &mut || ()).unwrap();
-        for part in 0..1 << bits {
-            let (from, part) = (parts.len(), HashPart { bits, part });
-            shingle_hashes_in(&config, &text, part, &mut parts, &mut || ()).unwrap();
-            prop_assert!(parts[from..].iter().all(|hash| part.has(*hash)));
+    fn parts_of_hashes_are_all_hashes(texts in prop::collection::vec("[a-eé ]{0,300}", 1..5), each in 1..2000_usize) {
+        let config = Config::default().with_scheme(minlsh_sketch::Scheme::Fss);
+        let mut parts = HashParts::new(1000, each, || Ok(Box::new(Vec::new()))).unwrap();
+        let mut all = Vec::new();
+        for text in &texts {
+            parts.add_text(&config, &text.repeat(9), &mut || ()).unwrap();
+            let mut own = Vec::new();
+            shingle_hashes(&config, &text.repeat(9), &mut own, &mut || ()).unwrap();
+            all.push(sorted(&own));
         }
-        all.sort_unstable();
-        parts.sort_unstable();
-        prop_assert_eq!(all, parts);
+        let mut found = vec![Vec::new(); texts.len()];
+        let shift = 64 - parts.parts().ilog2();
+        for part in 0..parts.parts() {
+            let mut before = 0;
+            parts.each(part, &mut |text, hashes| {
+                assert!(before <= text && hashes.iter().all(|hash| (hash >> shift) as usize == part));
+                before = text;
+                found[text as usize].extend_from_slice(hashes);
+                Ok(())
+            }).unwrap();
+        }
+        let found: Vec<_> = found.iter().map(|own| sorted(own)).collect();
+        prop_assert_eq!(found, all);
     }
 }
