@@ -117,7 +117,9 @@ unsafe extern "C-unwind" fn note_error(callers: *mut c_void) {
     let texts = unsafe { pg_sys::MemoryContextMemAllocated(pg_sys::ErrorContext, true) };
     if code == PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as c_int || !is_there(BYTES + COPIES * texts) {
         give_up();
-        if texts > SHORT {
+        // Messages of the classes 00 and 01 (utils/errcodes.h) are not copied, and threads may be at work.
+        let is_error = !matches!(code & 0xFFF, 0 | 0x40);
+        if is_error && texts > SHORT {
             raise_plainly(COPIES * texts);
         }
     }
