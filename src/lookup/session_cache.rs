@@ -74,8 +74,9 @@ pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
             Some(found) => found,
             None => {
                 watch(index);
+                // Opening reads one catalog after another, and another session may change the table in between.
+                watch(catalog::table_of_index(index));
                 let found = Rc::new(Indexed::open(index, extension)?);
-                watch(found.table());
                 INDEXES.with_borrow_mut(|indexes| indexes.insert(index, found.clone()));
                 found
             }
@@ -153,13 +154,14 @@ fn watch(relation: Oid) {
 
 fn listen() {
     if !LISTENING.replace(true) {
-        let members = pg_sys::SysCacheIdentifier::AUTHMEMROLEMEM as i32;
+        let (members, roles) = (pg_sys::SysCacheIdentifier::AUTHMEMROLEMEM, pg_sys::SysCacheIdentifier::AUTHOID);
         let none = Datum::from(0);
         // SAFETY: the callbacks are functions of this library, which is never unloaded.
         unsafe {
             pg_sys::CacheRegisterRelcacheCallback(Some(relation_changed), none);
             pg_sys::CacheRegisterSyscacheCallback(SCHEMAS, Some(catalog_changed), none);
-            pg_sys::CacheRegisterSyscacheCallback(members, Some(catalog_changed), none);
+            pg_sys::CacheRegisterSyscacheCallback(members as i32, Some(catalog_changed), none);
+            pg_sys::CacheRegisterSyscacheCallback(roles as i32, Some(catalog_changed), none);
         }
     }
 }
@@ -175,7 +177,7 @@ unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
     CHANGED.set(true);
 }
 
-/// Callback for a changed schema or membership; sets flags only.
+/// Callback for a changed schema, role or membership; sets flags only.
 #[pg_guard]
 unsafe extern "C-unwind" fn catalog_changed(_argument: Datum, cache: i32, _hash: u32) {
     if cache == SCHEMAS {
