@@ -64,7 +64,10 @@ impl Crew<'_> {
                 hands.start();
             }
             while let Some((part, bytes)) = first {
-                hands.give((Some(part), None), bytes, &mut take)?;
+                // Batches that are done are used again.
+                let mut batch = hands.batch();
+                batch.0 = Some(part);
+                hands.give(batch, bytes, &mut take)?;
                 first = match second.take() {
                     None => next()?,
                     given => given,
