@@ -47,14 +47,10 @@ pgrx::extension_sql_file!("../sql/minlsh.sql", name = "minlsh", finalize);
 
 #[pg_guard]
 extern "C-unwind" fn _PG_init() {
-    without_backtraces();
-    options::define_settings();
-    index::callbacks::register();
-}
-
-/// pgrx adds a backtrace to the DETAIL of an error if the server's environment asks for Rust backtraces. It would
-/// appear in PostgreSQL's own errors too, for every client.
-fn without_backtraces() {
+    // pgrx adds a backtrace to the DETAIL of an error if the server's environment asks for Rust backtraces. It would
+    // appear in PostgreSQL's own errors too, for every client.
     // SAFETY: PostgreSQL loads a library while it has one thread. Rust reads the variable at its first error.
     unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };
+    options::define_settings();
+    index::callbacks::register();
 }

@@ -115,12 +115,8 @@ impl ChangeQueue {
         Ok(Some(queue))
     }
 
-    /// Opens a queue for reading, of any owner; `None` if it is not a queue.
-    pub fn to_look_at(oid: Oid) -> Option<Self> {
-        Self::open(oid, Lock::Read).ok().flatten()
-    }
-
-    fn open(oid: Oid, lock: Lock) -> Result<Option<Self>> {
+    /// Opens a queue of any owner; `None` if there is no such relation.
+    pub fn open(oid: Oid, lock: Lock) -> Result<Option<Self>> {
         let Some(open) = Open::relation(oid, lock) else { return Ok(None) };
         // `to_write` checks the type of the keys.
         let key = open.attributes().next().map_or(Oid::INVALID, |key| key.atttypid);

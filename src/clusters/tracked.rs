@@ -214,7 +214,7 @@ pub fn waiting(info: &Info) -> Option<Waiting> {
     let records = Record::all(&documents, CAPTURE).into_iter();
     let found = records.filter_map(|record| {
         let is_linked = dependency::relations_needed_by(Object::Trigger(record.trigger)).contains(&info.index.oid);
-        of_queue(&ChangeQueue::to_look_at(record.beside)?, &info.index.name, is_linked)
+        of_queue(&ChangeQueue::open(record.beside, Lock::Read).ok()??, &info.index.name, is_linked)
     });
     found.reduce(|a, b| Waiting { rows: a.rows + b.rows, since: a.since.into_iter().chain(b.since).min() })
 }

@@ -172,12 +172,15 @@ fn shared_passages(call: &Call, rows: &ResultRows) -> Result<()> {
     let runs = shared_runs(&read_a, &read_b, min_match, &mut check_interrupts)?;
     let (bytes_a, bytes_b) = (CharacterOffsets::of(a)?, CharacterOffsets::of(b)?);
     let place = |range: &Range<usize>| [range.start + 1, range.len()].map(|number| Some(Datum::from(number as i32)));
+    // In SQL_ASCII, `substr()` counts bytes.
+    // SAFETY: the encoding is fixed for the life of the backend.
+    let counts_bytes = unsafe { pg_sys::GetDatabaseEncoding() == pg_sys::pg_enc::PG_SQL_ASCII as i32 };
     for run in runs {
         check_interrupts();
         let in_a = read_a.original(run.a..run.a + run.length);
         let in_b = read_b.original(run.b..run.b + run.length);
         let passage = &a[bytes_a.bytes(&in_a)];
-        let ([a_from, a_length], [b_from, b_length]) = if characters_are_bytes() {
+        let ([a_from, a_length], [b_from, b_length]) = if counts_bytes {
             (place(&bytes_a.bytes(&in_a)), place(&bytes_b.bytes(&in_b)))
         } else {
             (place(&in_a), place(&in_b))
@@ -211,10 +214,4 @@ fn two_texts(call: &Call) -> Result<(&str, &str, usize, Normalization)> {
     let min_match = valid_min_match(call.int4(2).given()?.into())?;
     let normalization = valid_normalization(call.text(3).given()?)?;
     Ok((call.text(0).given()?, call.text(1).given()?, min_match, normalization))
-}
-
-/// In SQL_ASCII, `substr()` counts bytes.
-fn characters_are_bytes() -> bool {
-    // SAFETY: the encoding is fixed for the life of the backend.
-    unsafe { pg_sys::GetDatabaseEncoding() == pg_sys::pg_enc::PG_SQL_ASCII as i32 }
 }
