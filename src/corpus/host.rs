@@ -131,7 +131,7 @@ pub fn process(progress: Progress) -> Process {
         JobStep::Compared(0) => progress.enter(JobPhase::Comparing),
         JobStep::Compared(documents) => progress.set(Counter::Compared, documents as u64),
     };
-    Process { threads, setting, new_file: TempFile::new_file, progress: Rc::new(step) }
+    Process { threads, setting, new_file: TempFile::new_file(), progress: Rc::new(step) }
 }
 
 /// The columns that say with which other documents a document is compared.

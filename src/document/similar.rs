@@ -256,7 +256,7 @@ impl PreparedElements {
         let limit = of_comparison();
         let set = || match own.len() * size_of::<u64>() > limit {
             true => {
-                let (text, new_file) = (lossless::decode(own)?, TempFile::new_file);
+                let (text, new_file) = (lossless::decode(own)?, TempFile::new_file());
                 Ok(set_of_long_text(config, &text, limit, new_file, &mut check_interrupts)?)
             }
             false => Value::Text(own).into_set(config),

@@ -31,7 +31,7 @@ fn overlap_of_texts(call: &Call) -> Result<Overlap> {
 
 /// Counts the shingles of two texts and the shared ones, in a temporary file if there are many.
 pub(crate) fn overlap(config: &Config, a: &str, b: &str) -> Result<Overlap> {
-    let (limit, new_file) = (of_comparison(), TempFile::new_file);
+    let (limit, new_file) = (of_comparison(), TempFile::new_file());
     Ok(sketch::overlap_of_texts(config, [a, b], limit, new_file, &mut check_interrupts)?)
 }
 

@@ -1,6 +1,8 @@
 //! Numbers that are appended piece by piece and read back in any order. They stay in memory up to a limit, and go to a
 //! temporary file beyond it.
 
+use std::marker::PhantomData;
+
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::{Result, memory};
@@ -32,8 +34,23 @@ impl File for Vec<u8> {
     }
 }
 
-/// Makes an empty temporary file.
-pub type NewFile = fn() -> Result<Box<dyn File>>;
+/// Makes empty temporary files, in its own thread: it cannot be passed to another one, as files may belong to the
+/// thread of a database.
+#[derive(Clone, Copy)]
+pub struct NewFile(fn() -> Result<Box<dyn File>>, PhantomData<*const ()>);
+
+impl NewFile {
+    /// Makes files by `make`.
+    pub fn new(make: fn() -> Result<Box<dyn File>>) -> Self {
+        Self(make, PhantomData)
+    }
+
+    /// Makes files in memory.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self::new(|| Ok(Box::new(Vec::new())))
+    }
+}
 
 /// Numbers that a file has as they lie in memory.
 pub trait Number: Copy + Default + FromBytes + IntoBytes + Immutable {}
@@ -48,7 +65,7 @@ pub(crate) struct NumberFile {
 
 impl NumberFile {
     pub(crate) fn new(new_file: NewFile) -> Result<Self> {
-        Ok(Self { file: new_file()?, written: 0 })
+        Ok(Self { file: (new_file.0)()?, written: 0 })
     }
 
     /// Its size in bytes.

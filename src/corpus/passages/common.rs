@@ -41,7 +41,7 @@ fn common_passages(call: &Call, result: &ResultRows) -> Result<()> {
     let wanted: Test = Arc::new(move |window| of_window.get(window).is_some());
     let cut = texts.cut.clone();
     let mut runs = CommonRuns::new(cut.min_match, counts.len())?;
-    let mut open = OpenPassages { passages: Vec::new(), texts: Spool::new(texts.share, TempFile::new_file) };
+    let mut open = OpenPassages { passages: Vec::new(), texts: Spool::new(texts.share, TempFile::new_file()) };
     look(&mut texts, JobPhase::Finding, &frequent, &wanted, &mut |keys, given, each| {
         each(&mut |window| {
             let Some((documents, number)) = counts.get(window.hash) else { return Ok(()) };

@@ -134,7 +134,7 @@ impl Texts {
         let relation = sources.iter().find_map(|source| source.relation);
         let Shares { rows: share, reading: out, .. } = of_corpus(false);
         let mut texts = Self {
-            kept: KeptTexts { spool: Spool::new(share, TempFile::new_file), documents: Vec::new() },
+            kept: KeptTexts { spool: Spool::new(share, TempFile::new_file()), documents: Vec::new() },
             keys: Members::new(&key_types)?,
             cut: cut.clone(),
             share,

@@ -2,7 +2,7 @@
 //! transaction whatever happens.
 
 use pgrx::pg_sys;
-use sketch::spool::File;
+use sketch::spool::{File, NewFile};
 
 use crate::pg::memory::{unless_raised, with_files};
 use crate::pg::progress::spilled;
@@ -28,9 +28,9 @@ impl TempFile {
         self.written
     }
 
-    /// A file for the engine.
-    pub fn new_file() -> sketch::Result<Box<dyn File>> {
-        Ok(Box::new(Self::create()))
+    /// Makes files for the engine.
+    pub fn new_file() -> NewFile {
+        NewFile::new(|| Ok(Box::new(Self::create())))
     }
 }
 

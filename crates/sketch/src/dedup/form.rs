@@ -92,7 +92,7 @@ impl Form {
         }
         let mut hashes = Vec::new();
         self.hashes(&config.with_scheme(Scheme::Fss), bytes, &mut hashes, check)?;
-        parts.add_hashes(&hashes)
+        parts.add_hashes(&hashes, check)
     }
 
     /// Makes the outline of the set of a document.

@@ -10,7 +10,6 @@ use super::sets::{Cache, Distinct, Sets};
 use crate::corpus::{Corpus, Hashes};
 use crate::hash::mix::GOLDEN;
 use crate::pipeline::Crew;
-use crate::spool::NewFile;
 use crate::{Check, Error, Result, estimate_jaccard, memory};
 
 /// The documents of a group, numbered from 0 in order.
@@ -40,7 +39,6 @@ pub(super) struct Comparing {
     pub(super) group: usize,
     /// Bytes for values made of a large group in any case.
     pub(super) floor: usize,
-    pub(super) new_file: NewFile,
     pub(super) apart: ApartPairs,
 }
 
@@ -236,6 +234,7 @@ impl<'a, 'c> Group<'a, 'c> {
         if self.held.has_hashes() {
             return Ok(&self.held.hashes[place * width..][..width]);
         }
+        self.crew.check();
         let count = self.kept(size_of::<u64>() * width);
         let bytes = &mut self.bytes;
         self.hashes.row(document, (count, width), |row| bytes.read_hashes(place as u32, row))

@@ -19,6 +19,7 @@ use super::sets::{Cache, Distinct, Sets, set_bytes};
 use super::shares::Shares;
 use crate::corpus::{Components, LeftOut, NumberedSets, SharedCounts, groups, split};
 use crate::pipeline::Crew;
+use crate::spool::NewFile;
 use crate::stored::{Packing, StoredBytes};
 use crate::{Check, Error, Result, Sketcher, memory};
 
@@ -141,8 +142,7 @@ impl Groups {
             terms.bucket_limit = usize::MAX;
         }
         let Shares { batch: memory, group, floor, .. } = shares;
-        let new_file = process.new_file;
-        let comparing = Comparing { terms, is_whole, memory, group, floor, new_file, apart: ApartPairs::default() };
+        let comparing = Comparing { terms, is_whole, memory, group, floor, apart: ApartPairs::default() };
         let beyond = Cell::default();
         let mut job = Self { comparing, batches, documents: 0, boilerplates, process, beyond };
         job.fill(documents, host, &roots, &batch_of)?;
@@ -282,7 +282,9 @@ impl Groups {
         let (setting, threads) = (self.process.setting, self.process.threads);
         let groups = || order.chunk_by(|a, b| a.0 == b.0);
         let is_held = batch.is_held();
-        let is_small = |held: &Held, group: &[(u32, u32)]| is_held && group.len() <= FEW && held.sizes(group) < LARGE;
+        // Threads have no files for the sets that do not fit.
+        let most = LARGE.min(comparing.memory / 16);
+        let is_small = |held: &Held, group: &[(u32, u32)]| is_held && group.len() <= FEW && held.sizes(group) < most;
         for group in groups() {
             if is_small(&batch.held, group) {
                 continue;
@@ -294,7 +296,7 @@ impl Groups {
             let takes_floor = comparing.share(is_held) < comparing.floor;
             let (more, is_beyond) = match split {
                 Some(order) => (self.of_batch(batch, &order, true, before, judge, taker)?, takes_floor),
-                None => comparing.at_once(batch.bytes(), group, crew(), judge, taker)?,
+                None => comparing.at_once((batch.bytes(), self.process.new_file), group, crew(), judge, taker)?,
             };
             left_out += more;
             if is_beyond {
@@ -325,8 +327,9 @@ impl Groups {
             for (number, group) in (1..).zip(&*portion) {
                 // They are scattered over the batch.
                 portion.get(number).into_iter().for_each(|next| held.fetch(next));
-                let (bytes, crew) = (Bytes::held(held), &mut Crew::Alone(check));
-                left_out += comparing.group((bytes, comparing.memory), group, crew, &mut room, &mut |group| {
+                // The host's files are for the caller's thread alone.
+                let source = (Bytes::held(held), comparing.memory, NewFile::in_memory());
+                left_out += comparing.group(source, group, &mut Crew::Alone(check), &mut room, &mut |group| {
                     judge(group, &mut |result| memory::push(&mut found, result))
                 })?;
             }
@@ -408,7 +411,7 @@ impl Comparing {
     /// of a large group. Returns true as well if its share of memory does not hold them.
     fn at_once<T, E: From<Error>>(
         &self,
-        bytes: Bytes,
+        (bytes, new_file): (Bytes, NewFile),
         group: &[(u32, u32)],
         mut crew: Crew,
         judge: &Judge<T>,
@@ -420,7 +423,7 @@ impl Comparing {
         // Beside the counts of pairs.
         let most = SharedCounts::bytes(group.len().min(COUNTED)).min(memory / 2);
         let mut room = NumberedSets::new(memory - most);
-        let judged = self.group((bytes, memory), group, &mut crew, &mut room, &mut |group| {
+        let judged = self.group((bytes, memory, new_file), group, &mut crew, &mut room, &mut |group| {
             is_beyond = group.set_bytes().is_none_or(|bytes| bytes > share);
             judge(group, &mut |found| {
                 outcome = taker.take(found);
@@ -443,7 +446,7 @@ impl Comparing {
             return Ok(None);
         }
         let places = memory::collect(group.iter().map(|(_, place)| *place))?;
-        let distinct = Distinct::of(&mut bytes, &places)?;
+        let distinct = Distinct::of(&mut bytes, &places, &mut crew)?;
         // Most of a group without a common band are dissimilar.
         let is_small = distinct.places.len() <= WHOLE && !self.is_whole;
         if is_small || set_bytes(form, distinct.sizes(&bytes).sum()) <= memory {
@@ -467,11 +470,11 @@ impl Comparing {
         Ok(Some(of_several))
     }
 
-    /// Calls `visit` with the group of some documents, whose sets or outlines a crew has made in `memory` bytes. `room`
-    /// is reused for later groups.
+    /// Calls `visit` with the group of some documents, whose sets or outlines a crew has made in `memory` bytes, and in
+    /// a file if they do not fit. `room` is reused for later groups.
     fn group(
         &self,
-        (mut bytes, memory): (Bytes, usize),
+        (mut bytes, memory, new_file): (Bytes, usize, NewFile),
         group: &[(u32, u32)],
         crew: &mut Crew,
         room: &mut NumberedSets,
@@ -485,7 +488,7 @@ impl Comparing {
         if verify == Verify::Signature {
             return visit(bytes, Measure::Estimated(config.num_perm()), crew);
         }
-        let distinct = Distinct::of(&mut bytes, &places)?;
+        let distinct = Distinct::of(&mut bytes, &places, crew)?;
         if let [_] = distinct.places[..] {
             return visit(bytes, Measure::Same, crew);
         }
@@ -495,7 +498,7 @@ impl Comparing {
         if has_room && is_worth && distinct.fill(&mut bytes, source, room, crew)? {
             return visit(bytes, Measure::Exact(&distinct, Sets::All(room)), crew);
         }
-        if is_few && let Some(counts) = distinct.counts(&mut bytes, source, (room, memory), self.new_file, crew)? {
+        if is_few && let Some(counts) = distinct.counts(&mut bytes, source, (room, memory), new_file, crew)? {
             return visit(bytes, Measure::Exact(&distinct, Sets::Counted(&counts)), crew);
         }
         // Half of memory is for outlines, the other half for sets.

@@ -44,8 +44,8 @@ pub(super) struct Distinct {
 
 impl Distinct {
     /// The distinct documents among those at `places`.
-    pub(super) fn of(bytes: &mut Bytes, places: &[u32]) -> Result<Self> {
-        let mut of = same(bytes, places)?;
+    pub(super) fn of(bytes: &mut Bytes, places: &[u32], crew: &mut Crew) -> Result<Self> {
+        let mut of = same(bytes, places, crew)?;
         let mut distinct = Vec::new();
         for document in 0..places.len() {
             let first = of[document] as usize;
@@ -139,7 +139,7 @@ impl Distinct {
 
 /// For each document the first one with the same stored bytes. A text that is stored in two ways is compared with
 /// itself.
-fn same(bytes: &mut Bytes, places: &[u32]) -> Result<Vec<u32>> {
+fn same(bytes: &mut Bytes, places: &[u32], crew: &mut Crew) -> Result<Vec<u32>> {
     let mut same = memory::collect(0..places.len() as u32)?;
     let sizes = (0..).zip(places).map(|(document, place)| (bytes.stored_size(*place), 0, document));
     let mut order = memory::collect(sizes)?;
@@ -147,6 +147,7 @@ fn same(bytes: &mut Bytes, places: &[u32]) -> Result<Vec<u32>> {
     // Only documents of the same size are read: most altered copies have a different size.
     for alike in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
         for (_, hash, document) in &mut *alike {
+            crew.check();
             let place = places[*document as usize];
             *hash = bytes.with_stored(place, |stored| Ok(ElementHash::Xxh3.hash(stored.bytes)))?;
         }
@@ -186,7 +187,7 @@ impl Cache {
     }
 
     /// The similarity of two documents, given with their places, if it is at least `threshold`. If their sets are too
-    /// large to be cached, a crew makes both each time.
+    /// large to be cached, both are made each time.
     pub(super) fn at_least(
         &mut self,
         bytes: &mut Bytes,
@@ -203,11 +204,9 @@ impl Cache {
         for (document, place) in [documents[0], documents[1], documents[0]] {
             if !self.sets.has(document) && !self.add(bytes, document, place, crew)? {
                 let Self { form, config, .. } = self;
-                let make = |_, bytes: &[u8], check: Check| form.set(config, bytes, check);
-                let mut sets = memory::with_capacity(2)?;
-                let mut take = |set| memory::push(&mut sets, set);
-                bytes.each(&documents.map(|(_, place)| place), crew, &make, &mut take)?;
-                return Ok(sets[0].jaccard_at_least(&sets[1], threshold));
+                let mut set = |place| bytes.with(place, |bytes| form.set(config, bytes, &mut || crew.check()));
+                let [(_, a), (_, b)] = documents;
+                return Ok(set(a)?.jaccard_at_least(&set(b)?, threshold));
             }
         }
         Ok(self.sets.similarity(a, b, threshold))

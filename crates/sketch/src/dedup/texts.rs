@@ -10,6 +10,7 @@ use super::intake::Documents;
 use super::judge::{Cluster, FoundPairs, Linkage, Ranks, all_pairs, leader_clusters, single_linkage};
 use super::shares::Shares;
 use crate::pipeline::Setting;
+use crate::spool::NewFile;
 use crate::stored::StoredBytes;
 use crate::{Banding, Config, DEFAULT_RECALL, Error, Result, memory};
 
@@ -207,7 +208,7 @@ impl HeldTexts<'_> {
         let threads = std::thread::available_parallelism().map_or(0, |cores| cores.get() - 1);
         let setting =
             |memory| Setting { around_spawn: |spawn| spawn(), at_start: || (), check_interrupts: || (), memory };
-        Process { threads, setting, new_file: || Ok(Box::new(Vec::new())), progress: Rc::new(|_| ()) }
+        Process { threads, setting, new_file: NewFile::in_memory(), progress: Rc::new(|_| ()) }
     }
 
     fn read(&self, document: u32, visit: &mut VisitDocument<Error>) -> Result<()> {
@@ -239,9 +240,6 @@ impl Host for HeldTexts<'_> {
     }
 
     fn fetch(&self, wanted: &mut dyn Iterator<Item = u32>, visit: &mut VisitDocument<Error>) -> Result<()> {
-        for document in wanted {
-            self.read(document, visit)?;
-        }
-        Ok(())
+        Iterator::try_for_each(&mut { wanted }, |document| self.read(document, visit))
     }
 }

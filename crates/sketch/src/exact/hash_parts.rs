@@ -26,8 +26,9 @@ pub struct HashParts {
     piece: usize,
     /// The number of the current text.
     text: u32,
-    /// Part, text, place and length of each piece.
-    pieces: Vec<(u32, u32, u64, usize)>,
+    /// Part, text, place and length of each piece: in this order once they are read.
+    pieces: Vec<(u16, u32, u64, u16)>,
+    is_sorted: bool,
     stored: Spool<u64>,
     room: Vec<u64>,
 }
@@ -39,12 +40,9 @@ impl HashParts {
     /// [`OutOfMemory`](crate::Error::OutOfMemory).
     pub fn new(hashes: usize, each: usize, new_file: NewFile) -> Result<Self> {
         let parts = hashes.div_ceil(each.max(1)).clamp(2, MOST).next_power_of_two();
-        let piece = PIECE.min(OPEN / parts);
-        let mut open = memory::with_capacity(parts)?;
-        for _ in 0..parts {
-            open.push(memory::with_capacity(piece)?);
-        }
-        Ok(Self { open, piece, text: 0, pieces: Vec::new(), stored: Spool::new(0, new_file), room: Vec::new() })
+        let (open, piece) = (memory::filled(Vec::new(), parts)?, PIECE.min(OPEN / parts));
+        let (stored, room) = (Spool::new(0, new_file), Vec::new());
+        Ok(Self { open, piece, text: 0, pieces: Vec::new(), is_sorted: false, stored, room })
     }
 
     /// Adds the next text: the hashes of its shingles, once for each occurrence if it is a bag.
@@ -61,8 +59,11 @@ impl HashParts {
     ///
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), or an error of the file.
-    pub fn add_hashes(&mut self, hashes: &[u64]) -> Result<()> {
-        self.take(hashes, false)?;
+    pub fn add_hashes(&mut self, hashes: &[u64], check: Check) -> Result<()> {
+        for some in hashes.chunks(PIECE) {
+            check();
+            self.take(some, false)?;
+        }
         self.end()
     }
 
@@ -76,7 +77,7 @@ impl HashParts {
         for &hash in hashes {
             let part = (hash >> shift) as usize;
             let open = &mut self.open[part];
-            open.push(hash);
+            memory::push(open, hash)?;
             if open.len() < self.piece {
                 continue;
             }
@@ -106,7 +107,7 @@ impl HashParts {
             return Ok(());
         }
         let place = self.stored.append(open)?;
-        memory::push(&mut self.pieces, (part as u32, self.text, place, open.len()))?;
+        memory::push(&mut self.pieces, (part as u16, self.text, place, open.len() as u16))?;
         open.clear();
         Ok(())
     }
@@ -117,12 +118,12 @@ impl HashParts {
     /// # Errors
     /// An error of `visit` or of the file.
     pub fn each(&mut self, part: usize, visit: &mut dyn FnMut(u32, &[u64]) -> Result<()>) -> Result<()> {
-        if !self.pieces.is_sorted() {
+        if !std::mem::replace(&mut self.is_sorted, true) {
             self.pieces.sort_unstable();
         }
-        let start = self.pieces.partition_point(|piece| (piece.0 as usize) < part);
-        for &(_, text, place, count) in self.pieces[start..].iter().take_while(|piece| piece.0 as usize == part) {
-            self.stored.copy(place, count, &mut self.room)?;
+        let start = self.pieces.partition_point(|piece| (usize::from(piece.0)) < part);
+        for &(_, text, place, count) in self.pieces[start..].iter().take_while(|piece| usize::from(piece.0) == part) {
+            self.stored.copy(place, count.into(), &mut self.room)?;
             visit(text, &self.room)?;
         }
         Ok(())

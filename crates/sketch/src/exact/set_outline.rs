@@ -105,10 +105,10 @@ impl SetOutline {
         let (mut words, mut most) = (memory::filled(0, words)?, 0);
         each_chunk(&config.with_scheme(Scheme::Fss), text, check, &mut |hashes| {
             set_bits(&mut words, hashes);
-            most += hashes.len() as u32;
+            most += hashes.len();
             Ok::<_, Error>(())
         })?;
-        Ok(Self { least: count_bits(&words) as u32, most, words })
+        Ok(Self { least: count_bits(&words) as u32, most: u32::try_from(most).unwrap_or(u32::MAX), words })
     }
 
     /// True if the Jaccard similarity of two sets may be `threshold` or more, according to their outlines.

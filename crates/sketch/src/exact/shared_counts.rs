@@ -39,15 +39,11 @@ impl SharedCounts {
         let bits = parts.parts().ilog2();
         let mut left = memory::collect((0..1 << bits).rev().map(|part| (bits, part)))?;
         while let Some(slice) = left.pop() {
-            if fill(slice, parts, room, check)? {
-                counts.add(room, check);
-                continue;
+            match slice {
+                _ if fill(slice, parts, room, check)? => counts.add(room, check),
+                (MOST_BITS, _) => return Ok(None),
+                (bits, part) => memory::extend(&mut left, &[(bits + 1, 2 * part + 1), (bits + 1, 2 * part)])?,
             }
-            let (bits, part) = slice;
-            if bits == MOST_BITS {
-                return Ok(None);
-            }
-            memory::extend(&mut left, &[(bits + 1, 2 * part + 1), (bits + 1, 2 * part)])?;
         }
         room.forget();
         Ok(Some(counts))

@@ -1,6 +1,7 @@
 //! The machine that finds the near-duplicates of a collection, against a comparison of all pairs: in memory and beyond
 //! it, with scopes, sets that must agree, own thresholds, and boilerplate.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -9,6 +10,7 @@ use minlsh_sketch::dedup::{
     Scope, Shares, Terms, Verify, VisitDocument, all_pairs, leader_clusters, pairs_once, single_linkage,
 };
 use minlsh_sketch::pipeline::Setting;
+use minlsh_sketch::spool::NewFile;
 use minlsh_sketch::stored::StoredBytes;
 use minlsh_sketch::{Banding, Config, Error, ShingleSet, agree};
 use proptest::prelude::*;
@@ -32,9 +34,23 @@ struct Kept<'a> {
     can_fetch: bool,
 }
 
+thread_local! {
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A process whose files are for its own thread alone.
 fn process(threads: usize) -> Process {
-    let setting = |memory| Setting { around_spawn: |spawn| spawn(), at_start: || (), check_interrupts: || (), memory };
-    Process { threads, setting, new_file: || Ok(Box::new(Vec::new())), progress: Rc::new(|_| ()) }
+    let setting = |memory| Setting {
+        around_spawn: |spawn| spawn(),
+        at_start: || IS_WORKER.set(true),
+        check_interrupts: || (),
+        memory,
+    };
+    let new_file = NewFile::new(|| {
+        assert!(!IS_WORKER.get(), "a worker makes a file");
+        Ok(Box::new(Vec::new()))
+    });
+    Process { threads, setting, new_file, progress: Rc::new(|_| ()) }
 }
 
 impl Host for Kept<'_> {

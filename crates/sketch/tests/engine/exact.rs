@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use minlsh_sketch::corpus::{HashParts, NumberedSets, SetOutline, SharedCounts};
+use minlsh_sketch::spool::NewFile;
 use minlsh_sketch::{
     Config, Overlap, PreparedSet, SampledSets, ShingleSet, SimilarMember, fewest_shingles, overlap_of_texts,
     ratio_interval, set_of_long_text, shingle_hashes,
@@ -242,9 +243,9 @@ proptest! {
         let config = Config::new("fss", 16, unit, size, 1).unwrap().with_bag(bag);
         let (a, b) = (a.repeat(times_a), b.repeat(times_b) + &a);
         let of = |limit| {
-            overlap_of_texts(&config, [&a, &b], limit, || Ok(Box::new(Vec::new())), &mut || ()).unwrap()
+            overlap_of_texts(&config, [&a, &b], limit, NewFile::in_memory(), &mut || ()).unwrap()
         };
-        let set = set_of_long_text(&config, &a, limit, || Ok(Box::new(Vec::new())), &mut || ()).unwrap();
+        let set = set_of_long_text(&config, &a, limit, NewFile::in_memory(), &mut || ()).unwrap();
         let fewest = fewest_shingles(&config, &a, &mut || ()).unwrap();
         prop_assert!(fewest <= set.len() && (fewest > 0) != set.is_empty());
         prop_assert_eq!(set, ShingleSet::from_text(&config, &a, &mut || ()).unwrap());
@@ -531,8 +532,8 @@ fn pairs_that_are_counted_in_parts_are_those_of_the_sets() {
     let sets: Vec<Vec<u64>> =
         (0..20_u64).map(|set| (0..50 * set).map(|i| mix64(i + 7 * (set % 3))).collect()).collect();
     let count = |each, memory| {
-        let mut parts = HashParts::new(10_000, each, || Ok(Box::new(Vec::new()))).unwrap();
-        sets.iter().for_each(|set| parts.add_hashes(set).unwrap());
+        let mut parts = HashParts::new(10_000, each, NewFile::in_memory()).unwrap();
+        sets.iter().for_each(|set| parts.add_hashes(set, &mut || ()).unwrap());
         SharedCounts::of_parts(&mut parts, sets.len(), &mut NumberedSets::new(memory), &mut || ()).unwrap()
     };
     // A twentieth of the hashes fits into the lesser memory.
@@ -556,7 +557,7 @@ proptest! {
     #[test]
     fn parts_of_hashes_are_all_hashes(texts in prop::collection::vec("[a-eé ]{0,300}", 1..5), each in 1..2000_usize) {
         let config = Config::default().with_scheme(minlsh_sketch::Scheme::Fss);
-        let mut parts = HashParts::new(1000, each, || Ok(Box::new(Vec::new()))).unwrap();
+        let mut parts = HashParts::new(1000, each, NewFile::in_memory()).unwrap();
         let mut all = Vec::new();
         for text in &texts {
             parts.add_text(&config, &text.repeat(9), &mut || ()).unwrap();
