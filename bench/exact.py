@@ -59,6 +59,14 @@ def similar_pairs(sets: dict, threshold: float) -> dict:
     return found
 
 
+def common(truth: set, found: set) -> set:
+    """What is true and found. That all of it is wrong means that keys of two types were compared: an error."""
+    both = truth & found
+    if truth and found and not both:
+        raise ValueError(f"nothing found is true: {next(iter(found))!r} was found, and {next(iter(truth))!r} is true")
+    return both
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="exact near-duplicate pairs of a CSV file with id and body")
     parser.add_argument("file")

@@ -64,9 +64,9 @@ def measure(options) -> dict:
     with Server() as server:
         server.load("docs", corpus.write(options.directory / "docs.tsv", texts))
         params = server.rows(f"SELECT bands, rows FROM lsh_params({THRESHOLD}, recall => 0.99)")[0]
-        call = f"SELECT doc_id FROM near_duplicate_clusters('docs', {THRESHOLD})"
+        call = f"SELECT doc_id::bigint FROM near_duplicate_clusters('docs', {THRESHOLD})"
         found["minlsh, from the table, verified"] = {key for (key,) in server.rows(call)}
-        call = call.replace("doc_id", "count(*)")
+        call = call.replace("doc_id::bigint", "count(*)")
         figures = alternate(options, {
             "minlsh, from the table, verified": lambda: server.time(call),
             "rensa rho, from texts": flagging("rensa rho, from texts", lambda: rho(list(map(cut, texts)))),
@@ -79,7 +79,7 @@ def measure(options) -> dict:
     ways = {}
     for name, taken in figures.items():
         asked = "an earlier one" if "Bloom" in name else "another"
-        true = len(found[name] & truths[asked])
+        true = len(exact.common(truths[asked], found[name]))
         ways[name] = {
             "seconds": taken / len(texts),
             "asked": asked,
