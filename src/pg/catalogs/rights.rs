@@ -96,14 +96,16 @@ pub fn check_sees_all(table: &Relation, columns: &[i16]) -> Result<bool> {
     }
 }
 
-/// The tables behind a relation, as the catalogs show without a lock: the table itself, the table of an index, or the
-/// tables whose triggers need it, for a side table.
-fn tables_behind(relation: Oid) -> Vec<Oid> {
+/// The tables behind a relation, as the catalogs show without a lock: the table itself, or the table of an index; and
+/// the tables whose triggers need it, for a side table. The latter are sought only when the iterator comes to them, as
+/// most callers may read the first one.
+fn tables_behind(relation: Oid) -> (Oid, impl Iterator<Item = Oid>) {
     let table = match catalog::relation_kind(relation) {
         b'i' | b'I' => catalog::table_of_index(relation),
         _ => relation,
     };
-    std::iter::once(table).chain(dependency::tables_tied_to(table)).collect()
+    let tied = std::iter::once_with(move || dependency::tables_tied_to(table)).flatten();
+    (table, std::iter::once(table).chain(tied))
 }
 
 /// Refuses a caller who may not read any of the table behind a relation, before a lock blocks others.
@@ -112,28 +114,28 @@ pub fn check_before_reading(relation: Oid) -> Result<()> {
     let (ok, any) = (pg_sys::AclResult::ACLCHECK_OK, pg_sys::AclMaskHow::ACLMASK_ANY);
     let user = current_role();
     // SAFETY: look-ups in the system caches, which take any value; no rights exist on a relation that is gone.
-    let may_read_some = |table: &Oid| unsafe {
-        let schema = relation_schema(*table);
+    let may_read_some = |table| unsafe {
+        let schema = relation_schema(table);
         schema != Oid::INVALID
             && versions::may_use_schema(schema, user)
-            && (pg_sys::pg_class_aclcheck_ext(*table, user, select, &mut false) == ok
-                || pg_sys::pg_attribute_aclcheck_all(*table, user, select, any) == ok)
+            && (pg_sys::pg_class_aclcheck_ext(table, user, select, &mut false) == ok
+                || pg_sys::pg_attribute_aclcheck_all(table, user, select, any) == ok)
     };
-    let tables = tables_behind(relation);
-    if relation::owner_of(tables[0]) == Oid::INVALID {
+    let (table, mut tables) = tables_behind(relation);
+    if relation::owner_of(table) == Oid::INVALID {
         return Err(no_such_relation(relation));
     }
-    if tables.iter().any(may_read_some) {
+    if tables.any(may_read_some) {
         return Ok(());
     }
-    Err(not_allowed(format!("permission denied for table {}", relation_name(tables[0]))))
+    Err(not_allowed(format!("permission denied for table {}", relation_name(table))))
 }
 
 /// Refuses a caller who does not own the table behind a relation, before a lock blocks others.
 pub fn check_owner_before(relation: Oid) -> Result<()> {
-    let tables = tables_behind(relation);
-    let is_owned = tables.iter().any(|table| check_owner(*table).is_ok());
-    if is_owned { Ok(()) } else { check_owner(tables[0]) }
+    let (table, mut tables) = tables_behind(relation);
+    let is_owned = tables.any(|table| check_owner(table).is_ok());
+    if is_owned { Ok(()) } else { check_owner(table) }
 }
 
 /// The error for a relation that does not exist.
