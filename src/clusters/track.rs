@@ -10,7 +10,7 @@ use crate::error::shortened;
 use crate::index::info::Info;
 use crate::options::Threshold;
 use crate::pg::companion::{create_triggers, revoke_all};
-use crate::pg::dependency::{self, Object};
+use crate::pg::dependency;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::rights::{check_owner, check_owner_before, restricted_to};
 use crate::pg::sql::{dropped_meanwhile, object_name, relation_name as raw_name};
@@ -194,7 +194,7 @@ fn untrack_clusters(call: &Call) -> Result<Option<Datum>> {
     tables.into_iter().try_for_each(check_owner)?;
     tracked.link_triggers();
     for table in tables.into_iter().rev() {
-        dependency::drop_restricted(Object::Relation(table));
+        dependency::drop_restricted(table, || "Drop these first.".to_owned())?;
     }
     Ok(Some(Datum::from(0)))
 }

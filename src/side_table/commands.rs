@@ -7,7 +7,6 @@ use sketch::counted;
 use crate::index::stored_options;
 use crate::options::{IndexOptions, shingling};
 use crate::pg::catalog::{base_type, function_schema};
-use crate::pg::catching::catching;
 use crate::pg::companion::{Companion, create_trigger, create_triggers, empty, rebuild_indexes, revoke_all};
 use crate::pg::dependency::{self, Object};
 use crate::pg::names::{self, regclass_literal, visible_name};
@@ -255,13 +254,8 @@ fn drop_side_table(call: &Call) -> Result<Option<Datum>> {
         check_owner(storage)?;
         link(storage);
     }
-    let dropped = catching(|| dependency::drop_restricted(Object::Relation(storage)));
-    dropped.map_err(|cause| match cause.is(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST) {
-        true => {
-            let name = visible_name(storage);
-            cause.set_hint(format!("Use DROP TABLE {name} CASCADE to drop these too."))
-        }
-        false => cause,
+    dependency::drop_restricted(storage, || {
+        format!("Use DROP TABLE {} CASCADE to drop these too.", visible_name(storage))
     })?;
     Ok(Some(Datum::from(0)))
 }

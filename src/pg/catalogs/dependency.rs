@@ -1,7 +1,10 @@
 //! `pg_depend`: dependencies between catalog objects.
 
+use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{self, Datum, Oid};
 
+use crate::error::Result;
+use crate::pg::catching::catching;
 use crate::pg::relation::owner_of;
 
 /// The indexes of `pg_depend`: by referenced object, and by dependent object.
@@ -176,13 +179,15 @@ fn row_of_trigger(trigger: Oid) -> Option<(Oid, Oid, u32)> {
     found
 }
 
-/// Drops an object as DROP ... RESTRICT does, with an error that names the objects that depend on it. Does not check
-/// the caller's rights.
-pub fn drop_restricted(object: Object) {
+/// Drops a relation as DROP ... RESTRICT does, with an error that names the objects that depend on it, and the hint
+/// that `advice` returns. Does not check the caller's rights.
+pub fn drop_restricted(relation: Oid, advice: impl FnOnce() -> String) -> Result<()> {
     let restrict = pg_sys::DropBehavior::DROP_RESTRICT;
-    // SAFETY: PostgreSQL looks the object up, and raises an ERROR if there is none.
-    unsafe {
-        pg_sys::performDeletion(&object.address(), restrict, 0);
+    // SAFETY: PostgreSQL looks the relation up, and raises an ERROR if there is none.
+    let dropped = catching(|| unsafe {
+        pg_sys::performDeletion(&Object::Relation(relation).address(), restrict, 0);
         pg_sys::CommandCounterIncrement();
-    }
+    });
+    let has_dependents = PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST;
+    dropped.map_err(|cause| if cause.is(has_dependents) { cause.set_hint(advice()) } else { cause })
 }

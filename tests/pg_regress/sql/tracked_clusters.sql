@@ -125,7 +125,10 @@ ALTER TABLE docs DROP CONSTRAINT docs_pkey;
 -- Altered tables are noticed.
 ALTER TABLE docs_clusters_log ADD COLUMN note text;
 SELECT minlsh_refresh_clusters('docs_clusters');
-DROP VIEW since, wrong;
+DROP VIEW wrong;
+-- Nothing that others made is dropped.
+SELECT minlsh_untrack_clusters('docs_clusters');
+DROP VIEW since;
 SELECT minlsh_untrack_clusters('docs_clusters');
 SELECT relname FROM pg_class WHERE relname LIKE 'docs_clusters%';
 SELECT tgname FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
