@@ -149,7 +149,7 @@ fn outline(hashes: &[u64]) -> Result<SetOutline> {
 
 /// Number of words for an outline that shows most of the difference between two sets.
 fn words_for(hashes: &[u64]) -> usize {
-    const BITS_OF_ELEMENT: usize = 3;
+    const BITS_OF_ELEMENT: usize = 2;
     let words = (BITS_OF_ELEMENT * hashes.len()).div_ceil(u64::BITS as usize);
     words.clamp(8, MOST_WORDS).next_power_of_two()
 }
