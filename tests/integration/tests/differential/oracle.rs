@@ -75,11 +75,14 @@ impl Documents {
         pairs
     }
 
-    /// The pairs that share a band.
-    pub fn sharing(&self, pairs: &[Pair], banding: Banding) -> Vec<Pair> {
-        let bands = |row: usize| self.drawn[row].as_ref().map(|drawn| drawn.bands(banding));
+    /// The pairs that share a band. `banding` returns the bands that are read at a threshold. A document is searched
+    /// for at its own threshold if that is greater than `threshold`, so any search of two reads at least the bands for
+    /// the greater one.
+    pub fn sharing(&self, pairs: &[Pair], threshold: f64, banding: impl Fn(f64) -> Banding) -> Vec<Pair> {
+        let bands = |row: usize, banding| self.drawn[row].as_ref().map(|drawn| drawn.bands(banding));
         let shares = |pair: &&Pair| {
-            let (a, b) = (bands(pair.a), bands(pair.b));
+            let banding = banding(threshold.max(self.thresholds[pair.a]).max(self.thresholds[pair.b]));
+            let (a, b) = (bands(pair.a, banding), bands(pair.b, banding));
             a.into_iter().flatten().zip(b.into_iter().flatten()).any(|(x, y)| x == y)
         };
         pairs.iter().filter(shares).copied().collect()

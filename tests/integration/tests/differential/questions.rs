@@ -95,7 +95,7 @@ impl Reading {
     fn meeting(&self, banding: Banding, rows: impl Fn(usize) -> usize) -> Vec<Pair> {
         let is_whole = |pair: &Pair| rows(pair.a) <= MOST_WHOLE;
         let (whole, large): (Vec<Pair>, Vec<Pair>) = self.pairs.iter().copied().partition(is_whole);
-        whole.into_iter().chain(self.documents.sharing(&large, banding)).collect()
+        whole.into_iter().chain(self.documents.sharing(&large, 0.0, |_| banding)).collect()
     }
 }
 
@@ -233,7 +233,8 @@ impl Asker<'_> {
     /// `least`.
     fn sharing(&self, pairs: &[Pair], how: As, options: &Options, least: f64, threshold: f64) -> Vec<Pair> {
         let reading = self.reading(how, options, threshold, &[], &|_| true);
-        reading.documents.sharing(pairs, options.banding(least).trimmed(threshold, options.recall))
+        let banding = |threshold| options.banding(least).trimmed(threshold, options.recall);
+        reading.documents.sharing(pairs, threshold, banding)
     }
 
     /// The way an index reads its documents.
