@@ -29,7 +29,7 @@ use crate::row_key::Key;
 use crate::side_table::{SideTable, check_current};
 
 /// The index or side table that a call refers to.
-enum Found {
+enum Referent {
     /// An index of a table, which the session's cache may have open.
     Index(Oid),
     /// A side table, which is opened at each call, to detect alterations.
@@ -88,16 +88,16 @@ impl IndexFinder {
             }
         }
         let found = self.find(named)?.ok_or_else(|| self.has_none(named))?;
-        if let Found::Index(index) = found {
+        if let Referent::Index(index) = found {
             session_cache::keep(meant, index);
         }
         self.open(found)
     }
 
-    fn open(self, found: Found) -> Result<Rc<Indexed>> {
+    fn open(self, found: Referent) -> Result<Rc<Indexed>> {
         match found {
-            Found::Index(index) => session_cache::index(index, self.extension),
-            Found::Side(side) => {
+            Referent::Index(index) => session_cache::index(index, self.extension),
+            Referent::Side(side) => {
                 check_current(side.storage, &side.options)?;
                 Ok(Rc::new(Indexed::of_side_table(side, self.extension)))
             }
@@ -123,7 +123,7 @@ impl IndexFinder {
     }
 
     /// Finds the index that `named` is or has; `None` for a table without one.
-    fn find(self, named: Oid) -> Result<Option<Found>> {
+    fn find(self, named: Oid) -> Result<Option<Referent>> {
         match catalog::relation_kind(named) {
             b'i' | b'I' => self.index(named).map(Some),
             b'r' | b'p' | b'm' => self.of_table(named),
@@ -138,16 +138,16 @@ impl IndexFinder {
     }
 
     /// Finds what an index belongs to: a table, or a side table.
-    fn index(self, oid: Oid) -> Result<Found> {
+    fn index(self, oid: Oid) -> Result<Referent> {
         rights::check_before_reading(oid)?;
         match of_documents(oid)? {
-            Some((_, side)) => Ok(side.map_or(Found::Index(oid), Found::Side)),
+            Some((_, side)) => Ok(side.map_or(Referent::Index(oid), Referent::Side)),
             None => Err(self.other_index(oid)),
         }
     }
 
     /// Finds the index of all rows of a table, or of the side table if it is one.
-    fn of_table(self, table: Oid) -> Result<Option<Found>> {
+    fn of_table(self, table: Oid) -> Result<Option<Referent>> {
         rights::check_before_reading(table)?;
         // It may be gone by the time that the lock is granted.
         let Some(_locked) = Open::relation(table, Lock::Read) else {
@@ -155,15 +155,15 @@ impl IndexFinder {
         };
         let mut sides = SideTable::find(table)?;
         if let Some(itself) = sides.iter().position(|side| side.storage == table) {
-            return Ok(Some(Found::Side(sides.remove(itself))));
+            return Ok(Some(Referent::Side(sides.remove(itself))));
         }
         let mut indexes = Info::of_table(table);
         indexes.retain(Info::has_all_rows);
         if sides.is_empty() {
-            return Ok(self.best(table, &indexes)?.map(Found::Index));
+            return Ok(self.best(table, &indexes)?.map(Referent::Index));
         }
         if sides.len() == 1 && indexes.is_empty() {
-            return Ok(Some(Found::Side(sides.remove(0))));
+            return Ok(Some(Referent::Side(sides.remove(0))));
         }
         let mut all = oids(&indexes);
         all.extend(sides.iter().map(|side| side.storage));
