@@ -89,6 +89,11 @@ impl Indexed {
         self.info.index.table
     }
 
+    /// True if it is on the table itself, and not on the signatures in a side table.
+    pub fn is_on_table(&self) -> bool {
+        self.side.is_none()
+    }
+
     /// True if it covers only its table's own rows, and not the rows of inheriting tables. A side table does.
     pub fn is_of_own_rows(&self) -> bool {
         self.side.as_ref().is_some_and(|side| !side.table.is_partitioned())

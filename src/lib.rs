@@ -15,7 +15,7 @@
 //! - **A query** uses the operator. The planner asks `index/estimates.rs` whether the index serves it. `index/scan.rs`
 //!   looks up the keys of its bands and returns every row found for recheck by `document/similar.rs`.
 //!   `near_duplicates()` is a query with this operator, run as the caller (`lookup/search.rs`). For a side table it is
-//!   restricted to the keys of the candidates that the index on the signatures finds (`lookup/near_duplicates.rs`).
+//!   restricted to the keys of the candidates that the index on the signatures finds (`side_table/search.rs`).
 //! - **A table beside a user's** (`pg/tables/companion.rs`) is a side table or one of the tables of tracked clusters.
 //!   It is opened under lock, and its columns and indexes are checked. Triggers of the user's table write a side table
 //!   as a relation. SQL as the owner, restricted, writes tracked clusters (`pg/catalogs/rights.rs`).

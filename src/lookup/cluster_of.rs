@@ -6,7 +6,7 @@ use ahash::RandomState;
 
 use crate::document::kind::Kind;
 use crate::lookup::find;
-use crate::lookup::near_duplicates::Asked;
+use crate::lookup::search::Asked;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::guc::LocalSettings;
 use crate::prelude::*;
@@ -33,7 +33,7 @@ fn near_duplicate_cluster_of(call: &Call, result: &ResultRows) -> Result<()> {
             .set_hint("Pass the number of members beyond which the search stops.")
     })?;
     let asked = Asked::new(&target, threshold, None, None)?;
-    let key_type = asked.key_type()?;
+    let key_type = target.key()?.base_type;
     let Some(key) = row_key::argument(call, OF, key_type, target.name())? else { return Ok(()) };
     let mut members = FoundMembers::new(key_type, target.key()?.collation(), most)?;
     let wanted = result.column_type(0);
@@ -87,7 +87,7 @@ impl FoundMembers {
                     }
                     Ok(())
                 };
-                memory.run_and_reset(|| asked.each(session, key, &mut visit))?;
+                memory.run_and_reset(|| asked.each_of_row(session, key, &mut visit))?;
             }
             next += 1;
         }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `session_cache` | indexes and plans, cached until something changes |
 //! | `find` | the index or side table that a call refers to, and other arguments that lookups share |
-//! | `search` | a search by an index |
+//! | `search` | a search of an index, by a query |
 //! | `near_duplicates`, `cluster_of`, `explain`, `recall`, `check`, `overview` | one SQL function each, or two |
 //!
 //! Each file imports only from the lines above it.

@@ -1,12 +1,15 @@
-//! Searches an index of the access method by a query of its table.
+//! Searches of an index for the near-duplicates of a document, by a query of its table.
 //!
 //! The query uses the operator: `SELECT key, jaccard(body, $1) FROM table WHERE body ~= $1`, run as the caller. The
-//! planner uses the index. The executor takes care of rights, row-level security, partitions and deleted rows.
+//! planner uses the index. The executor takes care of rights, row-level security, partitions and deleted rows. A side
+//! table finds candidates by their signatures first, and the query compares them by their keys.
 
 use std::rc::Rc;
 
 use sketch::counted;
+use sketch::dedup::Verify;
 
+use crate::document::image::Document;
 use crate::document::kind::Kind;
 use crate::indexed::{Columns, Indexed};
 use crate::lookup::session_cache::{self, Purpose, QueryKey};
@@ -18,51 +21,188 @@ use crate::pg::type_storage::TypeStorage;
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 use crate::row_key::{self, KeyValue, value_from_text};
+use crate::side_table::search::{DocumentQueries, Narrow, SideSearch, SoughtDocument, VisitNear};
 
-/// A document to search for, with the conditions of the search.
-pub struct Wanted {
-    /// A value of type `minlsh_document`.
-    pub document: Parameter,
-    pub threshold: Threshold,
-    /// Maximum number of rows; `None` means all.
-    pub limit: Option<i64>,
-    /// The key of the document's row; `None` if it is not stored.
-    pub row: Option<Parameter>,
-    /// The values of the scope columns.
-    pub scope: Vec<Parameter>,
-    /// The keys to search among, as an [array](crate::row_key::Key::array); `None` for all rows.
-    pub among: Option<Parameter>,
+/// An index to search, by a caller with the necessary rights.
+pub struct Asked<'a> {
+    index: &'a Indexed,
+    side: Option<SideSearch<'a>>,
+    threshold: Threshold,
+    /// Maximum number of results, the most similar ones; `None` means all.
+    limit: Option<i64>,
 }
 
-impl Indexed {
-    /// A search for the near-duplicates of a row. `None` if the caller sees no such row, if it has no document, or if a
-    /// partial index lacks it.
-    pub fn of_row(
+impl<'a> Asked<'a> {
+    /// Checks the caller's rights and the way of verification; `None` stands for the index's best way.
+    pub fn new(index: &'a Indexed, threshold: Threshold, verify: Option<Verify>, limit: Option<i64>) -> Result<Self> {
+        let side = match &index.side {
+            Some(side) => Some(side.search(index.key(), threshold, verify.unwrap_or(Verify::Exact), limit)?),
+            None => check_verify(index, verify).map(|()| None)?,
+        };
+        Ok(Self { index, side, threshold, limit })
+    }
+
+    /// The index.
+    pub fn index(&self) -> &'a Indexed {
+        self.index
+    }
+
+    /// Calls `visit` with the key, of the key's base type, and the similarity of each near-duplicate, the most similar
+    /// first. Memory that `visit` allocates is freed after each call.
+    pub fn each(&self, session: &Session, sought: &SoughtDocument, visit: &mut VisitNear) -> Result<()> {
+        let mut memory = Memory::scratch(c"minlsh near-duplicate");
+        let visit = &mut |key: KeyValue, similarity| memory.run_and_reset(|| visit(key, similarity));
+        let queries = Queries { asked: self, session };
+        match &self.side {
+            Some(side) => side.each(sought, &queries, visit),
+            None => queries.each(sought, None, visit),
+        }
+    }
+
+    /// Calls `visit` with the key, as text, and the similarity of each near-duplicate of a row.
+    pub fn each_of_row(
         &self,
         session: &Session,
         key: KeyValue,
-        threshold: Threshold,
-        limit: Option<i64>,
-    ) -> Result<Option<Wanted>> {
-        let key = self.key()?.parameter(key);
+        visit: &mut dyn FnMut(&str, f64) -> Result<()>,
+    ) -> Result<()> {
+        self.each(session, &SoughtDocument::Row(key), &mut |key, similarity| {
+            // SAFETY: `to_text` returns a text.
+            visit(unsafe { text::read(key.to_text()) }?, similarity)
+        })
+    }
+}
+
+/// Refuses a way of verification that an index without a side table cannot provide.
+fn check_verify(index: &Indexed, verify: Option<Verify>) -> Result<()> {
+    let name = index.name();
+    match (index.info.kind, verify) {
+        (Kind::Signature, Some(Verify::Exact)) => {
+            Err(invalid_parameter(format!("verify cannot be \"exact\" because index \"{name}\" has only signatures"))
+                .set_hint("Leave verify out."))
+        }
+        (Kind::Text | Kind::Document | Kind::Set, Some(Verify::Signature)) => {
+            Err(invalid_parameter(format!("verify cannot be \"signature\" because index \"{name}\" has no signatures"))
+                .set_hint("Leave verify out, or create a side table with minlsh_create_side_table()."))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The queries of a search.
+struct Queries<'q> {
+    asked: &'q Asked<'q>,
+    session: &'q Session,
+}
+
+/// The conditions of a search.
+struct Wanted {
+    /// A value of type `minlsh_document`.
+    document: Parameter,
+    /// The key of the document's row; `None` if it is not stored.
+    row: Option<Parameter>,
+    /// The values of the scope columns.
+    scope: Vec<Parameter>,
+}
+
+impl DocumentQueries for Queries<'_> {
+    fn each(&self, sought: &SoughtDocument, narrow: Option<&Narrow>, visit: &mut VisitNear) -> Result<()> {
+        let Asked { index, threshold, limit, .. } = self.asked;
+        let wanted = match sought {
+            SoughtDocument::Row(key) => self.of_row(*key)?,
+            SoughtDocument::Given { document: Some(document), scope, .. } => Some(self.of_document(document, scope)),
+            SoughtDocument::Given { value, scope, .. } => self.of_value(*value, scope)?,
+        };
+        let Some(Wanted { document, mut row, scope }) = wanted else { return Ok(()) };
+        let mut among = None;
+        if let Some(narrow) = narrow {
+            among = narrow()?;
+            if among.is_none() {
+                return Ok(());
+            }
+            // The keys do not include the row's.
+            row = None;
+        }
+        let purpose = match (among, row) {
+            (Some(_), _) => Purpose::Among,
+            (None, Some(_)) => Purpose::OfRow,
+            (None, None) => Purpose::OfGiven,
+        };
+        let query = index.query(purpose, Oid::INVALID, || index.search(self.session, purpose))?;
+        let key_type = index.key()?.base_type;
+        if catalog::base_type(query.type_of(0)) != key_type {
+            return Err(query.replaced());
+        }
+        let limit = limit.map_or(Parameter::null(pg_sys::INT8OID), Parameter::int8);
+        let mut values = vec![document, limit, Parameter::float8(threshold.get())];
+        values.extend(row.into_iter().chain(scope).chain(among));
+        query.each(self.session, &values, &mut |row| match (row.value(1), row.value(2)) {
+            (Some(key), Some(similarity)) => {
+                // SAFETY: the query's first column has this type, as just checked.
+                let key = unsafe { KeyValue::new(key, key_type) };
+                visit(key, f64::from_bits(similarity.value() as u64))
+            }
+            _ => Ok(()),
+        })
+    }
+
+    fn sees(&self, key: KeyValue) -> Result<bool> {
+        Ok(self.asked.index.stored_key(self.session, key)?.is_some())
+    }
+}
+
+impl Queries<'_> {
+    /// A search for the near-duplicates of a row. `None` if the caller sees no such row, if it has no document, or if a
+    /// partial index lacks it.
+    fn of_row(&self, key: KeyValue) -> Result<Option<Wanted>> {
+        let Asked { index, threshold, .. } = self.asked;
+        let key = index.key()?.parameter(key);
         let values = [key, Parameter::float8(threshold.get())];
-        let row = self.of_key(session, Purpose::Document, &values, |columns| {
-            let document = self.document(columns.document, "$2");
+        let row = index.of_key(self.session, Purpose::Document, &values, |columns| {
+            let document = index.document(columns.document, "$2");
             std::iter::once(document).chain(columns.predicate).chain(columns.scopes).collect()
         })?;
         let Some(row) = row else { return Ok(None) };
-        let document = row.parameter(1, self.extension.document)?;
-        let partial = self.info.index.partial;
+        let document = row.parameter(1, index.extension.document)?;
+        let partial = index.info.index.partial;
         if document.is_null() || (partial && row.bool(2)? != Some(true)) {
             return Ok(None);
         }
         let first = if partial { 3 } else { 2 };
         let scope: Result<Vec<Parameter>> =
-            (self.scopes.iter().zip(first..)).map(|(&type_oid, column)| row.parameter(column, type_oid)).collect();
-        let (row, scope) = (Some(key), scope?);
-        Ok(Some(Wanted { document, threshold, limit, row, scope, among: None }))
+            (index.scopes.iter().zip(first..)).map(|(&type_oid, column)| row.parameter(column, type_oid)).collect();
+        Ok(Some(Wanted { document, row: Some(key), scope: scope? }))
     }
 
+    /// A search for the near-duplicates of a document that is not stored.
+    fn of_document(&self, document: &Document, scope: &[Parameter]) -> Wanted {
+        // SAFETY: `write` returns a value of this type, which lives as long as the call.
+        let document = unsafe { Parameter::new(self.asked.index.extension.document, Some(document.write())) };
+        Wanted { document, row: None, scope: scope.to_vec() }
+    }
+
+    /// A search for the near-duplicates of a value that is not stored; `None` if it is NULL.
+    fn of_value(&self, value: Parameter, scope: &[Parameter]) -> Result<Option<Wanted>> {
+        let (Asked { index, threshold, .. }, type_oid) = (self.asked, value.type_oid());
+        let query = index.query(Purpose::Given, type_oid, || {
+            TableQuery::prepare(
+                self.session,
+                &Parts {
+                    columns: vec![index.document(Sql::new("$1"), "$2")],
+                    parameters: vec![type_oid, pg_sys::FLOAT8OID],
+                    stored: index.code_of(),
+                    ..Parts::default()
+                },
+            )
+        })?;
+        let row = query.first(self.session, &[value, Parameter::float8(threshold.get())])?;
+        let Some(row) = row else { return Ok(None) };
+        let document = row.parameter(1, index.extension.document)?;
+        Ok((!document.is_null()).then(|| Wanted { document, row: None, scope: scope.to_vec() }))
+    }
+}
+
+impl Indexed {
     /// The indexed values of the row with key `key`; `None` if the caller cannot see it. The first column is the
     /// document. The second one is the predicate of a partial index.
     pub fn stored(&self, session: &Session, key: KeyValue) -> Result<Option<Row>> {
@@ -166,67 +306,6 @@ impl Indexed {
         };
         invalid_parameter(message)
             .set_hint(format!("Pass scope => {values}, with a value of {}.", columns.join(", then of ")))
-    }
-
-    /// A search for the near-duplicates of a call's argument; `None` if it is NULL.
-    pub fn of_argument(
-        &self,
-        session: &Session,
-        argument: Parameter,
-        threshold: Threshold,
-        limit: Option<i64>,
-        scope: Vec<Parameter>,
-    ) -> Result<Option<Wanted>> {
-        let type_oid = argument.type_oid();
-        let query = self.query(Purpose::Given, type_oid, || {
-            TableQuery::prepare(
-                session,
-                &Parts {
-                    columns: vec![self.document(Sql::new("$1"), "$2")],
-                    parameters: vec![type_oid, pg_sys::FLOAT8OID],
-                    stored: self.code_of(),
-                    ..Parts::default()
-                },
-            )
-        })?;
-        let row = query.first(session, &[argument, Parameter::float8(threshold.get())])?;
-        let Some(row) = row else { return Ok(None) };
-        let document = row.parameter(1, self.extension.document)?;
-        if document.is_null() {
-            return Ok(None);
-        }
-        Ok(Some(Wanted { document, threshold, limit, row: None, scope, among: None }))
-    }
-
-    /// Calls `visit` with the key, of the key's base type, and the similarity of each document found, the most similar
-    /// first.
-    pub fn each(
-        &self,
-        session: &Session,
-        wanted: &Wanted,
-        visit: &mut dyn FnMut(KeyValue, f64) -> Result<()>,
-    ) -> Result<()> {
-        let purpose = match wanted {
-            Wanted { among: Some(_), .. } => Purpose::Among,
-            Wanted { row: Some(_), .. } => Purpose::OfRow,
-            _ => Purpose::OfGiven,
-        };
-        let query = self.query(purpose, Oid::INVALID, || self.search(session, purpose))?;
-        let key_type = self.key()?.base_type;
-        if catalog::base_type(query.type_of(0)) != key_type {
-            return Err(query.replaced());
-        }
-        let limit = wanted.limit.map_or(Parameter::null(pg_sys::INT8OID), Parameter::int8);
-        let mut values = vec![wanted.document, limit, Parameter::float8(wanted.threshold.get())];
-        values.extend(wanted.row.iter().chain(&wanted.scope).chain(&wanted.among));
-        query.each(session, &values, &mut |row| match (row.value(1), row.value(2)) {
-            (Some(key), Some(similarity)) => {
-                // SAFETY: the query's first column has this type, as just checked.
-                let key = unsafe { KeyValue::new(key, key_type) };
-                visit(key, f64::from_bits(similarity.value() as u64))
-            }
-            _ => Ok(()),
-        })
     }
 
     /// The query of a search. Its first parameters are document, limit and threshold.

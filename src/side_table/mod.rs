@@ -9,6 +9,7 @@ pub mod arguments;
 pub mod check;
 mod commands;
 mod find;
+pub mod search;
 pub mod sign;
 mod storage;
 mod sync;
@@ -16,16 +17,15 @@ mod sync;
 use std::ffi::CStr;
 use std::rc::Rc;
 
-use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
 use crate::index::info::Info;
-use crate::options::{IndexOptions, Threshold};
+use crate::options::IndexOptions;
 use crate::pg::names::regclass_literal;
 use crate::pg::relation::Column;
 use crate::prelude::*;
 
 pub use self::find::documents_of;
-use self::storage::{Storage, stored};
+use self::storage::Storage;
 pub use self::storage::{StoredSketch, check_current};
 
 /// Name of the trigger function.
@@ -65,46 +65,6 @@ impl SideTable {
                 "Add a unique constraint again, or drop the side table with SELECT minlsh_drop_side_table({});",
                 regclass_literal(self.storage)
             ))
-    }
-
-    /// The signature of the document with key `key`.
-    ///
-    /// # Safety
-    /// `key` is of the base type of [`Self::key`].
-    pub unsafe fn signature(&self, key: Datum) -> Result<Option<Vec<i32>>> {
-        let mut found = None;
-        let visit = |row: &Row| {
-            found = stored(row)?.map(|(_, signature, _)| memory::copied(signature));
-            Ok(Continue::No)
-        };
-        // SAFETY: the caller promises a key of the type for which `open` opens the side table.
-        unsafe { self.open()?.of_document(key, &Snapshot::statement(), visit)? };
-        found.transpose().map_err(Into::into)
-    }
-
-    /// Calls `visit(key, signature)` with the results of the index on the signatures: documents that share a band with
-    /// `signature`, among as many bands as the recall needs at `threshold`.
-    pub fn candidates(
-        &self,
-        signature: &[i32],
-        threshold: Threshold,
-        visit: &mut dyn FnMut(Datum, &[i32]) -> Result<()>,
-    ) -> Result<()> {
-        let storage = self.open()?;
-        let content = Content::of_slots(signature)?;
-        let (value, snapshot) = (Document { threshold, content }.write(), Snapshot::statement());
-        let (index, operator) = (storage.signature_index(), storage.operator);
-        let mut memory = Memory::scratch(c"minlsh candidate");
-        let visit = |row: &Row| {
-            memory.run_and_reset(|| {
-                if let Some((key, signature, _)) = stored(row)? {
-                    visit(key, signature)?;
-                }
-                Ok(Continue::Yes)
-            })
-        };
-        // SAFETY: the operator belongs to the index on the signatures: `integer[] ~= minlsh_document`.
-        unsafe { index.each_match(&storage.rows.table, operator, value, &snapshot, visit) }
     }
 
     /// Opens and checks it again, because someone may have altered it.

@@ -207,7 +207,7 @@ impl Source {
             .set_hint(format!("Pass its table, {}.", regclass_literal(relation.oid))));
         }
         // A side table covers only its table's own rows.
-        let only = if named.side.is_some() && has_heirs(relation) { "ONLY " } else { "" };
+        let only = if named.is_of_own_rows() && has_heirs(relation) { "ONLY " } else { "" };
         let table = Sql::new(only).relation(relation.oid);
         let Text { document, scopes, predicate } = named.info.text()?;
         // Expressions become columns after the table's.
@@ -237,7 +237,7 @@ impl Source {
         if is_whole && has_places {
             source.plain = source.plain_columns(relation);
         }
-        if named.side.is_none() && has_places && source.has_scopes_of(&named.info, relation) {
+        if named.is_on_table() && has_places && source.has_scopes_of(&named.info, relation) {
             let from = from_places(relation, table, predicate, &added);
             source.buckets.extend(Buckets::new(&named.info, &named.options, from));
         }

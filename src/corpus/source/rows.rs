@@ -193,7 +193,7 @@ impl Source {
 
     /// The stored code in its statements: casts of the key, and expressions of an index.
     fn stored(&self, but: Option<i16>) -> Option<Stored> {
-        let index = self.named.as_ref().filter(|named| named.side.is_none());
+        let index = self.named.as_ref().filter(|named| named.is_on_table());
         let of = match index {
             Some(named) => format!("index \"{}\"", named.name()),
             None => self.argument.to_owned(),

@@ -20,7 +20,7 @@ use crate::corpus::source::reader::Criteria;
 use crate::error::out_of_memory;
 use crate::indexed::Indexed;
 use crate::lookup::find;
-use crate::lookup::near_duplicates::Asked;
+use crate::lookup::search::Asked;
 use crate::pg::guc::LocalSettings;
 use crate::prelude::*;
 use crate::row_key::KeyValue;
@@ -101,7 +101,7 @@ impl NearFinder for ByIndex<'_> {
             Ok(memory::push(found, (number, similarity))?)
         };
         // The query that reads the rows continues after this one, in another session.
-        self.asked.each(&Session::open(), key, &mut visit)?;
+        self.asked.each_of_row(&Session::open(), key, &mut visit)?;
         Ok(bytes)
     }
 
