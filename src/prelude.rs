@@ -20,4 +20,5 @@ pub(crate) use crate::pg::row::{Continue, Row};
 pub(crate) use crate::pg::snapshot::Snapshot;
 pub(crate) use crate::pg::spi::{Parameter, Session};
 pub(crate) use crate::pg::sql::Sql;
+pub(crate) use crate::pg::typed_value::TypedValue;
 pub(crate) use crate::pg::{array, bytes, catalog, element, lossless, text, versions};

@@ -104,18 +104,10 @@ impl Key {
     }
 
     /// An array of keys, of [`Key::array_type`].
-    pub fn array(&self, keys: &[KeyValue]) -> Parameter {
+    pub fn array(&self, keys: &[TypedValue]) -> Parameter<'static> {
         let is_text = catalog::array_of(self.base_type) == Oid::INVALID;
         let element = if is_text { pg_sys::TEXTOID } else { self.base_type };
-        let value = |key: &KeyValue| if is_text { key.to_text() } else { self.datum(*key) };
-        // SAFETY: the elements are texts, or values of the key's base type, as `datum` checks.
-        unsafe { Parameter::array(keys.iter().map(|key| Some(value(key))), element) }
-    }
-
-    /// The value of `key`, which must have this key's type.
-    pub fn datum(&self, key: KeyValue) -> Datum {
-        assert_eq!(key.base_type, self.base_type, "a key is of the type of its column");
-        key.datum
+        Parameter::array(keys.iter().map(|key| Some(if is_text { key.to_text() } else { *key })), element)
     }
 
     /// `key = ANY (parameter number)`, for the key in `column`. The parameter is an [array](Key::array) of keys.
@@ -155,48 +147,8 @@ impl Key {
     }
 
     /// A value of the key as a parameter of a query.
-    pub fn parameter(&self, key: KeyValue) -> Parameter {
-        // SAFETY: `datum` checks the type, and the caller of [`KeyValue::new`] promises that the value lives as long as
-        // what is made of it.
-        unsafe { Parameter::new(self.base_type, Some(self.datum(key))) }
-    }
-}
-
-/// A non-null value of a key, with its type.
-#[derive(Clone, Copy)]
-pub struct KeyValue {
-    datum: Datum,
-    base_type: Oid,
-}
-
-impl KeyValue {
-    /// # Safety
-    /// `datum` is a non-null value of type `base_type`, and lives as long as what is made of this.
-    pub unsafe fn new(datum: Datum, base_type: Oid) -> Self {
-        Self { datum, base_type }
-    }
-
-    /// The value as a text, by the output function of its type; a `char(n)` without its padding.
-    pub fn to_text(self) -> Datum {
-        // SAFETY: the caller of `new` promises a value of this type.
-        unsafe { Output::of(self.base_type).text(self.datum) }
-    }
-
-    /// The value, for messages.
-    pub fn shown(self) -> String {
-        // SAFETY: the caller of `new` promises a value of this type.
-        unsafe { Output::of(self.base_type).shown(self.datum) }
-    }
-
-    /// The value as a result of type `type_oid`.
-    pub fn as_result(self, type_oid: Oid) -> Datum {
-        if catalog::base_type(type_oid) == self.base_type {
-            return self.datum;
-        }
-        match integer(self.datum, self.base_type) {
-            Some(number) if type_oid == pg_sys::INT8OID => Datum::from(number),
-            _ => self.to_text(),
-        }
+    pub fn parameter<'a>(&self, key: TypedValue<'a>) -> Parameter<'a> {
+        Parameter::new(self.base_type, Some(key))
     }
 }
 
@@ -216,20 +168,17 @@ pub fn equal(type_oid: Oid, left: Sql, right: Sql) -> Option<Sql> {
 
 /// Reads an argument as a value of the key's base type. `None` for NULL and for an integer beyond the key's range,
 /// which no document has as its key. `index` is named in errors.
-pub fn argument(call: &Call, argument: usize, base_type: Oid, index: &str) -> Result<Option<KeyValue>> {
-    let Some(datum) = call.datum(argument) else { return Ok(None) };
-    let given = catalog::base_type(call.argument_type(argument));
-    // SAFETY: each caller below passes a value of this type, which lives as long as the call.
-    let key = |datum| unsafe { KeyValue::new(datum, base_type) };
+pub fn argument<'c>(call: &'c Call, argument: usize, base_type: Oid, index: &str) -> Result<Option<TypedValue<'c>>> {
+    let Some(value) = call.value(argument) else { return Ok(None) };
+    let (given, number) = (value.type_oid(), value.integer());
     if given == base_type {
-        return Ok(Some(key(datum)));
+        return Ok(Some(value));
     }
-    if let (Some(value), true) = (integer(datum, given), integer(datum, base_type).is_some()) {
-        return Ok(from_integer(value, base_type).map(key));
+    if let (Some(number), pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID) = (number, base_type) {
+        return Ok(TypedValue::of_integer(number, base_type));
     }
     if given == pg_sys::TEXTOID {
-        // SAFETY: the call has the type of the argument, which was just compared with text.
-        return Ok(Some(key(unsafe { from_text(datum, base_type, STORED) }?)));
+        return converted(value, base_type, KEY, STORED).map(Some);
     }
     let mismatch = type_mismatch(format!(
         "the key of \"{index}\" is of type {}, not {}",
@@ -237,7 +186,7 @@ pub fn argument(call: &Call, argument: usize, base_type: Oid, index: &str) -> Re
         type_label(given)
     ))
     .set_hint(format!("Pass a value of type {}, or its text in quotes without a cast.", type_label(base_type)));
-    Err(match integer(datum, given) {
+    Err(match number {
         Some(_) => mismatch.set_detail(format!(
             "Integer keys are returned as bigint, which cannot represent every {}.",
             type_label(base_type)
@@ -246,51 +195,31 @@ pub fn argument(call: &Call, argument: usize, base_type: Oid, index: &str) -> Re
     })
 }
 
-fn integer(datum: Datum, type_oid: Oid) -> Option<i64> {
-    match type_oid {
-        pg_sys::INT2OID => Some((datum.value() as i16).into()),
-        pg_sys::INT4OID => Some((datum.value() as i32).into()),
-        pg_sys::INT8OID => Some(datum.value() as i64),
-        _ => None,
-    }
-}
-
-fn from_integer(value: i64, key: Oid) -> Option<Datum> {
-    match key {
-        pg_sys::INT2OID => i16::try_from(value).ok().map(Datum::from),
-        pg_sys::INT4OID => i32::try_from(value).ok().map(Datum::from),
-        _ => Some(Datum::from(value)),
-    }
-}
-
 /// A HINT about the keys of lookups.
 pub const STORED: &str =
     "Pass the key of a stored document, or use near_duplicates_of() for a text that is not stored.";
 
-/// Reads a string as a literal of the key's base type. The error is the type's own, with `hint`.
-///
-/// # Safety
-/// `given` is a non-null `text`.
-pub unsafe fn from_text(given: Datum, base_type: Oid, hint: &str) -> Result<Datum> {
-    // SAFETY: the caller promises a non-null text.
-    unsafe { value_from_text(given, base_type, "the key", hint) }
-}
+/// The name of a key in errors.
+pub const KEY: &str = "the key";
 
-/// Reads a string as a literal of `base_type`; errors name `what`.
-///
-/// # Safety
-/// `given` is a non-null `text`.
-pub unsafe fn value_from_text(given: Datum, base_type: Oid, what: &str, hint: &str) -> Result<Datum> {
-    foreign_code::check_type(base_type, what)?;
-    catching(|| {
-        let (mut input, mut parameter) = (Oid::INVALID, Oid::INVALID);
-        // SAFETY: `check_type` found the type, so it has its input function, which gets a C string made of the caller's
-        // text.
-        unsafe {
-            let string = pg_sys::text_to_cstring(given.cast_mut_ptr());
-            pg_sys::getTypeInputInfo(base_type, &mut input, &mut parameter);
-            pg_sys::OidInputFunctionCall(input, string, parameter, -1)
-        }
+/// Converts a value to `base_type`, unless it is of that type: reads its text as a literal, in the current memory
+/// context. Errors name `what`, and an error of the type's input function gets `hint`.
+pub fn converted<'a>(value: TypedValue<'a>, base_type: Oid, what: &str, hint: &str) -> Result<TypedValue<'a>> {
+    if value.is_of(base_type) {
+        return Ok(value);
+    }
+    Output::of(value.type_oid()).with_bytes(value, |string| {
+        foreign_code::check_type(base_type, what)?;
+        let read = || {
+            let (mut input, mut parameter) = (Oid::INVALID, Oid::INVALID);
+            // SAFETY: `check_type` found the type, so it has its input function. That gets a C string, and returns a
+            // value of this type in the current memory context.
+            unsafe {
+                pg_sys::getTypeInputInfo(base_type, &mut input, &mut parameter);
+                let read = pg_sys::OidInputFunctionCall(input, string.as_ptr().cast_mut(), parameter, -1);
+                TypedValue::new(read, base_type)
+            }
+        };
+        catching(read).map_err(|cause| cause.or_hint(hint))
     })
-    .map_err(|cause| cause.or_hint(hint))
 }

@@ -70,7 +70,7 @@ impl CapturedStatement {
     /// Notes the keys of a row before and after a change.
     fn row(&self, documents: &Open, fired: &Fired) -> Result<()> {
         let (keys, key) = (fired.changed_keys(&self.record), Some(&self.key));
-        if keys != [None, None]
+        if keys.iter().any(Option::is_some)
             && let Some(queue) = ChangeQueue::to_write(self.record.beside, documents, key)?
         {
             keys.into_iter().flatten().for_each(|key| queue.put(Some(key), None));

@@ -77,10 +77,8 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
     let key = tables.key.base_type;
     let _sees_all = LocalSettings::of(&[(c"row_security", c"off")]);
     let output = Output::of(key);
-    let report = |key: Option<Datum>, problem: &str| {
-        // SAFETY: a key of the documents has the type for which `output` was made.
-        let key = key.map(|key| unsafe { output.text(key) });
-        result.push(&[key, Some(text::write(problem))]);
+    let report = |key: Option<TypedValue>, problem: &str| {
+        result.push(&[key.map(|key| output.text(key)), Some(text::write(problem))]);
     };
     let refresh = Refresh::begin(&tracked, &tables)?;
     refresh.stamp.faults.iter().for_each(|fault| report(None, fault));

@@ -73,9 +73,8 @@ impl TrackedCorpus<'_> {
             }
             memory.run_and_reset(|| {
                 let clusters = Parameter::int8s(some.iter().copied().map(Some));
-                let least = least.iter().map(|least| Some(float8_datum(*least)));
-                // SAFETY: each datum was just made of an `f64`.
-                let least = unsafe { Parameter::array(least, pg_sys::FLOAT8OID) };
+                let least = least.iter().map(|least| Some(TypedValue::float8(*least)));
+                let least = Parameter::array(least, pg_sys::FLOAT8OID);
                 visit(&[clusters, least])
             })?;
         }
@@ -101,8 +100,7 @@ impl TrackedCorpus<'_> {
                 if let (Some(cluster), Some(key)) = stored
                     && let Ok(place) = clusters.binary_search(&cluster)
                 {
-                    // SAFETY: `typed` found a key of the type for which `keys` was made.
-                    unsafe { keys.push(key)? };
+                    keys.push(key)?;
                     memory::push(&mut places, place)?;
                 }
                 Ok(Continue::Yes)
@@ -123,10 +121,7 @@ impl TrackedCorpus<'_> {
         let mut work = question.of_keys(&self.tables.key, keys)?;
         let sorted = keys.sorted()?;
         let members = &work.rows.members;
-        let of_name = |name| {
-            // SAFETY: `question` names the key column of the documents, for whose base type `keys` was made.
-            unsafe { keys.find(&sorted, members.stored(name)) }
-        };
+        let of_name = |name| keys.find(&sorted, members.stored(name));
         let numbers = memory::collect((0..members.len()).map(of_name))?;
         each_group(
             &mut work.groups,
@@ -167,7 +162,7 @@ fn least_of(
 
 /// Calls `visit` with the documents of all components of a job, one component after another: key, number of the
 /// component, and fingerprint. Returns the number of documents that were read.
-pub fn components(work: Work, visit: &mut dyn FnMut(Datum, u32, Fingerprint) -> Result<()>) -> Result<u32> {
+pub fn components(work: Work, visit: &mut dyn FnMut(TypedValue, u32, Fingerprint) -> Result<()>) -> Result<u32> {
     let Work { rows, mut groups, read, .. } = work;
     let (terms, members) = (groups.terms().clone(), &rows.members);
     let mut components = 0;

@@ -11,8 +11,6 @@ use crate::error::internal;
 use crate::memory::of_sort;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::sorted_rows::{INT8, SortedRows, UUID};
-use crate::pg::type_storage::TypeStorage;
-use crate::pg::value_type::Order;
 use crate::prelude::*;
 use crate::row_key::Key;
 
@@ -22,13 +20,13 @@ pub type FoundMembership = (u32, Option<Fingerprint>);
 
 /// A document of an update, as stored and as found.
 #[derive(Clone, Copy)]
-pub struct UpdatePlace {
-    pub key: Datum,
+pub struct UpdatePlace<'a> {
+    pub key: TypedValue<'a>,
     pub old: Option<StoredMembership>,
     pub new: Option<FoundMembership>,
 }
 
-impl UpdatePlace {
+impl UpdatePlace<'_> {
     /// The part of it on which ids depend.
     pub fn ranked(&self) -> RankedDocument {
         let old = self.old.map(|(cluster, _)| cluster);
@@ -46,8 +44,8 @@ pub struct ClusterPlaces {
     /// The key, its [`Mention`], and the stored and found states: cluster or component, and fingerprint.
     rows: SortedRows,
     pub key: Key,
-    order: Order,
-    memory: Memory,
+    /// The key of the last row that was read.
+    last: DocumentKeys,
 }
 
 /// The way in which an update came to know a key, in the order of precedence.
@@ -65,83 +63,70 @@ impl ClusterPlaces {
         let (type_oid, collation) = (key.base_type, key.collation());
         let columns = [(type_oid, collation), INT8, INT8, UUID, INT8, UUID];
         let rows = SortedRows::new(&columns, 2, of_sort())?;
-        let (order, memory) = (Order::of(type_oid, collation)?, Memory::scratch(c"minlsh key"));
-        Ok(Self { rows, key, order, memory })
+        Ok(Self { rows, key, last: DocumentKeys::new(type_oid, collation)? })
     }
 
     /// Adds what is stored of a key, or what was found of it, or both. A found state is a component and a fingerprint.
-    ///
-    /// # Safety
-    /// `key` is of the type of the keys.
-    pub unsafe fn push(
+    pub fn push(
         &mut self,
-        key: Datum,
+        key: TypedValue,
         mention: Mention,
         old: Option<StoredMembership>,
         new: Option<FoundMembership>,
     ) -> Result<()> {
         let int = |value: Option<i64>| value.map_or_else(|| Parameter::null(pg_sys::INT8OID), Parameter::int8);
         let (old_print, new_print) = (old.and_then(|old| old.1), new.and_then(|new| new.1));
-        let print = |print: &Option<Fingerprint>| {
-            let print = print.as_ref().map(|print| Datum::from(print.as_ptr()));
-            // SAFETY: a uuid is passed as a pointer to its 16 bytes, which live until the row is copied.
-            unsafe { Parameter::new(pg_sys::UUIDOID, print) }
-        };
-        // SAFETY: the caller promises a key of the type for which `new` made the rows.
-        let key = unsafe { Parameter::new(self.key.base_type, Some(key)) };
+        let [old_print, new_print] = [&old_print, &new_print].map(|print| Parameter::uuid(print.as_ref()));
         let (old, new) = (int(old.map(|old| old.0)), int(new.map(|new| new.0.into())));
         let mention = Parameter::int8(mention as i64);
-        self.rows.push(&[key, mention, old, print(&old_print), new, print(&new_print)])
+        self.rows.push(&[self.key.parameter(key), mention, old, old_print, new, new_print])
     }
 
     /// Calls `visit` with the documents in the order of keys, each with its stored and found states. An error if a key
     /// was found twice.
     pub fn each(&mut self, visit: &mut dyn FnMut(u32, &UpdatePlace) -> Result<()>) -> Result<()> {
-        let Self { rows, key: Key { base_type, .. }, order, memory } = self;
-        let storage = TypeStorage::of(*base_type);
-        let mut place: Option<UpdatePlace> = None;
+        let Self { rows, key: Key { base_type, .. }, last } = self;
+        let mut memory = Memory::scratch(c"minlsh key");
+        let mut known: Option<(Option<StoredMembership>, Option<FoundMembership>)> = None;
         let mut ranks = 0..=u32::MAX;
-        let mut visit = |place: &UpdatePlace| match ranks.next() {
-            Some(rank) => visit(rank, place),
-            None => Err(internal("an update has more documents than 32 bits count")),
+        last.clear();
+        let mut visit = |last: &DocumentKeys, known| {
+            let Some((old, new)) = known else { return Ok(()) };
+            match ranks.next() {
+                Some(rank) => memory.run_and_reset(|| visit(rank, &UpdatePlace { key: last.key(0), old, new })),
+                None => Err(internal("an update has more documents than 32 bits count")),
+            }
         };
         rows.each(&mut |row| {
             check_interrupts();
             let Some(key) = row.typed(1, *base_type)? else { return Ok(Continue::Yes) };
             let mention = row.int8(2)?;
-            let (old_print, new_print) = (print_of(row, 4)?, print_of(row, 6)?);
+            let (old_print, new_print) = (row.uuid(4)?, row.uuid(6)?);
             let old = row.int8(3)?.map(|cluster| (cluster, old_print));
             let component = row.int8(5)?.and_then(|component| u32::try_from(component).ok());
             let new = component.map(|number| (number, new_print));
-            // SAFETY: both keys have the type of the rows, for which `new` made the order.
-            let same = place.as_mut().filter(|of| unsafe { order.compare(of.key, key).is_eq() });
-            match same {
+            match known.as_mut().filter(|_| last.find(&[0], key).is_some()) {
                 Some(_) if mention == Some(Mention::Block as i64) => {}
-                Some(place) if place.new.is_some() && new.is_some() => return Err(seen_twice()),
-                Some(place) => {
-                    place.old = place.old.or(old);
-                    place.new = place.new.or(new);
+                Some((_, Some(_))) if new.is_some() => return Err(seen_twice()),
+                Some((old_known, new_known)) => {
+                    *old_known = old_known.or(old);
+                    *new_known = new_known.or(new);
                 }
                 None => {
-                    let before = place.take();
-                    memory.run_and_reset(|| before.as_ref().map_or(Ok(()), &mut visit))?;
-                    // SAFETY: the key has the type for which `new` made the storage.
-                    let key = memory.run(|| unsafe { storage.copy(key) });
-                    place = Some(UpdatePlace { key, old, new });
+                    visit(last, known.replace((old, new)))?;
+                    last.clear();
+                    last.push(key)?;
                 }
             }
             Ok(Continue::Yes)
         })?;
-        memory.run_and_reset(|| place.as_ref().map_or(Ok(()), &mut visit))
+        visit(last, known)
     }
 
     /// Copies the documents to a sort that accepts more of them.
     pub fn reopened(mut self) -> Result<Self> {
         let mut reopened = Self::new(self.key)?;
-        self.each(&mut |_, place| {
-            // SAFETY: a key of these rows, whose type is the same.
-            unsafe { reopened.push(place.key, Mention::Named, place.old, place.new) }
-        })?;
+        self.each(&mut |_, place| reopened.push(place.key, Mention::Named, place.old, place.new))?;
         Ok(reopened)
     }
 }
@@ -161,9 +146,8 @@ pub fn members_of(
     for first in (0..keys.len()).step_by(AT_A_TIME) {
         let some = first..keys.len().min(first + AT_A_TIME);
         memory.run_and_reset(|| {
-            let some = some.map(|at| Some(keys.datum(at as u32)));
-            // SAFETY: callers collect keys of the documents, whose type `Tables::open` checked for its columns.
-            let some = unsafe { Parameter::array(some, tables.key.base_type) };
+            let some = some.map(|at| Some(keys.key(at as u32)));
+            let some = Parameter::array(some, tables.key.base_type);
             tables.each(
                 "SELECT n.at, m.cluster_id, m.fingerprint, l.size
                  FROM unnest($1) WITH ORDINALITY AS n (doc_id, at)
@@ -191,11 +175,11 @@ pub fn members_of(
 pub fn each_of(
     tables: &Tables,
     cluster: ClusterId,
-    visit: &mut dyn FnMut(Datum, Option<Fingerprint>) -> Result<Continue>,
+    visit: &mut dyn FnMut(TypedValue, Option<Fingerprint>) -> Result<Continue>,
 ) -> Result<()> {
     tables.each("SELECT doc_id, fingerprint FROM {members} WHERE cluster_id = $1", &[Parameter::int8(cluster)], |row| {
         match row.typed(1, tables.key.base_type)? {
-            Some(key) => visit(key, print_of(row, 2)?),
+            Some(key) => visit(key, row.uuid(2)?),
             None => Ok(Continue::Yes),
         }
     })
@@ -206,17 +190,11 @@ pub fn each_of(
 pub fn stored_of(row: &Row, column: i16, next: ClusterId) -> Result<Option<StoredMembership>> {
     let Some(cluster) = row.int8(column)? else { return Ok(None) };
     if (1..next).contains(&cluster) {
-        return Ok(Some((cluster, print_of(row, column + 1)?)));
+        return Ok(Some((cluster, row.uuid(column + 1)?)));
     }
     Err(wrong_state(format!("the table of members has cluster {cluster}, which never existed"))
         .set_detail("Somebody has changed the table.")
         .set_hint("Delete its rows from the table of members, and refresh with full => true."))
-}
-
-pub fn print_of(row: &Row, column: i16) -> Result<Option<Fingerprint>> {
-    let print = row.typed(column, pg_sys::UUIDOID)?;
-    // SAFETY: a uuid is 16 bytes, in a row that is held.
-    Ok(print.map(|print| unsafe { *print.cast_mut_ptr::<Fingerprint>() }))
 }
 
 /// The error for a refresh whose transaction has too old a snapshot; `detail` says what has happened since.

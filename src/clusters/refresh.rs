@@ -175,8 +175,7 @@ impl<'a> Refresh<'a> {
             // Beyond the limit keys are only counted.
             keys = keys.take().filter(|keys| keys.len() < most && keys.bytes() < of_queue());
             if let Some(keys) = &mut keys {
-                // SAFETY: `typed` found a key of the type for which `keys` was made.
-                unsafe { keys.push(value)? };
+                keys.push(value)?;
             }
             Ok(Continue::Yes)
         })?;
@@ -190,8 +189,7 @@ impl<'a> Refresh<'a> {
         let session = Session::open();
         let work = corpus.question(&session)?.of_all(None)?;
         let read = components(work, &mut |key, component, print| {
-            // SAFETY: a value of the key column that `question` has read, for whose type `places` was made.
-            unsafe { places.push(key, Mention::Named, None, Some((component, Some(print)))) }
+            places.push(key, Mention::Named, None, Some((component, Some(print))))
         })?;
         drop(session);
         let whole = cost_of_all(corpus.index, read);
@@ -199,8 +197,7 @@ impl<'a> Refresh<'a> {
         self.tables.each(sql, &[], |row| {
             let stored = stored_of(row, 2, self.state.next_id)?;
             if let (Some(key), Some(stored)) = (row.typed(1, key.base_type)?, stored) {
-                // SAFETY: `typed` found a key of the type for which `places` was made.
-                unsafe { places.push(key, Mention::Named, Some(stored), None)? };
+                places.push(key, Mention::Named, Some(stored), None)?;
             }
             Ok(Continue::Yes)
         })?;
@@ -238,11 +235,8 @@ impl<'a> Refresh<'a> {
     /// Adds the documents of a block one by one.
     fn name(&self, block: &Block, places: &mut ClusterPlaces) -> Result<()> {
         each_of(self.tables, block.cluster, &mut |key, print| {
-            // SAFETY: `each_of` reads a column of members, which has the type of the keys, as `Tables::open` checked.
-            unsafe {
-                let (stored, found) = ((block.cluster, print), (block.component, print));
-                places.push(key, Mention::Block, Some(stored), Some(found))?;
-            }
+            let (stored, found) = ((block.cluster, print), (block.component, print));
+            places.push(key, Mention::Block, Some(stored), Some(found))?;
             Ok(Continue::Yes)
         })
     }

@@ -173,8 +173,7 @@ fn apart(tables: &Tables) -> Result<(DocumentKeys, Vec<u32>)> {
     let mut keys = DocumentKeys::new(tables.key.base_type, tables.key.collation())?;
     tables.each("SELECT a FROM {apart} UNION ALL SELECT b FROM {apart}", &[], |row| {
         if let Some(key) = row.typed(1, tables.key.base_type)? {
-            // SAFETY: `typed` found a key of the type for which `keys` was made.
-            unsafe { keys.push(key)? };
+            keys.push(key)?;
         }
         check_room(keys.bytes()).map(|()| Continue::Yes)
     })?;
@@ -194,19 +193,16 @@ impl SeededJob<'_> {
         let index = MinlshIndex::of(index)?;
         question.each(&self.corpus.tables.key, keys, &mut |row: &Row| {
             check_interrupts();
-            let Some(key) = row.value(1) else { return Ok(()) };
-            // SAFETY: `question.each` returns the tracked key in the first column, and `keys` was made for its base
-            // type.
-            let Some(at) = (unsafe { keys.find(changed, key) }) else { return Ok(()) };
+            let Some(key) = row.get(1) else { return Ok(()) };
+            let Some(at) = keys.find(changed, key) else { return Ok(()) };
             let Seed { old, part } = &mut seeds[at as usize];
             if std::mem::replace(part, SeedPart::Empty) != SeedPart::Gone {
                 return Err(seen_twice());
             }
-            let Some(document) = row.value(2) else { return Ok(()) };
+            let Some(document) = row.get(2) else { return Ok(()) };
             let own = (0..scopes).map(|scope| row.value(scope as i16 + 3));
             let Some(own) = own.collect::<Option<Vec<Datum>>>() else { return Ok(()) };
-            // SAFETY: `question.each` returns the document in the second column, for whose type the reader was made.
-            let document = unsafe { criteria.reader.document(document) };
+            let document = criteria.reader.document(document);
             let mut look = |signature: &[i32], _| {
                 bytes.clear();
                 document.append(&mut bytes)?;
@@ -268,7 +264,7 @@ impl SeededJob<'_> {
             let mut before: Option<(Fingerprint, u32)> = None;
             for at in order {
                 let print = self.seeds[at].old.and_then(|(_, print)| print);
-                let print = print.filter(|_| !self.is_apart(self.keys.datum(at as u32)));
+                let print = print.filter(|_| !self.is_apart(self.keys.key(at as u32)));
                 match before.filter(|(before, _)| Some(*before) == print) {
                     Some((_, copy)) => self.seeds[at].part = SeedPart::Rest(copy),
                     None => before = print.map(|print| (print, at as u32)).or(before),
@@ -321,15 +317,14 @@ impl SeededJob<'_> {
             for some in rows.chunks(AT_A_TIME) {
                 let mut mates = DocumentKeys::new(key.base_type, key.collation())?;
                 for row in some {
-                    let key = found.at(u64_to_tid(*row)).and_then(|row| row.value(own.number));
+                    let key = found.at(u64_to_tid(*row)).and_then(|row| row.get(own.number));
                     if let Some(key) = key.filter(|key| !self.is_written(*key)) {
-                        // SAFETY: `own` has the type of the tracked key, as was checked above.
-                        unsafe { mates.push(key)? };
+                        mates.push(key)?;
                     }
                 }
                 let stored = members_of(tables, &mates, self.next_id, &mut self.sizes)?;
                 for (at, stored) in (0..).zip(stored) {
-                    if !self.mate(mates.datum(at), stored)? {
+                    if !self.mate(mates.key(at), stored)? {
                         return Ok(false);
                     }
                 }
@@ -356,7 +351,7 @@ impl SeededJob<'_> {
 
     /// Adds a document that shares a bucket with a written one, unless another document represents it. False if it is
     /// over budget, or its cluster is not in the list.
-    fn mate(&mut self, key: Datum, stored: Option<StoredMembership>) -> Result<bool> {
+    fn mate(&mut self, key: TypedValue, stored: Option<StoredMembership>) -> Result<bool> {
         let mut part = SeedPart::Alone;
         if let Some((cluster, print)) = stored {
             let number = match self.numbers.get(&cluster) {
@@ -384,8 +379,7 @@ impl SeededJob<'_> {
         let mut compared = memory::collect(self.compared())?;
         let mut keys = DocumentKeys::new(key.base_type, key.collation())?;
         for at in &compared {
-            // SAFETY: both lists of keys were made for the same type.
-            unsafe { keys.push(self.keys.datum(*at))? };
+            keys.push(self.keys.key(*at))?;
         }
         let work = self.question.of_keys(key, &keys)?;
         sort_by(&mut compared, |a, b| self.keys.compare(*a, *b), &mut check_interrupts);
@@ -394,8 +388,7 @@ impl SeededJob<'_> {
         let mut prints = memory::filled(None, self.seeds.len())?;
         let mut first: Option<(u32, u32)> = None;
         components(work, &mut |key, component, print| {
-            // SAFETY: the question selects by `keys`, so it returns keys of their type.
-            let Some(at) = (unsafe { self.keys.find(&compared, key) }) else { return Ok(()) };
+            let Some(at) = self.keys.find(&compared, key) else { return Ok(()) };
             prints[at as usize] = Some(print);
             match first {
                 Some((before, other)) if before == component => joined.union(other, at),
@@ -417,8 +410,7 @@ impl SeededJob<'_> {
                 (SeedPart::Rest(copy), _) => Some((copy, old.and_then(|(_, print)| print).or(prints[copy as usize]))),
             };
             let now = now.map(|(document, print)| (joined.find(document), print));
-            // SAFETY: `keys` and `places` were both made for the type of the tracked key.
-            unsafe { places.push(self.keys.datum(at), Mention::Named, old, now)? };
+            places.push(self.keys.key(at), Mention::Named, old, now)?;
         }
         for (number, block) in (0..).zip(&mut self.blocks) {
             block.component = joined.find(count + number);
@@ -427,9 +419,8 @@ impl SeededJob<'_> {
     }
 
     /// Adds a document besides the written ones.
-    fn push(&mut self, key: Datum, old: Option<StoredMembership>, part: SeedPart) -> Result<()> {
-        // SAFETY: callers pass keys of members and mates, which have the type of the tracked key, as `keys` has.
-        unsafe { self.keys.push(key)? };
+    fn push(&mut self, key: TypedValue, old: Option<StoredMembership>, part: SeedPart) -> Result<()> {
+        self.keys.push(key)?;
         memory::push(&mut self.seeds, Seed { old, part }).map_err(Into::into)
     }
 
@@ -450,17 +441,15 @@ impl SeededJob<'_> {
     }
 
     /// True if the document with key `key` was written, and has changed.
-    fn is_written(&self, key: Datum) -> bool {
-        // SAFETY: callers pass keys of members and mates, which have the type of the tracked key, as `keys` has.
-        let found = unsafe { self.keys.find(&self.changed, key) };
+    fn is_written(&self, key: TypedValue) -> bool {
+        let found = self.keys.find(&self.changed, key);
         found.is_some_and(|at| self.seeds[at as usize].part != SeedPart::Same)
     }
 
     /// True if the document with key `key` is in a pair that is marked as apart.
-    fn is_apart(&self, key: Datum) -> bool {
+    fn is_apart(&self, key: TypedValue) -> bool {
         let (keys, sorted) = &self.apart;
-        // SAFETY: callers pass keys of members and mates, which have the type of the tracked key, as these have.
-        unsafe { keys.find(sorted, key).is_some() }
+        keys.find(sorted, key).is_some()
     }
 
     /// Subtracts a cost from the budget; false if it is exceeded.

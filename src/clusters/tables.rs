@@ -137,23 +137,18 @@ impl ChangeQueue {
         row.value(SINCE).map(|since| since.value() as i64)
     }
 
-    /// Adds a key, or the state, or neither, which means that the documents were truncated. The key has the type that
-    /// `to_write` checked.
-    pub fn put(&self, key: Option<Datum>, state: Option<&RefreshState>) {
-        let state = state.map(|state| serde_json::to_string(state).unwrap_or_default());
-        // SAFETY: reads the start of the current transaction; the values have the columns' types.
-        unsafe {
-            let now = Datum::from(pg_sys::GetCurrentTransactionStartTimestamp());
-            self.0.insert(&[key, state.map(|state| text::write(&state)), Some(now)]);
-        }
+    /// Adds a key, or the state, or neither, which means that the documents were truncated.
+    pub fn put(&self, key: Option<TypedValue>, state: Option<&RefreshState>) {
+        let state = state.map(|state| TypedValue::text(&serde_json::to_string(state).unwrap_or_default()));
+        // SAFETY: reads the start of the current transaction.
+        let now = TypedValue::time(unsafe { pg_sys::GetCurrentTransactionStartTimestamp() });
+        self.0.insert(&[key, state, Some(now)]);
     }
 
     /// Calls `visit` with each row, and the text of the state in its row.
     pub fn each(&self, snapshot: &Snapshot, visit: &mut dyn FnMut(Option<&str>, &Row) -> Result<()>) -> Result<()> {
         self.0.table.each(snapshot, |row| {
-            // SAFETY: `checked` found a text column.
-            let state = row.value(STATE).map(|state| unsafe { text::read(state) });
-            visit(state.transpose()?, row)?;
+            visit(row.text(STATE)?, row)?;
             Ok(Continue::Yes)
         })
     }

@@ -4,12 +4,12 @@
 use sketch::clusters::{ClusterEvent, ClusterId, ClusterIds, EventKind};
 
 use crate::clusters::corpus::{Fingerprint, TrackedCorpus};
-use crate::clusters::places::{ClusterPlaces, UpdatePlace, print_of};
+use crate::clusters::places::{ClusterPlaces, UpdatePlace};
 use crate::clusters::tables::{AT_A_TIME, RefreshState, Tables};
 use crate::memory::of_sort;
+use crate::pg::document_keys::DocumentKeys;
 use crate::pg::snapshot::ActiveSnapshot;
 use crate::pg::sorted_rows::{INT8, SortedRows, UUID};
-use crate::pg::type_storage::TypeStorage;
 use crate::prelude::*;
 
 pub struct Difference {
@@ -38,8 +38,9 @@ pub fn write(
     let tables = corpus.tables;
     state.refreshes += 1;
     let new_from = std::mem::replace(&mut state.next_id, difference.ids.next);
-    // SAFETY: the current time is passed by value.
-    let now = unsafe { Parameter::new(pg_sys::TIMESTAMPTZOID, Some(Datum::from(pg_sys::GetCurrentTimestamp()))) };
+    // SAFETY: reads the clock.
+    let now = TypedValue::time(unsafe { pg_sys::GetCurrentTimestamp() });
+    let now = Parameter::new(pg_sys::TIMESTAMPTZOID, Some(now));
     let refresh = Parameter::int8(state.refreshes);
     let (counts, printed) = members(tables, difference, &mut state.last_seq, [refresh, now])?;
     let Difference { ids, whole, .. } = difference;
@@ -139,12 +140,12 @@ fn members(
     [refresh, now]: [Parameter; 2],
 ) -> Result<(WrittenCounts, Vec<ClusterId>)> {
     let (mut counts, mut printed) = (WrittenCounts::default(), Vec::new());
-    // The events of the next statement, and the memory for their keys.
-    let mut some: Vec<LoggedEvent> = Vec::new();
+    // The events of the next statement, each with the number of its key.
+    let mut some: Vec<LoggedEvent<u32>> = Vec::new();
+    let mut known = DocumentKeys::new(tables.key.base_type, tables.key.collation())?;
     let mut memory = Memory::scratch(c"minlsh events of a statement");
-    let key_storage = TypeStorage::of(tables.key.base_type);
-    let mut write = |some: &[LoggedEvent]| -> Result<()> {
-        let [names, clusters, others, keys, prints, sizes] = columns(tables, some);
+    let mut write = |some: &[LoggedEvent<u32>], known: &DocumentKeys| -> Result<()> {
+        let [names, clusters, others, keys, prints, sizes] = columns(tables, some, known);
         let last = Parameter::int8(*last_seq);
         let values = [last, refresh, now, names, clusters, others, keys, prints, sizes];
         for (kind, sql) in CHANGES {
@@ -167,34 +168,29 @@ fn members(
     };
     difference.each_event(&mut |event| {
         if some.len() == AT_A_TIME {
-            memory.run_and_reset(|| write(&some))?;
+            memory.run_and_reset(|| write(&some, &known))?;
             some.clear();
+            known.clear();
         }
         if event.event.is_none() {
             memory::push(&mut printed, event.cluster)?;
         }
-        // SAFETY: the key of an event's document has the type of the tables' keys.
-        let key = event.key.map(|key| memory.run(|| unsafe { key_storage.copy(key) }));
-        memory::push(&mut some, LoggedEvent { key, ..event }).map_err(Into::into)
+        let key = event.key.map(|key| known.push(key).map(|()| known.len() as u32 - 1)).transpose()?;
+        let LoggedEvent { event, cluster, print, .. } = event;
+        memory::push(&mut some, LoggedEvent { event, cluster, key, print }).map_err(Into::into)
     })?;
-    memory.run_and_reset(|| write(&some))?;
+    memory.run_and_reset(|| write(&some, &known))?;
     Ok((counts, printed))
 }
 
 /// The columns of `{events}`, as `Tables` names them.
-fn columns(tables: &Tables, some: &[LoggedEvent]) -> [Parameter; 6] {
-    let names = some.iter().map(|of| Some(text::write(of.event?.name())));
-    let keys = some.iter().map(|of| of.key);
-    let prints = some.iter().map(|of| Some(Datum::from(of.print.as_ref()?.as_ptr())));
-    // SAFETY: the names were just made as texts. `members` copied the keys as values of this type. A uuid is passed as
-    // a pointer to its bytes. The arrays copy all of them.
-    let [names, keys, prints] = unsafe {
-        [
-            Parameter::array(names, pg_sys::TEXTOID),
-            Parameter::array(keys, tables.key.base_type),
-            Parameter::array(prints, pg_sys::UUIDOID),
-        ]
-    };
+fn columns<'a>(tables: &Tables, some: &'a [LoggedEvent<u32>], known: &DocumentKeys) -> [Parameter<'a>; 6] {
+    let names = some.iter().map(|of| Some(TypedValue::text(of.event?.name())));
+    let keys = some.iter().map(|of| Some(known.key(of.key?)));
+    let prints = some.iter().map(|of| of.print.as_ref().map(TypedValue::uuid));
+    let names = Parameter::array(names, pg_sys::TEXTOID);
+    let keys = Parameter::array(keys, tables.key.base_type);
+    let prints = Parameter::array(prints, pg_sys::UUIDOID);
     let clusters = Parameter::int8s(some.iter().map(|of| Some(of.cluster)));
     let others = Parameter::int8s(some.iter().map(|of| of.event?.other));
     let sizes = Parameter::int8s(some.iter().map(|of| Some(of.event?.size? as i64)));
@@ -236,14 +232,13 @@ fn mend(tables: &Tables, changed: &mut Vec<ClusterId>) -> Result<()> {
     Ok(())
 }
 
-/// An event that is read from the sort, or a change of a fingerprint.
-pub struct LoggedEvent {
+/// An event that is read from the sort, or a change of a fingerprint, with a key of type `K`.
+pub struct LoggedEvent<K> {
     /// `None` for a change of a fingerprint, which is not logged.
     pub event: Option<ClusterEvent>,
     pub cluster: ClusterId,
-    /// The key of the event's document, if there is one, valid until the next event is read, and the document's current
-    /// fingerprint.
-    pub key: Option<Datum>,
+    /// The key of the event's document, if there is one, and the document's current fingerprint.
+    pub key: Option<K>,
     pub print: Option<Fingerprint>,
 }
 
@@ -253,7 +248,7 @@ const BEFORE_ALL: i64 = -1;
 impl Difference {
     /// Calls `visit` with all changes of documents and clusters, in the order of the log. PostgreSQL sorts them, so
     /// that memory stays within its limit.
-    pub fn each_event(&mut self, visit: &mut dyn FnMut(LoggedEvent) -> Result<()>) -> Result<()> {
+    pub fn each_event(&mut self, visit: &mut dyn FnMut(LoggedEvent<TypedValue>) -> Result<()>) -> Result<()> {
         let Self { places, ids, .. } = self;
         let key_type = places.key.base_type;
         let key = (key_type, places.key.collation());
@@ -261,13 +256,8 @@ impl Difference {
         let mut rows = SortedRows::new(&[INT8, INT8, INT8, INT8, INT8, key, UUID], 4, of_sort())?;
         let mut push = |numbers: [i64; 5], place: Option<&UpdatePlace>| {
             let print = place.and_then(UpdatePlace::print);
-            let print = print.as_ref().map(|print| Datum::from(print.as_ptr()));
-            // SAFETY: `places` has keys of this type, and a uuid is passed as a pointer to its bytes. Both live until
-            // the row is copied.
-            let (key, print) = unsafe {
-                let key = Parameter::new(key_type, place.map(|place| place.key));
-                (key, Parameter::new(pg_sys::UUIDOID, print))
-            };
+            let (key, print) =
+                (Parameter::new(key_type, place.map(|place| place.key)), Parameter::uuid(print.as_ref()));
             let [step, cluster, other, document, size] = numbers.map(Parameter::int8);
             rows.push(&[step, cluster, other, document, size, key, print])
         };
@@ -296,7 +286,7 @@ impl Difference {
             let place = u8::try_from(int(1)?).map(|step| (step, cluster, other, document));
             let size = u64::try_from(int(5)?).ok();
             let event = place.ok().and_then(|place| ClusterEvent::at(place, size));
-            let (key, print) = (row.typed(6, key_type)?, print_of(row, 7)?);
+            let (key, print) = (row.typed(6, key_type)?, row.uuid(7)?);
             visit(LoggedEvent { event, cluster, key, print })?;
             Ok(Continue::Yes)
         })

@@ -56,7 +56,7 @@ impl<'a> StoredRows<'a> {
     }
 
     /// Calls `visit` with the number of each document, its key, and a way to read it.
-    pub fn each_row(mut self, visit: &mut dyn FnMut(u32, Datum, &mut ReadRow) -> Result<()>) -> Result<()> {
+    pub fn each_row(mut self, visit: &mut dyn FnMut(u32, TypedValue, &mut ReadRow) -> Result<()>) -> Result<()> {
         let Self { spools, reading, .. } = &mut self;
         let reading = reading.get_mut();
         let form = reading.reader.form();
@@ -68,10 +68,9 @@ impl<'a> StoredRows<'a> {
 
 impl DocumentReader {
     /// Calls `take` with the bytes of a document.
-    fn read(&mut self, document: Datum, form: Form, take: &mut TakeStored<SqlError>) -> Result<()> {
+    fn read(&mut self, document: TypedValue, form: Form, take: &mut TakeStored<SqlError>) -> Result<()> {
         let Self { reader, sketcher, room, context } = self;
-        // SAFETY: a row's document, which the reader was made for and has read before.
-        let document = unsafe { reader.document(document) };
+        let document = reader.document(document);
         context.run_and_reset(|| {
             if form != Form::Signature {
                 return document.with_stored(room, take);
@@ -97,9 +96,7 @@ impl Host for StoredRows<'_> {
         spools.each(wanted, &mut |source, row| {
             check_interrupts();
             if pass == DocumentPass::Candidates {
-                // SAFETY: the key column of the rows of this source, for whose type its members were made. The key of a
-                // row in a partition is its position, an integer.
-                unsafe { members.push(source, row.key)? };
+                members.push(source, row.key)?;
             }
             visit(row.number, &mut |form, take| reading.read(row.document()?, form, take))
         })?;
@@ -170,13 +167,12 @@ impl OriginValues {
     }
 
     /// The number of the origin in a value of the column.
-    fn number(&mut self, value: impl Fn(usize) -> Option<Datum>) -> Result<u32> {
+    fn number<'v>(&mut self, value: impl Fn(usize) -> Option<TypedValue<'v>>) -> Result<u32> {
         let Some(number) = self.known.of(&value)?.map(Scope::number) else { return Ok(NO_ORIGIN) };
         if number as usize == self.shown.len()
             && let Some((output, value)) = self.output.as_ref().zip(value(0))
         {
-            // SAFETY: a value of the column, for whose type `new` made the output function.
-            let shown = self.context.run_and_reset(|| unsafe { output.shown(value) });
+            let shown = self.context.run_and_reset(|| output.shown(value));
             memory::push(&mut self.shown, shown)?;
         }
         Ok(number)
@@ -211,14 +207,12 @@ impl AgreeingSets {
     }
 
     /// The elements of an array, or of NULL.
-    fn of(&mut self, array: Option<Datum>) -> Result<&[u128]> {
+    fn of(&mut self, array: Option<TypedValue>) -> Result<&[u128]> {
         let Self { values, kept, context, set } = self;
         set.clear();
         if let Some(array) = array {
             context.run_and_reset(|| {
-                // SAFETY: a value of the expression `agree`, whose type `Source` found to be an array.
-                let elements = unsafe { array::each_element(array) };
-                for element in elements.flatten() {
+                for element in array.elements().flatten() {
                     memory::push(set, values.element(element, kept)?)?;
                 }
                 Ok::<_, SqlError>(())
@@ -247,8 +241,7 @@ pub fn read(
             check_interrupts();
             *read = read.saturating_add(1);
             let Some(document) = omitted.document(row) else { return Ok(()) };
-            // SAFETY: a value of the source's document column, for whose type `criteria` made the reader.
-            let document = unsafe { reader.document(document) };
+            let document = reader.document(document);
             let Some(key) = row.key() else {
                 let mut has_shingles = false;
                 context.run_and_reset(|| {

@@ -36,6 +36,17 @@ impl Kind {
             _ => (element != Oid::INVALID).then_some(Self::Set),
         }
     }
+
+    /// True if values of type `type_oid` can be read as values of this kind. It is called for each row.
+    pub fn has(self, type_oid: Oid) -> bool {
+        match (self, type_oid) {
+            (Self::Text | Self::Passage, pg_sys::TEXTOID) | (Self::Set, pg_sys::ANYARRAYOID) => true,
+            (Self::Text | Self::Passage, _) => Self::of_type(type_oid, Oid::INVALID) == Some(Self::Text),
+            (Self::Set, _) => catalog::element_type(catalog::base_type(type_oid)) != Oid::INVALID,
+            (Self::Signature, _) => catalog::base_type(type_oid) == pg_sys::INT4ARRAYOID,
+            (Self::Document, _) => is_document(type_oid),
+        }
+    }
 }
 
 /// True if values of a type are stored like `minlsh_document`.

@@ -26,7 +26,7 @@ use sketch::{Config, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, Normalization, sort_by
 use super::form::{JsonReader, Read, TypeForm, damaged, syntax, write_member};
 use super::image::until_zero;
 use super::similar::KeptValue;
-use super::value::{BandSearch, TypedValue};
+use super::value::BandSearch;
 use crate::options::IndexOptions;
 use crate::prelude::*;
 

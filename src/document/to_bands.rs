@@ -5,7 +5,7 @@ use sketch::{Banding, Config};
 use super::image::Document;
 use super::kind::Kind;
 use super::passage;
-use super::value::{BandSearch, ReadValue, TypedValue, Value};
+use super::value::{BandSearch, ReadValue, Value};
 use crate::options::{
     IndexOptions, Options, Recent, Threshold, same_shingling, shingling, threshold_setting, with_sketcher,
 };

@@ -1,7 +1,6 @@
 //! Values as they are compared, signed or searched for.
 
 use std::borrow::Cow;
-use std::marker::PhantomData;
 
 use sketch::passage::Bound;
 use sketch::pipeline::SignerBatch;
@@ -25,40 +24,43 @@ pub enum Value<'a> {
 /// A value, with the document that contains it, if there is one.
 pub type ReadValue<'a> = (Value<'a>, Option<Document<'a>>);
 
-/// A non-null value with its type: the right operand of an operator, of any type.
-#[derive(Clone, Copy)]
-pub struct TypedValue<'a> {
-    datum: Datum,
-    type_oid: Oid,
-    life: PhantomData<&'a [u8]>,
-}
-
 impl<'a> TypedValue<'a> {
-    /// # Safety
-    /// `datum` is a non-null value of type `type_oid`, or of a type stored like it, and valid for `'a`.
-    pub unsafe fn new(datum: Datum, type_oid: Oid) -> Self {
-        Self { datum, type_oid, life: PhantomData }
-    }
-
     /// Its kind, by its type; `None` if it cannot be a document.
     pub fn kind(self) -> Option<Kind> {
-        let kind = Kind::of_type(self.type_oid, Oid::INVALID);
-        kind.or_else(|| is_document(self.type_oid).then_some(Kind::Document))
+        let kind = Kind::of_type(self.type_oid(), Oid::INVALID);
+        kind.or_else(|| is_document(self.type_oid()).then_some(Kind::Document))
+    }
+
+    /// Reads it as a value of kind `kind`, which must [have](Kind::has) its type. `hash` hashes the elements of a set.
+    pub fn read_as(self, kind: Kind, hash: ElementHash) -> Result<ReadValue<'a>> {
+        assert!(kind.has(self.type_oid()), "a value is of the kind of its column");
+        // SAFETY: the kind has the type, as was just asserted, and the value is valid for `'a`.
+        unsafe { kind.read(self.datum(), hash) }
     }
 
     /// Reads it; `None` if it has no kind.
     pub fn read(self) -> Result<Option<ReadValue<'a>>> {
-        // SAFETY: the caller of `new` promises a value of the type, which determines the kind.
-        let read = |kind: Kind| unsafe { kind.read(self.datum, ElementHash::default()) };
-        self.kind().map(read).transpose()
+        self.kind().map(|kind| self.read_as(kind, ElementHash::default())).transpose()
     }
 
     /// Reads a signature; `None` if it is not an `integer[]`.
     pub fn signature(self) -> Result<Option<ReadValue<'a>>> {
-        let is_signature = catalog::base_type(self.type_oid) == pg_sys::INT4ARRAYOID;
-        // SAFETY: the type was just compared, and the caller of `new` promises a value of the type.
-        let read = || unsafe { Kind::Signature.read(self.datum, ElementHash::default()) };
-        is_signature.then(read).transpose()
+        let is_signature = Kind::Signature.has(self.type_oid());
+        is_signature.then(|| self.read_as(Kind::Signature, ElementHash::default())).transpose()
+    }
+
+    /// Reads a text, which may be of a type that is stored like `text`.
+    pub fn utf8(self) -> Result<Cow<'a, str>> {
+        assert!(Kind::Text.has(self.type_oid()), "a value is a text");
+        // SAFETY: it is stored like a text, as was just asserted, and is valid for `'a`.
+        unsafe { lossless::read(self.datum()) }
+    }
+
+    /// Calls `look` with a text as it is stored, perhaps compressed.
+    pub fn stored<T>(self, look: impl FnOnce(StoredBytes) -> Result<T>) -> Result<T> {
+        assert!(Kind::Text.has(self.type_oid()), "a value is a text");
+        // SAFETY: it is stored like a text, as was just asserted.
+        unsafe { lossless::stored(self.datum(), look) }
     }
 
     /// Reads a document; `None` if it is not one.
@@ -66,20 +68,20 @@ impl<'a> TypedValue<'a> {
         let is_document = self.kind() == Some(Kind::Document);
         // SAFETY: the type was just found to be stored like `minlsh_document`, and the caller of `new` promises such a
         // value.
-        is_document.then(|| unsafe { Document::read(self.datum) }).transpose()
+        is_document.then(|| unsafe { Document::read(self.datum()) }).transpose()
     }
 
     /// The bytes of a `minlsh_passage`; `None` if it is not one.
     pub fn passage(self) -> Option<&'a [u8]> {
         // SAFETY: the type was just found to be stored like `minlsh_passage`, a varlena, and the caller of `new`
         // promises such a value.
-        is_passage(self.type_oid).then(|| unsafe { bytes::read(self.datum) })
+        is_passage(self.type_oid()).then(|| unsafe { bytes::read(self.datum()) })
     }
 
     /// The type of the elements of an array; `None` if it is not one.
     pub fn element_type(self) -> Option<Oid> {
         // SAFETY: the caller of `new` promises a value of the type, and only arrays are sets.
-        (self.kind() == Some(Kind::Set)).then(|| unsafe { array::detoast(self.datum).1 })
+        (self.kind() == Some(Kind::Set)).then(|| unsafe { array::detoast(self.datum()).1 })
     }
 }
 

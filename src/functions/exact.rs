@@ -53,7 +53,7 @@ fn overlap_of_arrays(call: &Call) -> Result<Overlap> {
         return Ok(Overlap::count::<&[u8]>(all(a)?, all(b)?, Ord::cmp, &mut check_interrupts));
     }
     // SAFETY: the elements have the type for which `order` was made.
-    let compare = |a: &Datum, b: &Datum| unsafe { order.compare(*a, *b) };
+    let compare = |a: &Datum, b: &Datum| unsafe { order.compare_datums(*a, *b) };
     Ok(Overlap::count(a, b, compare, &mut check_interrupts))
 }
 

@@ -16,7 +16,6 @@ use sketch::{Config, UNICODE_VERSIONS};
 pub(crate) use self::exact::overlap;
 use crate::pg::catalog::relation_kind;
 use crate::pg::names::{literal, regclass_literal};
-use crate::pg::value_type::Output;
 use crate::prelude::*;
 
 sql_function!(minlsh_version, version);
@@ -65,9 +64,7 @@ fn self_test(_call: &Call, rows: &ResultRows) -> Result<()> {
 /// An argument as a call writes it.
 fn shown(call: &Call, argument: usize) -> String {
     let type_oid = call.argument_type(argument);
-    // SAFETY: the call has the type of its argument.
-    let value = call.datum(argument).map(|value| unsafe { Output::of(type_oid).shown(value) });
-    match value {
+    match call.value(argument).map(TypedValue::shown) {
         Some(value) if [pg_sys::TEXTOID, pg_sys::REGCLASSOID].contains(&type_oid) => literal(&value),
         Some(value) => value,
         None => "NULL".to_owned(),

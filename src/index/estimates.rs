@@ -23,7 +23,7 @@ use sketch::ScopeHash;
 
 use crate::document::constructors::KnownParts;
 use crate::document::kind::Kind;
-use crate::document::value::{BandSearch, TypedValue};
+use crate::document::value::BandSearch;
 use crate::index::descent;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::options::{IndexOptions, Options, Threshold, same_shingling};

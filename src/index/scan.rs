@@ -11,7 +11,7 @@ use pgrx::pg_sys::ScanKeyData;
 use sketch::passage::Bound;
 
 use crate::document::kind::Kind;
-use crate::document::value::{BandSearch, TypedValue};
+use crate::document::value::BandSearch;
 use crate::index::descent;
 use crate::index::layout::u64_to_tid;
 use crate::index::minlsh_index::MinlshIndex;

@@ -10,7 +10,7 @@ use crate::lookup::search::Asked;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::guc::LocalSettings;
 use crate::prelude::*;
-use crate::row_key::{self, KeyValue, STORED};
+use crate::row_key::{self, STORED};
 
 set_function!(minlsh_near_duplicate_cluster_of, near_duplicate_cluster_of);
 
@@ -39,14 +39,15 @@ fn near_duplicate_cluster_of(call: &Call, result: &ResultRows) -> Result<()> {
     let wanted = result.column_type(0);
     let session = Session::open();
     // By the key as it was passed the row would be found twice, if an equal key is stored in another form.
-    let Some(key) = target.stored_key(&session, key)? else { return Ok(()) };
+    let row = target.stored_key(&session, key)?;
+    let Some(key) = row.as_ref().and_then(|row| row.get(1)) else { return Ok(()) };
     // Rows of the same set have the same near-duplicates, unless each row has its own threshold.
     members.find(&session, &asked, target.info.kind != Kind::Document, key)?;
     // A single row is not a cluster.
     if members.keys.len() > 1 {
         for member in members.keys.sorted()? {
             check_interrupts();
-            result.push(&[Some(members.key(member).as_result(wanted))]);
+            result.push(&[Some(members.keys.key(member).as_result(wanted))]);
         }
     }
     Ok(())
@@ -69,17 +70,16 @@ impl FoundMembers {
     }
 
     /// Finds all members, breadth-first.
-    fn find(&mut self, session: &Session, asked: &Asked, has_copies: bool, key: KeyValue) -> Result<()> {
+    fn find(&mut self, session: &Session, asked: &Asked, has_copies: bool, key: TypedValue) -> Result<()> {
         let _exact_text = LocalSettings::of_exact_text();
-        // SAFETY: `to_text` returns a text.
-        let name = unsafe { text::read(key.to_text()) }?;
-        self.add(name)?;
-        let mut memory = Memory::scratch(c"minlsh member");
+        key.with_text(|name| self.add(name))?;
         let mut next = 0;
         while next < self.keys.len() {
             check_interrupts();
             if !self.done[next] {
-                let key = self.key(next as u32);
+                // A copy, as the list of keys grows meanwhile.
+                let memory = Memory::scratch(c"minlsh member");
+                let key = self.keys.key(next as u32).copied(&memory);
                 let mut visit = |name: &str, similarity: f64| {
                     let member = self.add(name)?;
                     if has_copies && similarity == 1.0 {
@@ -87,16 +87,11 @@ impl FoundMembers {
                     }
                     Ok(())
                 };
-                memory.run_and_reset(|| asked.each_of_row(session, key, &mut visit))?;
+                memory.run(|| asked.each_of_row(session, key, &mut visit))?;
             }
             next += 1;
         }
         Ok(())
-    }
-
-    fn key(&self, member: u32) -> KeyValue {
-        // SAFETY: `add` made each member a value of this type, which lives as long as `self`.
-        unsafe { KeyValue::new(self.keys.datum(member), self.key_type) }
     }
 
     /// Returns the number of a member, after adding it if it is new.
@@ -112,8 +107,7 @@ impl FoundMembers {
             ));
         }
         let member = self.keys.len() as u32;
-        // SAFETY: the text was just made, and is read as a value of the type for which `keys` was made.
-        unsafe { self.keys.push(row_key::from_text(text::write(name), self.key_type, STORED)?)? };
+        self.keys.push(row_key::converted(TypedValue::text(name), self.key_type, row_key::KEY, STORED)?)?;
         memory::push(&mut self.done, false)?;
         let name = memory::owned(name)?;
         memory::insert_at(&mut self.known, name, member)?;

@@ -5,13 +5,11 @@ use std::collections::HashSet;
 use sketch::{Comparison, Config, ElementHash, Overlap, ShingleSet, estimate_jaccard, standard_error};
 
 use crate::document::kind::Kind;
-use crate::document::value::{TypedValue, Value};
+use crate::document::value::Value;
 use crate::error::internal;
 use crate::lookup::find;
 use crate::memory::of_explanation;
 use crate::options::{IndexOptions, Options, Threshold, with_sketcher};
-use crate::pg::catalog::base_element_type;
-use crate::pg::value_type::Output;
 use crate::prelude::*;
 use crate::row_key;
 use crate::side_table::StoredSketch;
@@ -74,8 +72,8 @@ fn explain_texts(call: &Call, result: &ResultRows) -> Result<()> {
 
 struct Operand<'a> {
     value: Value<'a>,
-    /// The array, with the type of its elements, if it is one.
-    array: Option<(Datum, Oid)>,
+    /// The array, if it is one.
+    array: Option<TypedValue<'a>>,
 }
 
 impl<'a> Operand<'a> {
@@ -85,12 +83,8 @@ impl<'a> Operand<'a> {
 
     /// Reads the document of an index from the first column of its row.
     fn of_row(kind: Kind, row: &'a Row) -> Result<Self> {
-        let (value_type, Some(value)) = (row.type_of(1), row.value(1)) else {
-            return Ok(Self::of_text(b""));
-        };
-        let array = (kind == Kind::Set).then(|| (value, base_element_type(value_type)));
-        // SAFETY: `datum` returns a value of the column, and `type_of` its type; it lives as long as the row.
-        let value = unsafe { TypedValue::new(value, value_type) };
+        let Some(value) = row.get(1) else { return Ok(Self::of_text(b"")) };
+        let array = (kind == Kind::Set).then_some(value);
         let read = if kind == Kind::Signature { value.signature()? } else { value.read()? };
         let (value, _) = read.ok_or_else(|| internal("a document is of another type"))?;
         Ok(Self { value, array })
@@ -109,20 +103,17 @@ impl<'a> Operand<'a> {
     /// Some distinct elements whose hashes `wanted` accepts, as text; `None` if it does not consist of elements that
     /// can be shown.
     fn some(&self, wanted: &dyn Fn(u64) -> bool) -> Result<Option<Vec<String>>> {
-        let (array, of) = match (self.array, &self.value) {
+        let array = match (self.array, &self.value) {
             (Some(array), _) => array,
             (None, Value::Text([])) => return Ok(Some(Vec::new())),
             _ => return Ok(None),
         };
-        let output = Output::of(of);
         let (mut seen, mut shown) = (HashSet::new(), Vec::new());
-        // SAFETY: `of_row` read the array from a column, with the type of its elements.
-        unsafe {
-            for element in array::each_element(array).flatten() {
-                let hash = element::hash(element, of, ElementHash::default())?;
-                if shown.len() < EXAMPLES && wanted(hash) && memory::insert(&mut seen, hash)? {
-                    shown.push(memory::owned(&output.written(element)?)?);
-                }
+        for element in array.elements().flatten() {
+            // SAFETY: an element with its type.
+            let hash = unsafe { element::hash(element.datum(), element.type_oid(), ElementHash::default()) }?;
+            if shown.len() < EXAMPLES && wanted(hash) && memory::insert(&mut seen, hash)? {
+                shown.push(element.with_text(|text| Ok(memory::owned(text)?))?);
             }
         }
         Ok(Some(shown))
@@ -163,11 +154,8 @@ fn show(
     let count = |count: Option<usize>| count.map(|count| Datum::from(count as i64));
     let share = |share: Option<f64>| share.map(float8_datum);
     let some = |parts: Option<&Vec<String>>| {
-        parts.map(|parts| {
-            let texts = parts.iter().map(|part| Some(text::write(part)));
-            // SAFETY: each element was just made as a text.
-            unsafe { array::from_elements(texts, pg_sys::TEXTOID) }
-        })
+        let texts = parts?.iter().map(|part| Some(TypedValue::text(part)));
+        Parameter::array(texts, pg_sys::TEXTOID).datum()
     };
     let examples = examples.as_ref();
     result.push(&[

@@ -51,7 +51,7 @@ fn nearest_documents(call: &Call, result: &ResultRows) -> Result<()> {
 
 /// Writes the near-duplicates of the document whose key is the first argument.
 fn of_document(call: &Call, asked: Asked, result: &ResultRows) -> Result<()> {
-    let index = asked.index();
+    let index = asked.index;
     let key = row_key::argument(call, OF, index.key()?.base_type, index.name())?;
     key.map_or(Ok(()), |key| write(&asked, &SoughtDocument::Row(key), result))
 }
@@ -95,9 +95,8 @@ fn of_argument(
     let verify = find::verify(call, VERIFY)?;
     let type_oid = catalog::base_type(call.argument_type(OF));
     let is_document = type_oid == target.extension.document;
-    // SAFETY: the argument has the type `minlsh_document`, and lives as long as the call.
-    let document = |datum| unsafe { Document::read(datum) };
-    let mut document = call.datum(OF).filter(|_| is_document).map(document).transpose()?;
+    let value = call.value(OF);
+    let mut document = value.filter(|_| is_document).map(TypedValue::document).transpose()?.flatten();
     let own = document.as_ref().map(|document| document.threshold);
     let least = [asked, own].into_iter().flatten().reduce(Threshold::max);
     let threshold = find::served(least.unwrap_or(target.options.threshold), target)?;
@@ -108,7 +107,7 @@ fn of_argument(
     }
     let asked = Asked::new(target, threshold, verify, limit)?;
     let scope = target.scope(call, scope)?;
-    let (Some(value), Some(scope)) = (call.parameter(OF), scope) else { return Ok(()) };
+    let (Some(value), Some(scope)) = (value, scope) else { return Ok(()) };
     if let Some(document) = &mut document {
         document.threshold = threshold;
     }

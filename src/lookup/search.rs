@@ -17,15 +17,13 @@ use crate::options::Threshold;
 use crate::pg::names::{search_path, type_label};
 use crate::pg::relation::has_row_security;
 use crate::pg::table_query::{Parts, TableQuery};
-use crate::pg::type_storage::TypeStorage;
-use crate::pg::value_type::Output;
 use crate::prelude::*;
-use crate::row_key::{self, KeyValue, value_from_text};
+use crate::row_key;
 use crate::side_table::search::{DocumentQueries, Narrow, SideSearch, SoughtDocument, VisitNear};
 
 /// An index to search, by a caller with the necessary rights.
 pub struct Asked<'a> {
-    index: &'a Indexed,
+    pub index: &'a Indexed,
     side: Option<SideSearch<'a>>,
     threshold: Threshold,
     /// Maximum number of results, the most similar ones; `None` means all.
@@ -42,17 +40,12 @@ impl<'a> Asked<'a> {
         Ok(Self { index, side, threshold, limit })
     }
 
-    /// The index.
-    pub fn index(&self) -> &'a Indexed {
-        self.index
-    }
-
     /// Calls `visit` with the key, of the key's base type, and the similarity of each near-duplicate, the most similar
     /// first. Memory that `visit` allocates is freed after each call.
     pub fn each(&self, session: &Session, sought: &SoughtDocument, visit: &mut VisitNear) -> Result<()> {
         let mut memory = Memory::scratch(c"minlsh near-duplicate");
-        let visit = &mut |key: KeyValue, similarity| memory.run_and_reset(|| visit(key, similarity));
-        let queries = Queries { asked: self, session };
+        let visit = &mut |key: TypedValue, similarity| memory.run_and_reset(|| visit(key, similarity));
+        let queries = Queries { asked: self, session, memory: Memory::scratch(c"minlsh search") };
         match &self.side {
             Some(side) => side.each(sought, &queries, visit),
             None => queries.each(sought, None, visit),
@@ -63,12 +56,11 @@ impl<'a> Asked<'a> {
     pub fn each_of_row(
         &self,
         session: &Session,
-        key: KeyValue,
+        key: TypedValue,
         visit: &mut dyn FnMut(&str, f64) -> Result<()>,
     ) -> Result<()> {
         self.each(session, &SoughtDocument::Row(key), &mut |key, similarity| {
-            // SAFETY: `to_text` returns a text.
-            visit(unsafe { text::read(key.to_text()) }?, similarity)
+            key.with_text(|name| visit(name, similarity))
         })
     }
 }
@@ -93,16 +85,18 @@ fn check_verify(index: &Indexed, verify: Option<Verify>) -> Result<()> {
 struct Queries<'q> {
     asked: &'q Asked<'q>,
     session: &'q Session,
+    /// Memory for the values that are searched for.
+    memory: Memory,
 }
 
 /// The conditions of a search.
-struct Wanted {
+struct Wanted<'w> {
     /// A value of type `minlsh_document`.
-    document: Parameter,
+    document: Parameter<'w>,
     /// The key of the document's row; `None` if it is not stored.
-    row: Option<Parameter>,
+    row: Option<Parameter<'w>>,
     /// The values of the scope columns.
-    scope: Vec<Parameter>,
+    scope: Vec<Parameter<'w>>,
 }
 
 impl DocumentQueries for Queries<'_> {
@@ -113,20 +107,13 @@ impl DocumentQueries for Queries<'_> {
             SoughtDocument::Given { document: Some(document), scope, .. } => Some(self.of_document(document, scope)),
             SoughtDocument::Given { value, scope, .. } => self.of_value(*value, scope)?,
         };
-        let Some(Wanted { document, mut row, scope }) = wanted else { return Ok(()) };
-        let mut among = None;
-        if let Some(narrow) = narrow {
-            among = narrow()?;
-            if among.is_none() {
-                return Ok(());
-            }
+        let Some(Wanted { document, row, scope }) = wanted else { return Ok(()) };
+        let (purpose, row, among) = match narrow.map(|narrow| narrow()).transpose()? {
+            None if row.is_some() => (Purpose::OfRow, row, None),
+            None => (Purpose::OfGiven, None, None),
+            Some(None) => return Ok(()),
             // The keys do not include the row's.
-            row = None;
-        }
-        let purpose = match (among, row) {
-            (Some(_), _) => Purpose::Among,
-            (None, Some(_)) => Purpose::OfRow,
-            (None, None) => Purpose::OfGiven,
+            Some(among) => (Purpose::Among, None, among),
         };
         let query = index.query(purpose, Oid::INVALID, || index.search(self.session, purpose))?;
         let key_type = index.key()?.base_type;
@@ -136,17 +123,13 @@ impl DocumentQueries for Queries<'_> {
         let limit = limit.map_or(Parameter::null(pg_sys::INT8OID), Parameter::int8);
         let mut values = vec![document, limit, Parameter::float8(threshold.get())];
         values.extend(row.into_iter().chain(scope).chain(among));
-        query.each(self.session, &values, &mut |row| match (row.value(1), row.value(2)) {
-            (Some(key), Some(similarity)) => {
-                // SAFETY: the query's first column has this type, as just checked.
-                let key = unsafe { KeyValue::new(key, key_type) };
-                visit(key, f64::from_bits(similarity.value() as u64))
-            }
+        query.each(self.session, &values, &mut |row| match (row.get(1), row.value(2)) {
+            (Some(key), Some(similarity)) => visit(key, f64::from_bits(similarity.value() as u64)),
             _ => Ok(()),
         })
     }
 
-    fn sees(&self, key: KeyValue) -> Result<bool> {
+    fn sees(&self, key: TypedValue) -> Result<bool> {
         Ok(self.asked.index.stored_key(self.session, key)?.is_some())
     }
 }
@@ -154,7 +137,7 @@ impl DocumentQueries for Queries<'_> {
 impl Queries<'_> {
     /// A search for the near-duplicates of a row. `None` if the caller sees no such row, if it has no document, or if a
     /// partial index lacks it.
-    fn of_row(&self, key: KeyValue) -> Result<Option<Wanted>> {
+    fn of_row<'w>(&'w self, key: TypedValue<'w>) -> Result<Option<Wanted<'w>>> {
         let Asked { index, threshold, .. } = self.asked;
         let key = index.key()?.parameter(key);
         let values = [key, Parameter::float8(threshold.get())];
@@ -163,26 +146,27 @@ impl Queries<'_> {
             std::iter::once(document).chain(columns.predicate).chain(columns.scopes).collect()
         })?;
         let Some(row) = row else { return Ok(None) };
-        let document = row.parameter(1, index.extension.document)?;
+        let document = row.parameter(1, index.extension.document, &self.memory)?;
         let partial = index.info.index.partial;
         if document.is_null() || (partial && row.bool(2)? != Some(true)) {
             return Ok(None);
         }
         let first = if partial { 3 } else { 2 };
-        let scope: Result<Vec<Parameter>> =
-            (index.scopes.iter().zip(first..)).map(|(&type_oid, column)| row.parameter(column, type_oid)).collect();
-        Ok(Some(Wanted { document, row: Some(key), scope: scope? }))
+        let scope = index.scopes.iter().zip(first..);
+        let scope = scope.map(|(&type_oid, column)| row.parameter(column, type_oid, &self.memory));
+        Ok(Some(Wanted { document, row: Some(key), scope: scope.collect::<Result<_>>()? }))
     }
 
     /// A search for the near-duplicates of a document that is not stored.
-    fn of_document(&self, document: &Document, scope: &[Parameter]) -> Wanted {
-        // SAFETY: `write` returns a value of this type, which lives as long as the call.
-        let document = unsafe { Parameter::new(self.asked.index.extension.document, Some(document.write())) };
-        Wanted { document, row: None, scope: scope.to_vec() }
+    fn of_document<'w>(&'w self, document: &Document, scope: &[Parameter<'w>]) -> Wanted<'w> {
+        let type_oid = self.asked.index.extension.document;
+        // SAFETY: `write` makes a value of this type in `memory`.
+        let document = unsafe { TypedValue::new(self.memory.run(|| document.write()), type_oid) };
+        Wanted { document: Parameter::new(type_oid, Some(document)), row: None, scope: scope.to_vec() }
     }
 
     /// A search for the near-duplicates of a value that is not stored; `None` if it is NULL.
-    fn of_value(&self, value: Parameter, scope: &[Parameter]) -> Result<Option<Wanted>> {
+    fn of_value<'w>(&'w self, value: TypedValue, scope: &[Parameter<'w>]) -> Result<Option<Wanted<'w>>> {
         let (Asked { index, threshold, .. }, type_oid) = (self.asked, value.type_oid());
         let query = index.query(Purpose::Given, type_oid, || {
             TableQuery::prepare(
@@ -195,9 +179,10 @@ impl Queries<'_> {
                 },
             )
         })?;
+        let value = Parameter::new(type_oid, Some(value));
         let row = query.first(self.session, &[value, Parameter::float8(threshold.get())])?;
         let Some(row) = row else { return Ok(None) };
-        let document = row.parameter(1, index.extension.document)?;
+        let document = row.parameter(1, index.extension.document, &self.memory)?;
         Ok((!document.is_null()).then(|| Wanted { document, row: None, scope: scope.to_vec() }))
     }
 }
@@ -205,7 +190,7 @@ impl Queries<'_> {
 impl Indexed {
     /// The indexed values of the row with key `key`; `None` if the caller cannot see it. The first column is the
     /// document. The second one is the predicate of a partial index.
-    pub fn stored(&self, session: &Session, key: KeyValue) -> Result<Option<Row>> {
+    pub fn stored(&self, session: &Session, key: TypedValue) -> Result<Option<Row>> {
         let key = self.key()?.parameter(key);
         // With the scopes it is refused if they contain foreign code, as all queries of the index are.
         self.of_key(session, Purpose::Stored, &[key], |Columns { document, scopes, predicate }| {
@@ -213,20 +198,13 @@ impl Indexed {
         })
     }
 
-    /// A key in its stored form, which may differ from an equal one; `None` if the caller cannot see its row. It lives
-    /// as long as the current memory context.
-    pub fn stored_key(&self, session: &Session, key: KeyValue) -> Result<Option<KeyValue>> {
+    /// A row with the stored form of a key, which may differ from an equal key; `None` if the caller cannot see the
+    /// key's row.
+    pub fn stored_key(&self, session: &Session, key: TypedValue) -> Result<Option<Row>> {
         let of_key = self.key()?;
         let values = [of_key.parameter(key)];
         let row = self.of_key(session, Purpose::StoredKey, &values, |_| vec![of_key.name()])?;
-        let row = row.filter(|row| catalog::base_type(row.type_of(1)) == of_key.base_type);
-        let key = row.as_ref().and_then(|row| row.value(1));
-        // SAFETY: the row's value has this type, as just checked.
-        let copied = |key| unsafe {
-            let copy = TypeStorage::of(of_key.base_type).copy(key);
-            KeyValue::new(copy, of_key.base_type)
-        };
-        Ok(key.map(copied))
+        Ok(row.filter(|row| row.get(1).is_some_and(|key| key.is_of(of_key.base_type))))
     }
 
     /// The row of the first of `keys`, if the caller sees it.
@@ -252,38 +230,26 @@ impl Indexed {
 
     /// The values of the scope columns that a call passes for a document that is not stored: a single value, or an
     /// array in the order of the columns. `None` if one is NULL, which equals nothing.
-    pub fn scope(&self, call: &Call, argument: usize) -> Result<Option<Vec<Parameter>>> {
-        let Some(datum) = call.datum(argument) else {
+    pub fn scope<'c>(&self, call: &'c Call, argument: usize) -> Result<Option<Vec<Parameter<'c>>>> {
+        let Some(given) = call.value(argument) else {
             // An omitted argument is a constant.
             if !call.is_constant(argument) {
                 return Ok(None);
             }
             return if self.scopes.is_empty() { Ok(Some(Vec::new())) } else { Err(self.lacks_scope(None)) };
         };
-        let (given, element) = {
-            let given = catalog::base_type(call.argument_type(argument));
-            (given, catalog::element_type(given))
-        };
-        let (of, values) = match element {
-            Oid::INVALID => (given, vec![Some(datum)]),
-            // SAFETY: the type of the argument is an array, and it lives as long as the call.
-            _ => (element, unsafe { array::each_element(datum) }.collect()),
+        let values: Vec<_> = match catalog::element_type(given.type_oid()) {
+            Oid::INVALID => vec![Some(given)],
+            _ => given.elements().collect(),
         };
         if values.len() != self.scopes.len() {
             return Err(self.lacks_scope(Some(values.len())));
         }
-        let output = Output::of(of);
         let mut scope = Vec::new();
         for (value, type_oid) in values.into_iter().zip(&self.scopes) {
             let Some(value) = value else { return Ok(None) };
-            let base_type = catalog::base_type(*type_oid);
-            let value = match base_type == catalog::base_type(of) {
-                true => value,
-                // SAFETY: a value of type `of`, and the text that its output function returns.
-                false => unsafe { value_from_text(output.text(value), base_type, "scope", SCOPE)? },
-            };
-            // SAFETY: the value has this type, or a type that is stored like it, and lives as long as the call.
-            memory::push(&mut scope, unsafe { Parameter::new(*type_oid, Some(value)) })?;
+            let value = row_key::converted(value, catalog::base_type(*type_oid), "scope", SCOPE)?;
+            memory::push(&mut scope, Parameter::new(*type_oid, Some(value)))?;
         }
         Ok(Some(scope))
     }

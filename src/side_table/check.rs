@@ -10,12 +10,12 @@ use crate::pg::trigger::{Record, triggers};
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 use crate::side_table::commands::own_triggers;
-use crate::side_table::sign::{each_document, sign};
+use crate::side_table::sign::{each_document, sign_text};
 use crate::side_table::storage::{DOC_ID, check_current, stored};
 use crate::side_table::{SYNC, SideTable, find};
 
 /// Receives a problem, with the key of its document.
-type ReportProblem<'a> = dyn FnMut(Option<Datum>, &str) + 'a;
+type ReportProblem<'a> = dyn FnMut(Option<TypedValue>, &str) + 'a;
 
 /// Checks the side tables that a name stands for, with all rows or a share of them. Returns the indexes on their bands;
 /// `None` if there is no side table.
@@ -32,10 +32,8 @@ pub fn check(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<Opt
             Ok(side) => {
                 indexes.push(side.index);
                 let output = Output::of(side.key.type_oid);
-                let mut report = |key: Option<Datum>, problem: &str| {
-                    // SAFETY: `rows` reports keys of documents, of the type for which `output` was made.
-                    let key = key.map(|key| unsafe { output.text(key) });
-                    result.push(&[key, Some(text::write(problem))]);
+                let mut report = |key: Option<TypedValue>, problem: &str| {
+                    result.push(&[key.map(|key| output.text(key)), Some(text::write(problem))]);
                 };
                 structure(&side, &found.record, &mut report);
                 rows(&side, share, &mut report)?;
@@ -83,19 +81,16 @@ fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> R
     let columns = (side.key.raw_name.as_c_str(), side.body.raw_name.as_c_str());
     let mut memory = Memory::scratch(c"minlsh check");
     let output = Output::of(side.key.type_oid);
-    let is_wanted = |key: Datum| -> Result<bool> {
+    let is_wanted = |key: TypedValue| {
         let Some(share) = share else { return Ok(true) };
-        // SAFETY: a key has the type for which `output` was made; its text is used only here.
-        let key = unsafe { output.written(key) }?;
-        Ok(share.has(ElementHash::Xxh3.hash(key.as_bytes())))
+        output.with_text(key, |key| Ok(share.has(ElementHash::Xxh3.hash(key.as_bytes()))))
     };
     each_document(&side.table, columns, &snapshot, &mut |key, body| {
         memory.run_and_reset(|| {
             if !is_wanted(key)? {
                 return Ok(());
             }
-            // SAFETY: `check_body` found that the column is stored like text.
-            let expected = body.map(|body| unsafe { sign(&side.options, body) });
+            let expected = body.map(|body| sign_text(&side.options, &body.utf8()?));
             let expected = expected.transpose()?.flatten();
             let mut problem = expected.as_ref().map(|_| "missing from the index");
             let compare = |row: &Row| {
@@ -109,8 +104,7 @@ fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> R
                 };
                 Ok(Continue::No)
             };
-            // SAFETY: the side table was opened for keys of the documents' type.
-            unsafe { storage.of_document(key, &snapshot, compare)? };
+            storage.of_document(key, &snapshot, compare)?;
             if let Some(problem) = problem {
                 report(Some(key), problem);
             }
@@ -126,7 +120,7 @@ fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> R
     let leaves: Vec<(Open, OpenIndex)> = leaves.collect();
     storage.rows.table.each(&snapshot, |row| {
         memory.run_and_reset(|| {
-            let Some(key) = row.value(DOC_ID) else {
+            let Some(key) = row.get(DOC_ID) else {
                 report(None, "a row of the side table has no key");
                 return Ok(Continue::Yes);
             };
@@ -136,8 +130,7 @@ fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> R
                     is_superfluous = false;
                     Ok(Continue::No)
                 };
-                // SAFETY: a key of the side table has the type of the documents' keys.
-                unsafe { index.each_equal(leaf, key, &snapshot, find) }?;
+                index.each_equal(leaf, key, &snapshot, find)?;
             }
             if is_superfluous {
                 report(Some(key), "indexed, but not in the table");

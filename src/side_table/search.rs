@@ -5,8 +5,6 @@
 //! Then a query compares these candidates by their keys. With `verify => 'signature'` the estimate is the result, and
 //! no text is read.
 
-use std::cmp::Ordering;
-
 use sketch::dedup::Verify;
 use sketch::{estimate_gate, estimate_jaccard, sort_by};
 
@@ -15,10 +13,9 @@ use crate::document::value::Value;
 use crate::options::Threshold;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::rights;
-use crate::pg::type_storage::TypeStorage;
 use crate::pg::value_type::Order;
 use crate::prelude::*;
-use crate::row_key::{Key, KeyValue};
+use crate::row_key::Key;
 use crate::side_table::SideTable;
 use crate::side_table::sign::sign_text;
 use crate::side_table::storage::stored;
@@ -26,16 +23,16 @@ use crate::side_table::storage::stored;
 /// A document to search for.
 pub enum SoughtDocument<'a> {
     /// The document of the row with this key.
-    Row(KeyValue),
+    Row(TypedValue<'a>),
     /// A call's argument: a value of the indexed type or a document, and the values of the scope columns.
-    Given { value: Parameter, document: Option<Document<'a>>, scope: Vec<Parameter> },
+    Given { value: TypedValue<'a>, document: Option<Document<'a>>, scope: Vec<Parameter<'a>> },
 }
 
 /// Receives the key of a document and its similarity.
-pub type VisitNear<'a> = dyn FnMut(KeyValue, f64) -> Result<()> + 'a;
+pub type VisitNear<'a> = dyn FnMut(TypedValue, f64) -> Result<()> + 'a;
 
 /// Makes an array of the keys to search among; `None` if there are none.
-pub type Narrow<'a> = dyn Fn() -> Result<Option<Parameter>> + 'a;
+pub type Narrow<'a> = dyn Fn() -> Result<Option<Parameter<'static>>> + 'a;
 
 /// The queries of the documents in a search, which run as the caller.
 pub trait DocumentQueries {
@@ -44,7 +41,7 @@ pub trait DocumentQueries {
     fn each(&self, sought: &SoughtDocument, narrow: Option<&Narrow>, visit: &mut VisitNear) -> Result<()>;
 
     /// True if the caller sees the document with key `key`.
-    fn sees(&self, key: KeyValue) -> Result<bool>;
+    fn sees(&self, key: TypedValue) -> Result<bool>;
 }
 
 /// A side table that the caller may read, for searches with these options.
@@ -59,9 +56,9 @@ pub struct SideSearch<'a> {
 }
 
 /// The signature of a document to search for.
-struct Probe {
+struct Probe<'a> {
     /// `None` for a document that is not stored.
-    key: Option<KeyValue>,
+    key: Option<TypedValue<'a>>,
     signature: Vec<i32>,
 }
 
@@ -99,20 +96,18 @@ impl SideSearch<'_> {
             SoughtDocument::Row(key) => return self.each_estimated(self.stored(*key)?, queries, visit),
             SoughtDocument::Given { value, document, .. } => (value, document),
         };
-        let value = match document {
-            Some(document) => document.value()?,
-            None => match value.int4_array()? {
-                Some(slots) => Value::Signature(slots.into()),
-                None => Value::Text(value.text().unwrap_or_default()),
-            },
+        let value = match (document, value.signature()?) {
+            (Some(document), _) => Some(document.value()?),
+            (None, Some((signature, _))) => Some(signature),
+            (None, None) => value.read()?.map(|(text, _)| text),
         };
         match value {
-            Value::Signature(slots) => {
+            Some(Value::Signature(slots)) => {
                 self.check_length(slots.len())?;
                 self.each_estimated(Some(Probe { key: None, signature: slots.into_owned() }), queries, visit)
             }
-            Value::Set(_) => Ok(()),
-            Value::Text(text) => {
+            Some(Value::Set(_)) | None => Ok(()),
+            Some(Value::Text(text)) => {
                 let signed = sign_text(&self.table.options, &lossless::decode(text)?)?;
                 let Some(signed) = signed else { return Ok(()) };
                 let probe = Some(Probe { key: None, signature: signed.signature });
@@ -137,20 +132,18 @@ impl SideSearch<'_> {
     }
 
     /// Reads the stored signature of the document with key `key`; `None` if it has no shingles.
-    fn stored(&self, key: KeyValue) -> Result<Option<Probe>> {
+    fn stored<'k>(&self, key: TypedValue<'k>) -> Result<Option<Probe<'k>>> {
         let mut found = None;
         let visit = |row: &Row| {
             found = stored(row)?.map(|(_, signature, _)| memory::copied(signature));
             Ok(Continue::No)
         };
-        let datum = self.key.datum(key);
-        // SAFETY: `datum` checks that the key has the type of the key column, for which `open` opens the side table.
-        unsafe { self.table.open()?.of_document(datum, &Snapshot::statement(), visit)? };
+        self.table.open()?.of_document(key, &Snapshot::statement(), visit)?;
         Ok(found.transpose()?.map(|signature| Probe { key: Some(key), signature }))
     }
 
     /// An array of the keys of candidates, without `probe` itself.
-    fn among(&self, probe: Option<&Probe>) -> Result<Option<Parameter>> {
+    fn among(&self, probe: Option<&Probe>) -> Result<Option<Parameter<'static>>> {
         let Some(probe) = probe else { return Ok(None) };
         let memory = Memory::scratch(c"minlsh candidates");
         // Half of the estimates for pairs at the threshold are below it, so an exact check leaves a margin.
@@ -162,9 +155,7 @@ impl SideSearch<'_> {
 
     /// The keys of the documents that share a band with `probe`, and estimates of their similarities from `least` up,
     /// without `probe` itself. The keys are allocated in `keys`.
-    fn candidates(&self, probe: &Probe, least: f64, keys: &Memory) -> Result<Vec<(KeyValue, f64)>> {
-        let key_type = self.key.base_type;
-        let type_storage = TypeStorage::of(key_type);
+    fn candidates<'m>(&self, probe: &Probe, least: f64, keys: &'m Memory) -> Result<Vec<(TypedValue<'m>, f64)>> {
         let mut found = Vec::new();
         let storage = self.table.open()?;
         let content = Content::of_slots(&probe.signature)?;
@@ -176,10 +167,7 @@ impl SideSearch<'_> {
             let estimate = estimate_jaccard(&probe.signature, signature);
             let estimate = estimate.map_err(|cause| self.altered(&cause.to_string()))?;
             if estimate >= least {
-                // SAFETY: `Storage::open` found that the side table has keys of this type, and `storage` describes the
-                // type.
-                let key = unsafe { KeyValue::new(keys.run(|| type_storage.copy(key)), key_type) };
-                memory::push(&mut found, (key, estimate))?;
+                memory::push(&mut found, (key.copied(keys), estimate))?;
             }
             Ok(())
         };
@@ -189,8 +177,8 @@ impl SideSearch<'_> {
         unsafe { index.each_match(&storage.rows.table, storage.operator, document, &snapshot, visit)? };
         // A document is not its own near-duplicate.
         if let Some(own) = probe.key {
-            let order = self.order()?;
-            found.retain(|(key, _)| order(*key, own).is_ne());
+            let order = Order::of(self.key.base_type, self.key.collation())?;
+            found.retain(|(key, _)| order.compare(*key, own).is_ne());
         }
         Ok(found)
     }
@@ -204,9 +192,9 @@ impl SideSearch<'_> {
         }
         let keys = Memory::scratch(c"minlsh candidates");
         let mut found = self.candidates(&probe, self.threshold.get(), &keys)?;
-        let order = self.order()?;
-        let nearer = |(a, similar_a): &(KeyValue, f64), (b, similar_b): &(KeyValue, f64)| {
-            similar_b.total_cmp(similar_a).then_with(|| order(*a, *b))
+        let order = Order::of(self.key.base_type, self.key.collation())?;
+        let nearer = |(a, similar_a): &(TypedValue, f64), (b, similar_b): &(TypedValue, f64)| {
+            similar_b.total_cmp(similar_a).then_with(|| order.compare(*a, *b))
         };
         sort_by(&mut found, nearer, &mut check_interrupts);
         let mut left = self.limit.unwrap_or(i64::MAX);
@@ -222,12 +210,6 @@ impl SideSearch<'_> {
             }
         }
         Ok(())
-    }
-
-    fn order(&self) -> Result<impl Fn(KeyValue, KeyValue) -> Ordering> {
-        let (key, order) = (self.key, Order::of(self.key.base_type, self.key.collation())?);
-        // SAFETY: `datum` checks that both keys have the type for which `order` was made.
-        Ok(move |a, b| unsafe { order.compare(key.datum(a), key.datum(b)) })
     }
 
     /// The error for a side table with values that minlsh never writes.

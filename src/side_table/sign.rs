@@ -14,15 +14,6 @@ use crate::pg::snapshot::next_command;
 use crate::prelude::*;
 use crate::side_table::storage::{StoredSketch, row_of};
 
-/// Signs a text for storage; `None` if it has no shingles.
-///
-/// # Safety
-/// `body` is a non-null value of `text`, or of a type that is stored like it.
-pub unsafe fn sign(options: &IndexOptions, body: Datum) -> Result<Option<StoredSketch>> {
-    // SAFETY: the caller promises a text, or a value that is stored like one.
-    sign_text(options, &unsafe { lossless::read(body)? })
-}
-
 /// Signs a text that was read as UTF-8; `None` if it has no shingles.
 pub fn sign_text(options: &IndexOptions, text: &str) -> Result<Option<StoredSketch>> {
     with_sketcher(&options.config, |sketcher| {
@@ -51,14 +42,10 @@ pub fn fill(side: &Companion, documents: &Relation, columns: (&CStr, &CStr), opt
     each_document(documents, columns, &snapshot, &mut |key, body| {
         tuples.count(1);
         memory.run_and_reset(|| {
-            // SAFETY: the column comes from `arguments` or `find`, which call `check_body`.
-            let Some(text) = body.map(|body| unsafe { lossless::read(body) }).transpose()? else {
-                return Ok(());
-            };
+            let Some(text) = body.map(TypedValue::utf8).transpose()? else { return Ok(()) };
             saturated.look(&options.config, &text)?;
             if let Some(signed) = sign_text(options, &text)? {
-                // SAFETY: the side table was created for keys of this type, or found to have them.
-                unsafe { side.insert(&row_of(key, &signed)) };
+                side.insert(&row_of(key, &signed));
                 count += 1;
             }
             Ok(())
@@ -74,7 +61,7 @@ pub fn each_document(
     documents: &Relation,
     (key, body): (&CStr, &CStr),
     snapshot: &Snapshot,
-    visit: &mut dyn FnMut(Datum, Option<Datum>) -> Result<()>,
+    visit: &mut dyn FnMut(TypedValue, Option<TypedValue>) -> Result<()>,
 ) -> Result<()> {
     for leaf in leaves(documents, Lock::Read) {
         let open = Open::relation(leaf.oid, Lock::Held).ok_or_else(|| no_such_relation(leaf.oid))?;
@@ -82,8 +69,8 @@ pub fn each_document(
         let number = |name| leaf.column_called(name).map(|column| column.number);
         let (Some(key), Some(body)) = (number(key), number(body)) else { continue };
         open.each(snapshot, |row: &Row| {
-            if let Some(key) = row.value(key) {
-                visit(key, row.value(body))?;
+            if let Some(key) = row.get(key) {
+                visit(key, row.get(body))?;
             }
             Ok(Continue::Yes)
         })?;

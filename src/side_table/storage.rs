@@ -57,19 +57,16 @@ impl Storage {
         &self.rows.indexes[self.signatures]
     }
 
-    /// Calls `visit` with the row of the document with key `key`, if there is one.
-    ///
-    /// # Safety
-    /// `key` is of the type for which this was opened.
-    pub unsafe fn of_document(
+    /// Calls `visit` with the row of the document with key `key`, if there is one. The key must be of the type for
+    /// which this was opened.
+    pub fn of_document(
         &self,
-        key: Datum,
+        key: TypedValue,
         snapshot: &Snapshot,
         visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
         let Companion { table, indexes } = &self.rows;
-        // SAFETY: the caller promises a key of this type, and [`Storage::open`] found that the column has it.
-        unsafe { indexes[self.key].each_equal(table, key, snapshot, visit) }
+        indexes[self.key].each_equal(table, key, snapshot, visit)
     }
 }
 
@@ -101,19 +98,19 @@ pub struct StoredSketch {
 }
 
 /// Makes a row for storage, in the current memory context.
-pub fn row_of(key: Datum, signed: &StoredSketch) -> [Option<Datum>; 3] {
-    [key, array::write(&signed.signature), array::write(&signed.bands)].map(Some)
+pub fn row_of<'a>(key: TypedValue<'a>, signed: &StoredSketch) -> [Option<TypedValue<'a>>; 3] {
+    [key, TypedValue::array(&signed.signature), TypedValue::array(&signed.bands)].map(Some)
 }
 
 /// The key of a document, its signature and its bands.
-type StoredRow<'a> = (Datum, &'a [i32], &'a [i64]);
+type StoredRow<'a> = (TypedValue<'a>, &'a [i32], &'a [i64]);
 
 /// Reads a stored row; `None` if its owner has written NULLs.
 ///
 /// # Errors
 /// SQLSTATE 2202E or 22004 if the arrays cannot belong to a sketch.
 pub fn stored(row: &Row) -> Result<Option<StoredRow<'_>>> {
-    let values = (row.value(DOC_ID), row.value(SIGNATURE), row.value(BANDS));
+    let values = (row.get(DOC_ID), row.value(SIGNATURE), row.value(BANDS));
     let (Some(key), Some(signature), Some(bands)) = values else { return Ok(None) };
     // SAFETY: `Companion::checked` found arrays of these types. They are read while the row is valid.
     unsafe { Ok(Some((key, array::read(signature)?, array::read(bands)?))) }

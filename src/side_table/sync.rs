@@ -17,7 +17,7 @@ use crate::pg::trigger::{self, Event, Fired, Record};
 use crate::prelude::*;
 use crate::side_table::SYNC;
 use crate::side_table::find::documents_of;
-use crate::side_table::sign::{check_body, sign};
+use crate::side_table::sign::{check_body, sign_text};
 use crate::side_table::storage::{Storage, StoredSketch, check_current, row_of};
 
 sql_function!(minlsh_sync, sync);
@@ -83,7 +83,7 @@ fn written(fired: &Fired, documents: &Open) -> Result<()> {
         return Err(wrong_state(format!("key \"{name}\" of table \"{table}\" is NULL"))
             .set_hint("Use a key that is NOT NULL and unique."));
     }
-    if keys == [None, None] {
+    if keys.iter().all(Option::is_none) {
         return Ok(());
     }
     let storage = Storage::open(record.beside, documents, key.type_oid, Lock::Write)?;
@@ -98,13 +98,11 @@ fn written(fired: &Fired, documents: &Open) -> Result<()> {
         let mut found = false;
         let put_found = |row: &Row| {
             found = true;
-            // SAFETY: `key_and_body` found that the column is stored like text.
-            let signed = row.value(body.number).map(|body| unsafe { sign(&storage.options, body) });
-            put(&storage, row.value(key.number).unwrap_or(written), signed.transpose()?.flatten())?;
+            let signed = row.get(body.number).map(|body| sign_text(&storage.options, &body.utf8()?));
+            put(&storage, row.get(key.number).unwrap_or(written), signed.transpose()?.flatten())?;
             Ok(Continue::No)
         };
-        // SAFETY: `written` is a key of these documents, and the index is theirs on that column.
-        unsafe { index.each_equal(documents, written, &Snapshot::own(), put_found) }?;
+        index.each_equal(documents, written, &Snapshot::own(), put_found)?;
         if !found {
             put(&storage, written, None)?;
         }
@@ -113,18 +111,16 @@ fn written(fired: &Fired, documents: &Open) -> Result<()> {
 }
 
 /// Replaces the row of `key`; `None` deletes it. The unique index keeps out concurrent writers.
-fn put(storage: &Storage, key: Datum, signed: Option<StoredSketch>) -> Result<()> {
+fn put(storage: &Storage, key: TypedValue, signed: Option<StoredSketch>) -> Result<()> {
     let delete = |old: &Row| {
         // The new row must not belong to the command that wrote the old row.
         next_command();
         storage.rows.table.delete(old);
         Ok(Continue::No)
     };
-    // SAFETY: the side table was opened for keys of the documents' type.
-    unsafe { storage.of_document(key, &Snapshot::own(), delete)? };
+    storage.of_document(key, &Snapshot::own(), delete)?;
     if let Some(signed) = signed {
-        // SAFETY: the side table was found to have columns of these types.
-        unsafe { storage.rows.insert(&row_of(key, &signed)) };
+        storage.rows.insert(&row_of(key, &signed));
     }
     Ok(())
 }

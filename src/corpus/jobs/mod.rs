@@ -30,7 +30,7 @@ use crate::pg::job::Progress;
 use crate::pg::names::{regclass_literal, visible_name};
 use crate::pg::select::Select;
 use crate::prelude::*;
-use crate::row_key::{Key, KeyValue, from_text};
+use crate::row_key::{self, Key};
 
 /// The documents that share buckets.
 pub struct Work {
@@ -184,7 +184,7 @@ impl<'a> Question<'a> {
 
 /// A document that is judged by the boilerplate of its origin.
 pub struct JudgedRow<'a> {
-    pub key: Datum,
+    pub key: TypedValue<'a>,
     /// The number of its origin.
     number: u32,
     origins: &'a OriginValues,
@@ -224,8 +224,7 @@ pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) ->
         if source.kind == Kind::Document {
             source.rows(session, None, RowFilter::All)?.each(&mut |row| {
                 let Some(document) = row.document() else { return Ok(()) };
-                // SAFETY: the column's kind was just found to be documents.
-                unsafe { Own::add(&mut own, document, source.argument) }
+                Own::add(&mut own, document, source.argument)
             })?;
         }
         readers.push(Reader::new(source.kind, own.as_ref()));
@@ -273,25 +272,22 @@ impl Work {
 /// The HINT about what `apart` accepts.
 const APART: &str = "Pass a table, or a query, of two columns of keys, as in apart => 'SELECT a, b FROM decided'.";
 
-struct Apart<'a> {
-    select: Select<'a>,
-    types: [Oid; 2],
-}
+struct Apart<'a>(Select<'a>);
 
 impl<'a> Apart<'a> {
     fn given(session: &'a Session, arguments: &Arguments) -> Result<Option<Self>> {
         let Some(datum) = arguments.raw("apart") else { return Ok(None) };
         let select = select_given(session, datum, "apart", APART)?;
         let types: Vec<Oid> = select.columns().iter().map(|column| column.type_oid).collect();
-        let [a, b] = types[..] else {
-            let count = types.len();
+        let count = types.len();
+        if count != 2 {
             let message = format!("apart must have two columns of keys, not {count}");
             return Err(invalid_parameter(message).set_hint(APART));
-        };
+        }
         for type_oid in types.iter().copied() {
             check_type(type_oid, || "a column of apart".to_owned(), APART)?;
         }
-        Ok(Some(Self { select: select.giving(types), types: [a, b] }))
+        Ok(Some(Self(select.giving(types))))
     }
 
     /// The pairs with both documents in `members`, at 16 bytes each, and the documents in pairs with only one of them.
@@ -301,24 +297,16 @@ impl<'a> Apart<'a> {
         let last = sources.len() - 1;
         let (mut pairs, mut others) = (Vec::new(), Vec::new());
         let mut context = Memory::scratch(c"minlsh keys of apart");
-        self.select.each(&[], &mut |row| {
+        self.0.each(&[], &mut |row| {
             check_interrupts();
-            let (Some(a), Some(b)) = (row.value(1), row.value(2)) else { return Ok(()) };
-            let find = |part: usize, key: Datum, type_oid: Oid| -> Result<Option<u32>> {
+            let (Some(a), Some(b)) = (row.get(1), row.get(2)) else { return Ok(()) };
+            let find = |part: usize, key: TypedValue| -> Result<Option<u32>> {
                 let (own, sorted) = &sources[part];
-                let key = if catalog::base_type(type_oid) == *own {
-                    key
-                } else {
-                    // SAFETY: the SELECT returns a value of this column's type, and `to_text` its text.
-                    unsafe { from_text(KeyValue::new(key, type_oid).to_text(), *own, APART)? }
-                };
-                // SAFETY: the key was converted to the base type of that source's keys.
-                Ok(unsafe { members.find(part, sorted, key) })
+                Ok(members.find(part, sorted, row_key::converted(key, *own, row_key::KEY, APART)?))
             };
-            let [a_type, b_type] = self.types;
             // Within one source both directions are the same.
             for (first, second) in [(0, last), (last, 0)].into_iter().take(sources.len()) {
-                let (a, b) = context.run_and_reset(|| (find(first, a, a_type), find(second, b, b_type)));
+                let (a, b) = context.run_and_reset(|| (find(first, a), find(second, b)));
                 match (a?, b?) {
                     (Some(a), Some(b)) => memory::extend(&mut pairs, &[(a, b), (b, a)])?,
                     (a, b) => memory::extend(&mut others, a.or(b).as_slice())?,

@@ -15,7 +15,6 @@ use crate::document::kind::Kind;
 use crate::memory::of_window;
 use crate::pg::bytes::MAX_ALLOC_SIZE;
 use crate::pg::job::Progress;
-use crate::pg::type_storage::TypeStorage;
 use crate::pg::window::Window;
 use crate::prelude::*;
 
@@ -33,24 +32,25 @@ fn near_duplicate_cluster(call: &Call) -> Result<Option<Datum>> {
             .set_hint("Use near_duplicate_clusters(), which has no such limit."));
     }
     let first = window.numbers(rows);
-    if first.first().is_some_and(|first| first.get() == 0) {
-        clusters(call, &window, first)?;
-    }
     let position = usize::try_from(window.position()).unwrap_or(0);
-    let value = window.argument(0).and(first.get(position));
-    Ok(value.map(|first| Datum::from(i64::from(first.get()))))
+    let place = window.argument(0).and(first.get(position));
+    if first.first().is_some_and(|first| first.get() == 0) {
+        clusters(call, window, first)?;
+    }
+    Ok(place.map(|first| Datum::from(i64::from(first.get()))))
 }
 
-fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
+fn clusters(call: &Call, window: Window, first: &[Cell<u32>]) -> Result<()> {
+    // The rows borrow the window for as long as it lives.
+    let mut window = window;
     let arguments = Arguments::read(call, |argument| window.argument(argument));
     let kind = Kind::of_type(call.argument_type(0), arguments.extension.document).unwrap_or(Kind::Text);
-    check_options(call, window, first.len() as u32)?;
+    check_options(call, &mut window, first.len() as u32)?;
     let (mut own, mut context) = (None, Memory::scratch(c"minlsh row"));
     for row in (0..first.len() as u32).filter(|_| kind == Kind::Document) {
         check_interrupts();
         context.run_and_reset(|| match window.argument_at(0, row) {
-            // SAFETY: the window returns a value of the argument's type, valid until the next row is read.
-            Some(document) => unsafe { Own::add(&mut own, document, "the partition") },
+            Some(document) => Own::add(&mut own, document, "the partition"),
             None => Ok(()),
         })?;
     }
@@ -64,8 +64,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
             context.run_and_reset(|| {
                 let Some(value) = window.argument_at(0, place) else { return Ok(()) };
                 memory::push(&mut places, place)?;
-                // SAFETY: the window returns a value of the argument's type, which determined the kind.
-                let document = unsafe { reader.document(value) };
+                let document = reader.document(value);
                 intake.add(Attributes::default(), |config, batch| document.copy(config, batch))
             })?;
         }
@@ -74,12 +73,12 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     if first.len() <= criteria.whole as usize {
         documents.compare_each_pair();
     }
-    let spools = RowSpools(vec![(RowSpool::Partition(window, places), without)]);
+    let spools = RowSpools(vec![(RowSpool::Partition(&mut window, places), without)]);
     // A row of a partition is identified by its position.
-    let members = Members::new(&[(pg_sys::INT4OID, Oid::INVALID)])?;
+    let members = Members::new(&[(pg_sys::INT8OID, Oid::INVALID)])?;
     let mut rows = StoredRows::new(spools, members, &criteria);
     let mut groups = Groups::gather(documents, &mut rows, u32::MAX)?;
-    let place = |name| rows.members.stored(name).value();
+    let place = |name| rows.members.stored(name).integer().unwrap_or_default() as usize;
     let mut found = memory::collect(1..=first.len() as u32)?;
     each_group(&mut groups, &rows, &join, &mut |(document, first): (u32, u32)| {
         found[place(document)] = place(first) as u32 + 1;
@@ -91,18 +90,14 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
 }
 
 /// Refuses options that differ between rows of a partition.
-fn check_options(call: &Call, window: &Window, rows: u32) -> Result<()> {
+fn check_options(call: &Call, window: &mut Window, rows: u32) -> Result<()> {
     let (kept, mut context) = (Memory::scratch(c"minlsh option"), Memory::scratch(c"minlsh row"));
     for argument in (1..call.count()).filter(|argument| !call.is_constant(*argument)) {
-        let storage = TypeStorage::of(call.argument_type(argument));
-        // SAFETY: the window returns a value of the argument's type, valid until the next row is read.
-        let copied = |value| unsafe { storage.copy(value) };
-        let first = kept.run(|| window.argument_at(argument, 0).map(copied));
+        let first = kept.run(|| window.argument_at(argument, 0).map(|value| value.copied(&kept)));
         for row in 1..rows {
             check_interrupts();
             let same = context.run_and_reset(|| match (first, window.argument_at(argument, row)) {
-                // SAFETY: both values have the argument's type.
-                (Some(a), Some(b)) => unsafe { storage.same(a, b) },
+                (Some(a), Some(b)) => a.is_same(b),
                 (a, b) => a.is_none() && b.is_none(),
             });
             if !same {

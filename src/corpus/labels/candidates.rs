@@ -191,8 +191,7 @@ impl Search {
     /// Reads the compared bytes of a document.
     fn read(&self, row: &KeyedRow, bytes: &mut Vec<u8>) -> Result<()> {
         bytes.clear();
-        // SAFETY: a value of the source's document column, for whose type the reader was made.
-        unsafe { self.reader.document(row.document) }.append(bytes)
+        self.reader.document(row.document).append(bytes)
     }
 
     /// The hash of a key, by which pairs are selected.

@@ -10,9 +10,8 @@ use crate::corpus::source::{Source, check_type};
 use crate::error::shortened;
 use crate::memory::of_suggestion;
 use crate::pg::select::{Select, SelectColumn};
-use crate::pg::value_type::Output;
 use crate::prelude::*;
-use crate::row_key::{KeyValue, from_text};
+use crate::row_key;
 
 /// The HINT about what `decided` accepts.
 pub const DECIDED: &str = "Pass a table or a query with two columns of keys, doc_a and doc_b, and a boolean column \
@@ -43,42 +42,24 @@ impl Decided {
         let types = columns.iter().map(|column| column.type_oid);
         let select = select.giving(memory::collect(types)?);
         let mut decided = Self { decisions: Vec::new(), is_one: sources.len() == 1 };
-        decided.fill(&select, &columns, places, sources)?;
+        decided.fill(&select, places, sources)?;
         decided.settle()?;
         Ok(Some(decided))
     }
 
-    fn fill(
-        &mut self,
-        select: &Select,
-        columns: &[SelectColumn],
-        [a, b, same]: [usize; 3],
-        sources: &[Source],
-    ) -> Result<()> {
-        let key_of = |place: usize, source: &Source| {
-            let (given, (own, _)) = (columns[place].type_oid, source.key_column());
-            (place, given, own, Output::of(own))
-        };
-        let parts = [key_of(a, &sources[0]), key_of(b, &sources[sources.len() - 1])];
+    fn fill(&mut self, select: &Select, [a, b, same]: [usize; 3], sources: &[Source]) -> Result<()> {
+        let keys = [&sources[0], &sources[sources.len() - 1]].map(|source| catalog::base_type(source.key_column().0));
         let mut context = Memory::scratch(c"minlsh keys of decided");
         let mut bytes = 0;
         select.each(&[], &mut |row| {
             check_interrupts();
-            let key = |(place, given, own, output): &(usize, Oid, Oid, Output)| {
-                let Some(value) = row.value(*place as i16 + 1) else { return Ok(None) };
-                let base = catalog::base_type(*own);
-                let value = if catalog::base_type(*given) == base {
-                    value
-                } else {
-                    // SAFETY: the SELECT returns a value of this column's type, and `to_text` its text.
-                    unsafe { from_text(KeyValue::new(value, *given).to_text(), base, DECIDED)? }
-                };
-                // SAFETY: a value of the keys' type; its text lies in memory that is reset below.
-                let text = unsafe { text::read(output.text(value)) }?;
-                Ok::<_, SqlError>(Some(memory::owned(text)?))
+            let key = |place: usize, base_type: Oid| {
+                let Some(value) = row.get(place as i16 + 1) else { return Ok(None) };
+                let value = row_key::converted(value, base_type, row_key::KEY, DECIDED)?;
+                value.with_text(|text| Ok(Some(memory::owned(text)?)))
             };
-            let keys = context.run_and_reset(|| Ok::<_, SqlError>((key(&parts[0])?, key(&parts[1])?)));
-            let (Some(a), Some(b)) = keys? else { return Ok(()) };
+            let found = context.run_and_reset(|| Ok::<_, SqlError>((key(a, keys[0])?, key(b, keys[1])?)));
+            let (Some(a), Some(b)) = found? else { return Ok(()) };
             bytes += a.len() + b.len() + DECISION;
             if bytes > of_suggestion() / 4 {
                 return Err(beyond_setting("the pairs of decided do not fit into work_mem")

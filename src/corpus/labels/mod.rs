@@ -138,10 +138,7 @@ fn write_pairs(question: &LabelQuestion, pairs: &[&Candidate], result: &ResultRo
         let output = Output::of(type_oid);
         KeyedRows::of(question.session, source, source.scopes.len())?.each(|row| {
             if let Some(text) = texts.get_mut(row.name) {
-                // SAFETY: a value of the document column, for whose type `output` was made; its text lies in the row's
-                // memory.
-                let shown = unsafe { text::read(output.text(row.document)) }?;
-                *text = Some(memory::owned(shown)?);
+                *text = Some(output.with_text(row.document, |shown| Ok(memory::owned(shown)?))?);
             }
             Ok(())
         })?;

@@ -165,13 +165,11 @@ impl Texts {
                         memory::push(&mut hashes, hash)?;
                     }
                     let number = keys.len();
-                    // SAFETY: the key column of the rows of this source, for whose types `keys` was made.
-                    unsafe { keys.push(part, key)? };
+                    keys.push(part, key)?;
                     progress.set(Counter::Read, keys.len().into());
                     let salt = Scope::salt(scope);
                     context.run_and_reset(|| {
-                        // SAFETY: the kind of the source was checked to be texts.
-                        let text = unsafe { lossless::read(body)? };
+                        let text = body.utf8()?;
                         let given = GivenText { number, salt, text: &text, known: &[] };
                         feeder.push(given, &mut |batch| intake.take(kept, batch))
                     })

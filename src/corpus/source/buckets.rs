@@ -89,7 +89,7 @@ impl Buckets {
         let mut show = |places: &mut Vec<pg_sys::ItemPointerData>| {
             table.resolve(&snapshot, places);
             places.sort_unstable_by_key(|place| tid_to_u64(*place));
-            let result = context.run_and_reset(|| select.each(&parameters(places)?, &mut *visit));
+            let result = context.run_and_reset(|| select.each(&parameters(places), &mut *visit));
             places.clear();
             result
         };
@@ -114,7 +114,7 @@ impl Buckets {
     /// The table, with the marks of its rows that share a bucket. First runs `select` for no places, so that the
     /// executor checks the caller's rights before the index is read.
     fn read(&self, select: &Select, snapshot: &Snapshot) -> Result<Option<(Open, Marked)>> {
-        Memory::scratch(c"minlsh places").run(|| select.each(&parameters(&mut [])?, &mut |_| Ok(())))?;
+        Memory::scratch(c"minlsh places").run(|| select.each(&parameters(&[]), &mut |_| Ok(())))?;
         let Some(table) = Open::relation(self.info.index.table, Lock::Held) else {
             return Ok(None);
         };
@@ -194,18 +194,12 @@ fn damaged() -> SqlError {
         .set_hint("Use REINDEX to build the index again. minlsh_check() lists what is wrong.")
 }
 
-/// Ascending places as parameters; NULL if there are none. The array lies in the current memory context, the other two
-/// are pointers into `places`.
-fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> {
-    let pointers = places.iter_mut().map(|place| Datum::from(&raw mut *place));
-    let pointers = memory::collect(pointers)?;
-    let (first, last) = (pointers.first().copied(), pointers.last().copied());
-    // SAFETY: a tid is passed as a pointer to an item pointer; the array copies them.
-    let array = first.map(|_| unsafe { array::from_elements(pointers.into_iter().map(Some), pg_sys::TIDOID) });
-    let values = [array, first, last];
-    // SAFETY: an array of tids that was just made, and two elements of `places`, which the caller keeps until the
-    // statement has run.
-    Ok(std::array::from_fn(|at| unsafe { Parameter::new(PARAMETERS[at], values[at]) }))
+/// Ascending places as parameters; NULL if there are none.
+fn parameters(places: &[pg_sys::ItemPointerData]) -> [Parameter<'_>; 3] {
+    let all = || Parameter::array(places.iter().map(|place| Some(TypedValue::tid(place))), pg_sys::TIDOID);
+    let array = if places.is_empty() { Parameter::null(pg_sys::TIDARRAYOID) } else { all() };
+    let [first, last] = [places.first(), places.last()].map(|place| place.map(TypedValue::tid));
+    [array, Parameter::new(pg_sys::TIDOID, first), Parameter::new(pg_sys::TIDOID, last)]
 }
 
 /// The rows of a table, with expressions of an index as further columns. In an expression PostgreSQL writes the whole

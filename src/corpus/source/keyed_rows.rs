@@ -21,13 +21,13 @@ pub struct KeyedRows<'a> {
 pub struct KeyedRow<'a> {
     row: &'a SourceRow<'a>,
     /// Its key, of the type of the source's keys.
-    pub key: Datum,
+    pub key: TypedValue<'a>,
     pub name: &'a str,
-    pub document: Datum,
+    pub document: TypedValue<'a>,
 }
 
 impl KeyedRow<'_> {
-    pub fn scope(&self, place: usize) -> Option<Datum> {
+    pub fn scope(&self, place: usize) -> Option<TypedValue<'_>> {
         self.row.scope(place)
     }
 }
@@ -52,11 +52,7 @@ impl<'a> KeyedRows<'a> {
                 omitted.add(Reason::NullKey, 1);
                 return Ok(());
             };
-            context.run_and_reset(|| {
-                // SAFETY: a key of this type; its text lies in memory that is reset after the visit.
-                let name = unsafe { text::read(output.text(key)) }?;
-                visit(&KeyedRow { row, key, name, document })
-            })
+            context.run_and_reset(|| output.with_text(key, |name| visit(&KeyedRow { row, key, name, document })))
         })?;
         Ok(omitted)
     }

@@ -11,7 +11,6 @@ use crate::corpus::source::Source;
 use crate::error::shortened;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::type_storage::TypeStorage;
-use crate::pg::value_type::Output;
 use crate::prelude::*;
 
 /// The check of the keys of a source: none is NULL, and, if nothing but the user's word says that they are unique, none
@@ -33,16 +32,17 @@ impl<'a> KeyCheck<'a> {
     }
 
     /// The hash of a key, if it must be checked.
-    pub fn hash(&self, key: Datum) -> Option<u64> {
+    pub fn hash(&self, key: TypedValue) -> Option<u64> {
         (!self.source.key_is_unique).then(|| self.hash_of(key))
     }
 
     /// A key's own value, or a hash of its bytes, equal for two keys with probability 2^-64.
-    fn hash_of(&self, key: Datum) -> u64 {
+    fn hash_of(&self, key: TypedValue) -> u64 {
+        let key = key.of_type(self.source.key_column().0);
         if self.storage.by_value {
             return key.value() as u64;
         }
-        // SAFETY: a value of the key column, whose storage `of` has looked up; it is hashed at once.
+        // SAFETY: `of_type` checks that it has the type whose storage `of` has looked up; it is hashed at once.
         ElementHash::Xxh3.hash(unsafe { self.storage.bytes(key) })
     }
 
@@ -50,7 +50,7 @@ impl<'a> KeyCheck<'a> {
     pub fn finish(
         &self,
         mut hashes: Vec<u64>,
-        each: impl FnOnce(&mut dyn FnMut(Datum) -> Result<()>) -> Result<()>,
+        each: impl FnOnce(&mut dyn FnMut(TypedValue) -> Result<()>) -> Result<()>,
     ) -> Result<()> {
         hashes.sort_unstable();
         let twice = hashes.windows(2).find(|pair| pair[0] == pair[1]);
@@ -59,9 +59,7 @@ impl<'a> KeyCheck<'a> {
             if self.hash_of(key) != twice {
                 return Ok(());
             }
-            // SAFETY: a value of the key column, which has this type.
-            let shown = unsafe { Output::of(self.source.key_column().0).shown(key) };
-            Err(twice_there(self.source.argument, &shown))
+            Err(twice_there(self.source.argument, &key.shown()))
         })
     }
 }
@@ -99,15 +97,11 @@ impl Members {
     }
 
     /// Appends the key of the next document of source `part`.
-    ///
-    /// # Safety
-    /// `key` is a non-null value of the type of that source's keys.
-    pub unsafe fn push(&mut self, part: usize, key: Datum) -> Result<()> {
+    pub fn push(&mut self, part: usize, key: TypedValue) -> Result<()> {
         let number = self.len();
         let part = &mut self.parts[part];
         part.first = part.first.min(number);
-        // SAFETY: the caller promises a value of the type for which `new` made this source's keys.
-        unsafe { part.keys.push(key) }
+        part.keys.push(key)
     }
 
     /// Number of the second source's first document.
@@ -128,15 +122,14 @@ impl Members {
 
     /// The key of a document, for messages.
     pub fn shown(&self, document: u32) -> String {
-        // SAFETY: `key` returns a text, which is copied here.
-        let key = unsafe { text::read(self.key(document)) };
-        shortened(key.unwrap_or_default()).into_owned()
+        let shown = self.stored(document).with_text(|key| Ok(shortened(key).into_owned()));
+        shown.unwrap_or_default()
     }
 
     /// The key of a document in its own type.
-    pub fn stored(&self, document: u32) -> Datum {
+    pub fn stored(&self, document: u32) -> TypedValue<'_> {
         let part = self.part(document);
-        part.keys.datum(document - part.first)
+        part.keys.key(document - part.first)
     }
 
     /// Compares two documents of one source by their keys.
@@ -151,13 +144,9 @@ impl Members {
     }
 
     /// The document of source `part` with key `key`, if there is one. `sorted` is that source's order.
-    ///
-    /// # Safety
-    /// `key` is a non-null value of the base type of that source's keys.
-    pub unsafe fn find(&self, part: usize, sorted: &[u32], key: Datum) -> Option<u32> {
+    pub fn find(&self, part: usize, sorted: &[u32], key: TypedValue) -> Option<u32> {
         let SourceKeys { first, keys, .. } = &self.parts[part];
-        // SAFETY: the caller promises a value of the base type of the type for which `new` made these keys.
-        unsafe { keys.find(sorted, key) }.map(|number| first + number)
+        keys.find(sorted, key).map(|number| first + number)
     }
 
     /// All documents in the order of their keys; the first source comes first.

@@ -40,7 +40,7 @@ impl Omitted {
     }
 
     /// Returns the document of `row`. If it or a scope is NULL, counts the row and returns `None`.
-    pub fn document(&mut self, row: &SourceRow) -> Option<Datum> {
+    pub fn document<'a>(&mut self, row: &SourceRow<'a>) -> Option<TypedValue<'a>> {
         let document = row.document();
         let reason = match document {
             None => Reason::NullDocument,

@@ -1,7 +1,6 @@
 //! Reads the documents of a source, and decides the criteria by which they are signed, banded and compared.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use sketch::dedup::{FEW, Form, Terms, Verify, append_bytes};
 use sketch::pipeline::SignerBatch;
@@ -9,7 +8,7 @@ use sketch::stored::{self, StoredBytes};
 use sketch::{Banding, Config, DEFAULT_RECALL, ElementHash, Sketcher, codes, hash128};
 
 use crate::corpus::source::arguments::Arguments;
-use crate::document::image::{Content, Document};
+use crate::document::image::Content;
 use crate::document::kind::Kind;
 use crate::document::value::Value;
 use crate::indexed::Indexed;
@@ -83,11 +82,8 @@ impl Reader {
     }
 
     /// Wraps a document that is still to be read.
-    ///
-    /// # Safety
-    /// `value` is a non-null value of this kind, valid for `'a`.
-    pub unsafe fn document<'a>(self, value: Datum) -> Unread<'a> {
-        Unread { reader: self, value, valid: PhantomData }
+    pub fn document(self, value: TypedValue<'_>) -> Unread<'_> {
+        Unread { reader: self, value }
     }
 }
 
@@ -95,17 +91,14 @@ impl Reader {
 #[derive(Clone, Copy)]
 pub struct Unread<'a> {
     reader: Reader,
-    value: Datum,
-    valid: PhantomData<&'a ()>,
+    value: TypedValue<'a>,
 }
 
 impl<'a> Unread<'a> {
     /// Reads it. Returns the value with its own threshold.
     fn read(self, hash: ElementHash) -> Result<(Value<'a>, f64)> {
-        let Self { reader: Reader { kind, is_document }, value, .. } = self;
-        let kind = if is_document { Kind::Document } else { kind };
-        // SAFETY: the caller of `Reader::document` promises a value of this kind, valid for `'a`.
-        let (value, own) = unsafe { kind.read(value, hash) }?;
+        let Reader { kind, is_document } = self.reader;
+        let (value, own) = self.value.read_as(if is_document { Kind::Document } else { kind }, hash)?;
         Ok((value, own.map_or(0.0, |own| own.threshold.get())))
     }
 
@@ -149,8 +142,7 @@ impl<'a> Unread<'a> {
     /// [`StoredBytes::unpacked`] decompresses it. `room` is a buffer for copies.
     pub fn with_stored<T>(self, room: &mut Vec<u8>, look: impl FnOnce(StoredBytes) -> Result<T>) -> Result<T> {
         if self.reader.is_text() {
-            // SAFETY: the caller of `Reader::document` promises a value of this kind, here `text`.
-            return unsafe { lossless::stored(self.value, look) };
+            return self.value.stored(look);
         }
         room.clear();
         self.append(room)?;
@@ -170,12 +162,8 @@ impl<'a> Unread<'a> {
 
 impl Own {
     /// Checks a document's options against `own`, the options of earlier ones. `argument` names the source in errors.
-    ///
-    /// # Safety
-    /// `document` is a non-null `minlsh_document`.
-    pub unsafe fn add(own: &mut Option<Self>, document: Datum, argument: &str) -> Result<()> {
-        // SAFETY: the caller promises a non-null `minlsh_document`, which is used in this call only.
-        let document = unsafe { Document::read(document)? };
+    pub fn add(own: &mut Option<Self>, document: TypedValue, argument: &str) -> Result<()> {
+        let Some(document) = document.document()? else { return Ok(()) };
         let (kind, config, least) = (document.kind(), document.config()?, document.threshold.get());
         let Some(known) = own else {
             let slots = match document.content {

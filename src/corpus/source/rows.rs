@@ -21,7 +21,7 @@ use crate::pg::select::{Select, SelectColumn, Stored, one_statement};
 use crate::pg::table::RowsAt;
 use crate::pg::window::Window;
 use crate::prelude::*;
-use crate::row_key::{Key, KeyValue};
+use crate::row_key::Key;
 
 /// Maximum number of keys in the parameters of a statement.
 const AT_A_TIME: u32 = 1 << 12;
@@ -77,9 +77,8 @@ impl SourceRows<'_> {
             RowFilter::Keys(key, keys) => {
                 let count = keys.len() as u32;
                 (0..count).step_by(AT_A_TIME as usize).try_for_each(|first| {
-                    // SAFETY: the caller that filters by keys made `keys` for the type of `key`.
-                    let typed = |at| unsafe { KeyValue::new(keys.datum(at), key.base_type) };
-                    let some = memory::collect((first..count.min(first + AT_A_TIME)).map(typed))?;
+                    let some = (first..count.min(first + AT_A_TIME)).map(|at| keys.key(at));
+                    let some = memory::collect(some)?;
                     let context = Memory::scratch(c"minlsh keys of a statement");
                     let array = context.run(|| key.array(&some));
                     select.each(&[array], visit)
@@ -257,23 +256,23 @@ pub struct SourceRow<'a> {
     columns: &'a RowColumns,
 }
 
-impl SourceRow<'_> {
-    pub fn key(&self) -> Option<Datum> {
-        self.row.value(self.columns.numbers[KEY])
+impl<'a> SourceRow<'a> {
+    pub fn key(&self) -> Option<TypedValue<'a>> {
+        self.row.get(self.columns.numbers[KEY])
     }
 
-    pub fn document(&self) -> Option<Datum> {
-        self.row.value(self.columns.numbers[DOCUMENT])
+    pub fn document(&self) -> Option<TypedValue<'a>> {
+        self.row.get(self.columns.numbers[DOCUMENT])
     }
 
     /// The value of scope `number`, or, after all scopes, of the origin.
-    pub fn scope(&self, number: usize) -> Option<Datum> {
-        self.row.value(self.columns.numbers.get(DOCUMENT + 1 + number).copied().unwrap_or(0))
+    pub fn scope(&self, number: usize) -> Option<TypedValue<'a>> {
+        self.row.get(self.columns.numbers.get(DOCUMENT + 1 + number).copied().unwrap_or(0))
     }
 
     /// The array of `agree`; `None` if it is NULL, or was not passed.
-    pub fn agreeing(&self) -> Option<Datum> {
-        self.row.value(self.columns.agreeing?)
+    pub fn agreeing(&self) -> Option<TypedValue<'a>> {
+        self.row.get(self.columns.agreeing?)
     }
 
     /// Its place in its table.
@@ -297,7 +296,7 @@ pub enum RowSpool<'a> {
     /// Places in a table.
     Places(Box<Places>),
     /// Positions in the partition of a window, which are the keys. The executor has stored its rows.
-    Partition(&'a Window, Vec<u32>),
+    Partition(&'a mut Window<'a>, Vec<u32>),
 }
 
 /// Rows of a table, to be fetched by their places.
@@ -326,26 +325,25 @@ struct Fetcher<'a> {
 pub struct SpooledRow<'a, 'f> {
     /// Its number among the documents.
     pub number: u32,
-    /// Its key, valid until another row is read.
-    pub key: Datum,
+    pub key: TypedValue<'a>,
     document: Spooled<'a, 'f>,
 }
 
 /// The document of a row that is read again.
 enum Spooled<'a, 'f> {
-    Read(Option<Datum>),
+    Read(Option<TypedValue<'a>>),
     /// The document is fetched on demand.
     At(&'a Fetcher<'f>, u64),
 }
 
-impl SpooledRow<'_, '_> {
+impl<'a> SpooledRow<'a, '_> {
     /// A row that was read together with its document.
-    fn read(number: u32, key: Datum, document: Option<Datum>) -> Self {
+    fn read(number: u32, key: TypedValue<'a>, document: Option<TypedValue<'a>>) -> Self {
         Self { number, key, document: Spooled::Read(document) }
     }
 
     /// Its document, valid until another row is read.
-    pub fn document(&self) -> Result<Datum> {
+    pub fn document(&self) -> Result<TypedValue<'_>> {
         match self.document {
             Spooled::Read(document) => document.ok_or_else(gone),
             Spooled::At(fetcher, place) => fetcher.document(place),
@@ -358,8 +356,7 @@ impl Places {
         let place = row.place().ok_or_else(gone)?;
         memory::push(&mut self.places, tid_to_u64(place))?;
         let Some(keys) = &mut self.keys else { return Ok(()) };
-        // SAFETY: the key column of the rows of this source, for whose type `Source::spool` made the keys.
-        unsafe { keys.push(row.key().ok_or_else(gone)?)? };
+        keys.push(row.key().ok_or_else(gone)?)?;
         if keys.bytes() > self.memory {
             self.keys = None;
         }
@@ -375,17 +372,20 @@ impl PlainTable {
 }
 
 impl Fetcher<'_> {
-    /// The value of a column of the row at `place`, valid until another row is fetched.
-    fn value(&self, place: u64, column: i16) -> Result<Datum> {
+    /// The value of a column of the row at `place`.
+    fn value(&self, place: u64, column: i16) -> Result<TypedValue<'_>> {
         let (mut rows, tid) = (self.rows.borrow_mut(), u64_to_tid(place));
         let is_it = |row: &Row| tid_to_u64(row.place()) == place;
         if !is_it(rows.last()) && !rows.at(tid).is_some_and(is_it) {
             rows.version(tid).ok_or_else(gone)?;
         }
-        rows.last().value(column).ok_or_else(gone)
+        let value = rows.last().get(column).ok_or_else(gone)?;
+        // SAFETY: it is valid until another row is fetched. `RowSpool::each` and `RowSpools::fetch` fetch one after the
+        // row's visitor has returned, and meanwhile they fetch only this row.
+        Ok(unsafe { TypedValue::new(value.datum(), value.type_oid()) })
     }
 
-    fn document(&self, place: u64) -> Result<Datum> {
+    fn document(&self, place: u64) -> Result<TypedValue<'_>> {
         self.value(place, self.from.document)
     }
 }
@@ -403,7 +403,7 @@ impl RowSpool<'_> {
     }
 
     /// Calls `visit` with the key of each row.
-    pub fn each_key(&mut self, visit: &mut dyn FnMut(Datum) -> Result<()>) -> Result<()> {
+    pub fn each_key(&mut self, visit: &mut dyn FnMut(TypedValue) -> Result<()>) -> Result<()> {
         self.each(&mut |row| Some(row), &mut |row| visit(row.key))
     }
 
@@ -417,7 +417,7 @@ impl RowSpool<'_> {
             Self::Rows(rows) => {
                 let mut all = 0..;
                 rows.each(&mut |row| match all.next().and_then(&mut *numbered) {
-                    Some(number) => visit(&SpooledRow::read(number, row.value(1).ok_or_else(gone)?, row.value(2))),
+                    Some(number) => visit(&SpooledRow::read(number, row.get(1).ok_or_else(gone)?, row.get(2))),
                     None => Ok(()),
                 })
             }
@@ -426,7 +426,7 @@ impl RowSpool<'_> {
                 let fetcher = spool.from.fetcher(&snapshot)?;
                 for (at, &place) in (0..).zip(&spool.places) {
                     let Some(number) = numbered(at) else { continue };
-                    let kept = spool.keys.as_ref().map(|keys| keys.datum(at));
+                    let kept = spool.keys.as_ref().map(|keys| keys.key(at));
                     let key = kept.map_or_else(|| fetcher.value(place, spool.from.key), Ok)?;
                     let document = Spooled::At(&fetcher, place);
                     visit(&SpooledRow { number, key, document })?;
@@ -439,7 +439,7 @@ impl RowSpool<'_> {
                     let Some(number) = numbered(at) else { continue };
                     context.run_and_reset(|| {
                         let document = window.argument_at(0, place);
-                        visit(&SpooledRow::read(number, Datum::from(place), document))
+                        visit(&SpooledRow::read(number, TypedValue::int8(place.into()), document))
                     })?;
                 }
                 Ok(())
@@ -500,7 +500,7 @@ impl RowSpools<'_> {
     pub fn fetch(
         &self,
         wanted: &mut dyn Iterator<Item = u32>,
-        visit: &mut dyn FnMut(u32, Datum) -> Result<()>,
+        visit: &mut dyn FnMut(u32, TypedValue) -> Result<()>,
     ) -> Result<()> {
         let (mut wanted, snapshot, mut first) = (wanted.peekable(), Snapshot::statement(), 0);
         for (rows, without) in &self.0 {

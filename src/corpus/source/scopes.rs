@@ -64,10 +64,10 @@ impl Scopes {
     }
 
     /// The scope of a row, by its values of the columns; `None` if one is NULL, which equals nothing.
-    pub fn of(&mut self, value: impl Fn(usize) -> Option<Datum>) -> Result<Option<Scope>> {
+    pub fn of<'v>(&mut self, value: impl Fn(usize) -> Option<TypedValue<'v>>) -> Result<Option<Scope>> {
         let Self { columns, rows, context } = self;
         let number = |place: usize, column: &mut ColumnValues| {
-            value(place).map(|value| column.number(value, context)).transpose()
+            value(place).map(|value| column.number(value.of_type(column.type_oid), context)).transpose()
         };
         match &mut columns[..] {
             [] => Ok(Some(Scope::ALL)),
@@ -121,6 +121,7 @@ impl ColumnValues {
         })
     }
 
+    /// The number of a value, whose type the caller has checked.
     fn number(&mut self, value: Datum, context: &Memory) -> Result<u32> {
         if self.is_image {
             let image = self.image(value);
@@ -141,7 +142,7 @@ impl ColumnValues {
         if taken > of_scopes() {
             return Err(too_many(self.argument, number, self.type_oid));
         }
-        // SAFETY: a value of the column, whose storage `new` has looked up.
+        // SAFETY: `of` and `element` have checked that it has the column's type, whose storage `new` has looked up.
         let copy = context.run(|| unsafe { self.storage.copy(value) });
         memory::push(&mut self.values, (copy, last))?;
         memory::insert_at(&mut self.last, hash, number)?;
@@ -150,7 +151,8 @@ impl ColumnValues {
 
     /// A number that is the same for equal values only: a hash of the bytes, or the number of the value. Two of a
     /// billion values have the same hash with probability 1e-21. Values that must be kept are copied to `context`.
-    pub fn element(&mut self, value: Datum, context: &Memory) -> Result<u128> {
+    pub fn element(&mut self, value: TypedValue, context: &Memory) -> Result<u128> {
+        let value = value.of_type(self.type_oid);
         if self.is_image { Ok(self.image(value)) } else { self.number(value, context).map(u128::from) }
     }
 
@@ -158,19 +160,22 @@ impl ColumnValues {
         if self.storage.by_value {
             return value.value() as u128;
         }
-        // SAFETY: a value of the column, whose type `new` found to be passed by reference; it is hashed at once.
+        // SAFETY: `of` and `element` have checked that it has the column's type, which `new` found to be passed by
+        // reference; it is hashed at once.
         hash128(unsafe { self.storage.bytes(value) })
     }
 
     fn hash(&self, value: Datum) -> u64 {
         let seed = Datum::from(0_i64);
-        // SAFETY: a value of the column, for whose type `new` found this hash function.
+        // SAFETY: `of` and `element` have checked that it has the column's type, for which `new` found this hash
+        // function.
         let hash = unsafe { pg_sys::FunctionCall2Coll(self.hash, self.collation, value, seed) };
         hash.value() as u64
     }
 
     fn equal(&self, a: Datum, b: Datum) -> bool {
-        // SAFETY: two values of the column, for whose type `new` found this equality function.
+        // SAFETY: `of` and `element` have checked that both have the column's type, for which `new` found this equality
+        // function.
         unsafe { pg_sys::FunctionCall2Coll(self.equal, self.collation, a, b) }.value() as u8 != 0
     }
 }

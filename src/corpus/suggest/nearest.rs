@@ -71,8 +71,7 @@ impl Neighbors {
             progress.set(Counter::Compared, compared);
             bytes.clear();
             hashes.clear();
-            // SAFETY: a value of the source's document column, for whose type the reader was made.
-            unsafe { reader.document(row.document) }.append(&mut bytes)?;
+            reader.document(row.document).append(&mut bytes)?;
             reader.form().hashes(config, &bytes, &mut hashes, &mut check_interrupts)?;
             if hashes.is_empty() {
                 found.empty += 1;

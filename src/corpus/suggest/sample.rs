@@ -71,8 +71,7 @@ impl Sample {
             sample.documents += 1;
             progress.set(Counter::Read, sample.documents);
             bytes.clear();
-            // SAFETY: a value of the source's document column, for whose type the reader was made.
-            unsafe { reader.document(row.document) }.append(&mut bytes)?;
+            reader.document(row.document).append(&mut bytes)?;
             sample.look(reader, config, &bytes)?;
             let kept = reader.form().elements(bytes.len()).min(SampledSets::MOST) * SampledSets::BYTES;
             let cost = bytes.len() * (1 + NEAREST) + row.name.len() + kept + MEMBER;

@@ -17,7 +17,6 @@ use crate::corpus::source::scopes::Scopes;
 use crate::document::value::Value;
 use crate::memory::of_sample;
 use crate::prelude::*;
-use crate::row_key::KeyValue;
 use sketch::dedup::Scope;
 
 /// Approximate bytes of a key with its data, besides its characters.
@@ -35,14 +34,14 @@ pub trait NearFinder {
     fn begin(&mut self);
 
     /// Adds the next document of the sample, with its number, key and value. Returns about how many bytes it keeps.
-    fn take(&mut self, number: u32, key: KeyValue, value: Datum) -> Result<usize>;
+    fn take(&mut self, number: u32, key: TypedValue, value: TypedValue) -> Result<usize>;
 
     /// Called after it has taken all documents of a part of the sample.
     fn taken(&mut self) {}
 
     /// Finds the documents of the sample that are near-duplicates of another document. Appends them in order, each with
     /// the reported similarity. `near` are the true near-duplicates.
-    fn find(&mut self, name: &str, value: Datum, near: &[Similar], found: &mut Vec<Similar>) -> Result<()>;
+    fn find(&mut self, name: &str, value: TypedValue, near: &[Similar], found: &mut Vec<Similar>) -> Result<()>;
 }
 
 struct AuditedDocument {
@@ -65,12 +64,9 @@ pub fn audit(
     let rows = KeyedRows::of(session, source, source.scopes.len())?;
     let mut scopes = Scopes::new("scope", &source.scope_types())?;
     let (mut left, mut omitted) = chosen(&rows, wanted)?;
-    let key_type = catalog::base_type(source.key_column().0);
     // A document, and its own threshold.
-    let read = |value: Datum| -> Result<(Exact, f64)> {
-        // SAFETY: a value of the documents' column, which has kind `source.kind`. The result is used only while its row
-        // is visited.
-        let (value, own) = unsafe { source.kind.read(value, ElementHash::default())? };
+    let read = |value: TypedValue| -> Result<(Exact, f64)> {
+        let (value, own) = value.read_as(source.kind, ElementHash::default())?;
         Ok((Exact::of(value, config)?, own.map_or(0.0, |own| own.threshold.get())))
     };
     loop {
@@ -82,9 +78,7 @@ pub fn audit(
                 return Ok(());
             }
             let (exact, least) = read(row.document)?;
-            // SAFETY: a key of the source has the type of its column, and lives as long as its row.
-            let key = unsafe { KeyValue::new(row.key, key_type) };
-            let taken = finder.take(members.len() as u32, key, row.document)?;
+            let taken = finder.take(members.len() as u32, row.key, row.document)?;
             bytes += exact.bytes() + taken + ENTRY + row.name.len();
             let scope = scopes.of(|place| row.scope(place))?;
             let (name, tally) = (memory::owned(row.name)?, Tally::default());

@@ -23,7 +23,6 @@ use crate::lookup::find;
 use crate::lookup::search::Asked;
 use crate::pg::guc::LocalSettings;
 use crate::prelude::*;
-use crate::row_key::KeyValue;
 use audit::{Bands, ENTRY, NearFinder, Similar, audit};
 
 set_function!(minlsh_recall, recall);
@@ -92,7 +91,7 @@ impl NearFinder for ByIndex<'_> {
         self.found.clear();
     }
 
-    fn take(&mut self, number: u32, key: KeyValue, _value: Datum) -> Result<usize> {
+    fn take(&mut self, number: u32, key: TypedValue, _value: TypedValue) -> Result<usize> {
         let mut bytes = 0;
         let mut visit = |name: &str, similarity: f64| {
             bytes += ENTRY + name.len();
@@ -105,7 +104,7 @@ impl NearFinder for ByIndex<'_> {
         Ok(bytes)
     }
 
-    fn find(&mut self, name: &str, _value: Datum, _near: &[Similar], found: &mut Vec<Similar>) -> Result<()> {
+    fn find(&mut self, name: &str, _value: TypedValue, _near: &[Similar], found: &mut Vec<Similar>) -> Result<()> {
         Ok(memory::extend(found, self.found.get(name).map_or(&[], Vec::as_slice))?)
     }
 }
@@ -130,7 +129,7 @@ struct ByBands {
 }
 
 impl ByBands {
-    fn sign(&mut self, value: Datum) -> Result<SignedMember> {
+    fn sign(&mut self, value: TypedValue) -> Result<SignedMember> {
         let mut signed = SignedMember::default();
         let Self { criteria, sketcher, .. } = self;
         let look = |signature: &[i32], least| {
@@ -138,8 +137,7 @@ impl ByBands {
             signed.least = least;
             Ok(criteria.banding.hashes(signature, &mut signed.bands)?)
         };
-        // SAFETY: a value of the kind for which the criteria were made.
-        unsafe { criteria.reader.document(value) }.sketch(sketcher, look)?;
+        criteria.reader.document(value).sketch(sketcher, look)?;
         Ok(signed)
     }
 }
@@ -150,7 +148,7 @@ impl NearFinder for ByBands {
         self.buckets = SampleBuckets::default();
     }
 
-    fn take(&mut self, number: u32, _key: KeyValue, value: Datum) -> Result<usize> {
+    fn take(&mut self, number: u32, _key: TypedValue, value: TypedValue) -> Result<usize> {
         let signed = self.sign(value)?;
         self.buckets.add(&signed.bands, number)?;
         let bytes = size_of_val(&*signed.signature) + size_of_val(&*signed.bands);
@@ -163,7 +161,7 @@ impl NearFinder for ByBands {
     }
 
     /// Finds the documents that the job would compare and report as near-duplicates.
-    fn find(&mut self, _name: &str, value: Datum, near: &[Similar], found: &mut Vec<Similar>) -> Result<()> {
+    fn find(&mut self, _name: &str, value: TypedValue, near: &[Similar], found: &mut Vec<Similar>) -> Result<()> {
         let signed = self.sign(value)?;
         let all = || memory::collect(0..self.members.len() as u32);
         for number in if self.is_whole { all()? } else { self.buckets.sharing(&signed.bands)? } {

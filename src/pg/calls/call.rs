@@ -12,7 +12,7 @@ use sketch::memory;
 use crate::error::{Result, null_not_allowed};
 use crate::pg::array::ArrayElement;
 use crate::pg::catalog::CatalogRow;
-use crate::pg::parameter::Parameter;
+use crate::pg::typed_value::TypedValue;
 use crate::pg::{array, bytes, catalog, text};
 
 /// Exports `$implementation: fn(&Call) -> Result<Option<Datum>>` to PostgreSQL as the C
@@ -169,11 +169,11 @@ impl Call {
         unsafe { pg_sys::get_fn_expr_argtype((*self.fcinfo).flinfo, index as i32) }
     }
 
-    /// An argument as a parameter of a query, of its base type; a polymorphic one must be passed so.
-    pub fn parameter(&self, index: usize) -> Option<Parameter> {
+    /// An argument with its base type.
+    pub fn value(&self, index: usize) -> Option<TypedValue<'_>> {
         let type_oid = catalog::base_type(self.argument_type(index));
         // SAFETY: PostgreSQL passes an argument of the type that the query gives it, and it lives as long as the call.
-        self.datum(index).map(|value| unsafe { Parameter::new(type_oid, Some(value)) })
+        self.datum(index).map(|value| unsafe { TypedValue::new(value, type_oid) })
     }
 
     /// The collation that applies to the arguments.

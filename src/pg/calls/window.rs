@@ -9,6 +9,7 @@ use pgrx::pg_sys::{self, Datum};
 
 use crate::error::{Result, not_supported};
 use crate::pg::call::Call;
+use crate::pg::typed_value::TypedValue;
 use crate::pg::versions;
 
 mod raw {
@@ -34,14 +35,15 @@ mod raw {
 /// `WINDOW_SEEK_HEAD`: positions count from the first row of the partition.
 const FROM_HEAD: c_int = 1;
 
-/// The partition of the current row of a window function.
-pub struct Window {
+/// The partition of the current row of a window function, during its call.
+pub struct Window<'a> {
     object: *mut c_void,
+    call: &'a Call,
 }
 
-impl Window {
+impl<'a> Window<'a> {
     /// Returns the window of a call.
-    pub fn of(call: &Call) -> Result<Self> {
+    pub fn of(call: &'a Call) -> Result<Self> {
         // SAFETY: `Call::new` promises a valid call; the node's tag is checked before it is taken for a window.
         let object = unsafe {
             let context = (*call.raw()).context;
@@ -56,7 +58,7 @@ impl Window {
         unsafe {
             pg_guard_ffi_boundary(|| versions::refuse_null_treatment(object, call.raw()));
         }
-        Ok(Self { object })
+        Ok(Self { object, call })
     }
 
     /// Number of rows in the partition. The executor stores them all to count them.
@@ -81,14 +83,13 @@ impl Window {
         (!is_null).then_some(value)
     }
 
-    /// The value of an argument for the row at `position`. It lies in the current memory context or in that row, and is
-    /// valid until the next call.
-    pub fn argument_at(&self, argument: usize, position: u32) -> Option<Datum> {
+    /// The value of an argument for the row at `position`. It lies in that row or in the current memory context.
+    pub fn argument_at(&mut self, argument: usize, position: u32) -> Option<TypedValue<'_>> {
         let (mut is_null, mut is_out) = (false, false);
         // SAFETY: `of` found the window in this call, whose function has such an argument; no mark is set, so no row is
-        // dropped.
-        let value = unsafe {
-            pg_guard_ffi_boundary(|| {
+        // dropped. The value is of the argument's type, and is valid until another row is read, which borrows `self`.
+        unsafe {
+            let value = pg_guard_ffi_boundary(|| {
                 raw::WinGetFuncArgInPartition(
                     self.object,
                     argument as c_int,
@@ -98,13 +99,13 @@ impl Window {
                     &mut is_null,
                     &mut is_out,
                 )
-            })
-        };
-        (!is_null && !is_out).then_some(value)
+            });
+            (!is_null && !is_out).then(|| TypedValue::new(value, self.call.argument_type(argument)))
+        }
     }
 
     /// Numbers that are kept for the partition, at first 0. `count` is the same in each call.
-    pub fn numbers(&self, count: usize) -> &[Cell<u32>] {
+    pub fn numbers(&self, count: usize) -> &'a [Cell<u32>] {
         let size = count * size_of::<u32>();
         // SAFETY: PostgreSQL zeroes this memory, and keeps it until the partition ends.
         unsafe {

@@ -14,6 +14,7 @@ use crate::pg::relation::{Lock, grantees, inheritors, owner_of, partition_ancest
 use crate::pg::snapshot::next_command;
 use crate::pg::sql::{Sql, object_name, relation_name};
 use crate::pg::trigger::tie;
+use crate::pg::typed_value::TypedValue;
 use crate::pg::versions;
 
 /// A table beside another, with its indexes, that was found to be sound.
@@ -45,20 +46,18 @@ impl Companion {
         Ok(Self { table, indexes })
     }
 
-    /// Inserts a row: a value for each column. Its indexes get their entries; they are plain, like the indexes of a
-    /// catalog.
-    ///
-    /// # Safety
-    /// The values have the types of the columns.
-    pub unsafe fn insert(&self, values: &[Option<Datum>]) {
+    /// Inserts a row: a value of its type for each column, `None` for NULL. Its indexes get their entries; they are
+    /// plain, like the indexes of a catalog.
+    pub fn insert(&self, values: &[Option<TypedValue>]) {
         let columns = (self.table.class().relam, self.table.attributes().count());
         let is_row = columns == (pg_sys::HEAP_TABLE_AM_OID, values.len());
         assert!(is_row, "a value for each column of a table of the heap");
         let mut nulls: Vec<bool> = values.iter().map(Option::is_none).collect();
-        let values = values.iter().map(|value| value.unwrap_or(Datum::from(0)));
+        let values = values.iter().zip(self.table.attributes());
+        let values = values.map(|(value, column)| value.map_or(Datum::from(0), |value| value.of_type(column.atttypid)));
         let (mut values, table): (Vec<Datum>, _) = (values.collect(), self.table.raw());
-        // SAFETY: an open heap table, and one value for each column, as just asserted, of its type, as # Safety asks.
-        // `checked` found no expressions, predicates or deferred constraints in the indexes.
+        // SAFETY: an open heap table, and one value for each column, as just asserted, of its type, as `of_type` has
+        // checked. `checked` found no expressions, predicates or deferred constraints in the indexes.
         unsafe {
             let columns = (*table).rd_att;
             let row = pg_sys::heap_form_tuple(columns, values.as_mut_ptr(), nulls.as_mut_ptr());

@@ -9,6 +9,7 @@ use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
+use crate::pg::typed_value::TypedValue;
 use crate::pg::versions;
 
 pub struct OpenIndex(pub(super) Open);
@@ -47,23 +48,24 @@ impl OpenIndex {
         is_whole && self.lacks(pg_sys::Anum_pg_index_indexprs) && !self.form().indisexclusion
     }
 
-    /// Calls `visit` with the rows of `table` for which this B-tree has `key`.
-    ///
-    /// # Safety
-    /// The index belongs to `table`, and `key` is a non-null value of its column's type.
-    pub unsafe fn each_equal(
+    /// Calls `visit` with the rows for which this B-tree of `table` has `key`. It is on a column of the key's type.
+    pub fn each_equal(
         &self,
         table: &Open,
-        key: Datum,
+        key: TypedValue,
         snapshot: &Snapshot,
         visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
         let strategy = pg_sys::BTEqualStrategyNumber as u16;
-        let IndexColumn { family, input_type, .. } = IndexColumn::of(self, 0);
+        let IndexColumn { family, input_type, attribute, .. } = IndexColumn::of(self, 0);
+        assert_eq!(self.form().indrelid, table.oid(), "an index of the table");
+        let column = table.attributes().find(|column| column.attnum == attribute);
+        let key = key.of_type(column.map_or(Oid::INVALID, |column| column.atttypid));
         let equal = operator_of_family(family, input_type, input_type, strategy as i16);
         let function = function_of_operator(equal);
         let operator = SearchOperator { strategy, right: Oid::INVALID, function };
-        // SAFETY: the caller promises the table and the value; the operator is the index's own for such values.
+        // SAFETY: the index is one of the table, as was just asserted. The operator is its own for values of the
+        // column, whose type `of_type` has checked.
         unsafe { self.each_match(table, operator, key, snapshot, visit) }
     }
 

@@ -4,12 +4,12 @@ use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::{Result, internal};
-use crate::pg::memory::{in_transaction, with_files};
+use crate::pg::memory::{Memory, in_transaction, with_files};
 use crate::pg::names::type_label;
 use crate::pg::open::Open;
 use crate::pg::parameter::Parameter;
 use crate::pg::reserve::check_interrupts;
-use crate::pg::type_storage::TypeStorage;
+use crate::pg::typed_value::TypedValue;
 use crate::pg::{text, versions};
 
 /// Answer of a visitor of rows.
@@ -98,12 +98,16 @@ impl Row {
     /// The type of a column; invalid if there is no such column.
     pub fn type_of(&self, column: i16) -> Oid {
         let place = usize::try_from(column - 1).ok();
-        place.and_then(|place| self.types().nth(place)).unwrap_or(Oid::INVALID)
+        place.and_then(|place| self.columns().get(place)).map_or(Oid::INVALID, |column| column.atttypid)
+    }
+
+    fn columns(&self) -> &[pg_sys::FormData_pg_attribute] {
+        // SAFETY: a slot has a valid descriptor.
+        unsafe { versions::attributes(self.descriptor()) }
     }
 
     fn types(&self) -> impl Iterator<Item = Oid> {
-        // SAFETY: a slot has a valid descriptor.
-        unsafe { versions::attributes(self.descriptor()) }.iter().map(|column| column.atttypid)
+        self.columns().iter().map(|column| column.atttypid)
     }
 
     /// The value of column `number` (from 1); `None` for NULL, and if there is no such column. It is valid until the
@@ -123,35 +127,43 @@ impl Row {
         }
     }
 
-    /// The value of a column, which must have type `expected`; `None` for NULL. It is valid until the row changes.
-    pub fn typed(&self, number: i16, expected: Oid) -> Result<Option<Datum>> {
-        check_type(self.type_of(number), expected)?;
-        Ok(self.value(number))
+    /// The value of column `number` with the column's type; `None` for NULL, and if there is no such column.
+    pub fn get(&self, number: i16) -> Option<TypedValue<'_>> {
+        // SAFETY: the value is of its column's type. It is valid until the row changes, which needs a call of `next` in
+        // `each`, or of `fill`, whose caller promises that nothing borrows the row.
+        self.value(number).map(|value| unsafe { TypedValue::new(value, self.type_of(number)) })
     }
 
-    /// A copy of the value of a column, in the current memory context, as a parameter of another query.
-    pub fn parameter(&self, number: i16, expected: Oid) -> Result<Parameter> {
+    /// The value of a column, which must have type `expected`; `None` for NULL.
+    pub fn typed(&self, number: i16, expected: Oid) -> Result<Option<TypedValue<'_>>> {
+        check_type(self.type_of(number), expected)?;
+        Ok(self.get(number))
+    }
+
+    /// A copy in `memory` of the value of a column, which must have type `expected`, as a parameter of another query.
+    pub fn parameter<'m>(&self, number: i16, expected: Oid, memory: &'m Memory) -> Result<Parameter<'m>> {
         let value = self.typed(number, expected)?;
-        // SAFETY: `typed` has compared its type. The value lives until the row changes, and the copy as long as its
-        // context.
-        Ok(unsafe {
-            let copied = value.map(|value| TypeStorage::of(expected).copy(value));
-            Parameter::new(expected, copied)
-        })
+        Ok(Parameter::new(expected, value.map(|value| value.copied(memory))))
     }
 
     pub fn bool(&self, number: i16) -> Result<Option<bool>> {
-        Ok(self.typed(number, pg_sys::BOOLOID)?.map(|datum| datum.value() as u8 != 0))
+        Ok(self.typed(number, pg_sys::BOOLOID)?.map(|value| value.datum().value() as u8 != 0))
     }
 
     pub fn text(&self, number: i16) -> Result<Option<&str>> {
-        let datum = self.typed(number, pg_sys::TEXTOID)?;
+        let text = self.typed(number, pg_sys::TEXTOID)?;
         // SAFETY: `typed` has checked that it is a text, which is valid until the row changes.
-        datum.map(|datum| unsafe { text::read(datum) }).transpose()
+        text.map(|text| unsafe { text::read(text.datum()) }).transpose()
     }
 
     pub fn int8(&self, number: i16) -> Result<Option<i64>> {
-        Ok(self.typed(number, pg_sys::INT8OID)?.map(|datum| datum.value() as i64))
+        Ok(self.typed(number, pg_sys::INT8OID)?.and_then(TypedValue::integer))
+    }
+
+    pub fn uuid(&self, number: i16) -> Result<Option<[u8; 16]>> {
+        let uuid = self.typed(number, pg_sys::UUIDOID)?;
+        // SAFETY: `typed` has checked that it is a uuid, which is passed as a pointer to its 16 bytes.
+        Ok(uuid.map(|uuid| unsafe { *uuid.datum().cast_mut_ptr() }))
     }
 
     /// Calls `visit` with the row after each successful call of `next`, until `visit` returns that it has enough.
@@ -183,7 +195,7 @@ impl Row {
     /// Fills the row with `values`: one for each column, `None` for NULL.
     ///
     /// # Safety
-    /// The values have the types of the columns, and live as long as they are in the row.
+    /// The values have the types of the columns, and live as long as they are in the row. Nothing borrows its values.
     pub unsafe fn fill(&self, values: &[Option<Datum>]) {
         // SAFETY: the caller promises values of the columns' types. No more are stored than the slot's arrays have
         // entries, one for each column of its descriptor.

@@ -80,8 +80,7 @@ impl SortedRows {
         if self.is_sorted || !fits {
             return Err(internal("a row does not belong to those that are sorted"));
         }
-        let values = values.iter().map(|value| value.of_type(value.type_oid()));
-        let values: Vec<Option<Datum>> = values.collect();
+        let values: Vec<Option<Datum>> = values.iter().map(Parameter::datum).collect();
         // SAFETY: the slot has these columns, and the types of the values were just compared; the sort copies the row.
         // Its files belong to the transaction, as the sort does.
         with_files(|| unsafe {

@@ -14,6 +14,7 @@ use crate::pg::relation::Lock;
 use crate::pg::row::Row;
 use crate::pg::sql::Sql;
 use crate::pg::type_storage::TypeStorage;
+use crate::pg::typed_value::TypedValue;
 use crate::pg::versions;
 
 /// The kinds of changes that fire a trigger.
@@ -276,7 +277,7 @@ impl<'a> Fired<'a> {
     /// The keys that a change affects by `record`, before and after. `None` where there is no row, before if the key
     /// stays the same, and both if no relevant column has changed. An update that names none of these columns is
     /// handled by another trigger than the record.
-    pub fn changed_keys(&self, record: &Record) -> [Option<Datum>; 2] {
+    pub fn changed_keys(&self, record: &Record) -> [Option<TypedValue<'_>>; 2] {
         // SAFETY: a trigger that fires has its description.
         let is_record = unsafe { (*self.0.tg_trigger).tgoid } == record.trigger;
         let named = self.event() != Event::Update || record.columns.iter().any(|c| self.names(*c));
@@ -287,7 +288,9 @@ impl<'a> Fired<'a> {
             return [None, None];
         }
         let old = self.old_row().filter(|_| !same_key);
-        [old, self.new_row()].map(|row| row?.value(key))
+        // SAFETY: the value is of its column's type, and the row's slot lives as long as the call.
+        let typed = |row: Row| row.value(key).map(|value| unsafe { TypedValue::new(value, row.type_of(key)) });
+        [old, self.new_row()].map(|row| typed(row?))
     }
 
     /// The row before an UPDATE or DELETE.

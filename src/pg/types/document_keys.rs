@@ -10,10 +10,12 @@ use crate::error::Result;
 use crate::pg::memory::Memory;
 use crate::pg::reserve::check_interrupts;
 use crate::pg::type_storage::TypeStorage;
+use crate::pg::typed_value::TypedValue;
 use crate::pg::value_type::{Order, Output};
 
 /// Keys by document number.
 pub struct DocumentKeys {
+    type_oid: Oid,
     all: Vec<Datum>,
     /// The memory for keys that are passed by reference.
     memory: Memory,
@@ -40,6 +42,7 @@ impl DocumentKeys {
     pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
         let order = Order::of(type_oid, collation)?;
         Ok(Self {
+            type_oid,
             all: Vec::new(),
             memory: Memory::scratch(c"minlsh keys"),
             storage: TypeStorage::of(type_oid),
@@ -61,34 +64,35 @@ impl DocumentKeys {
         self.memory.bytes() + self.all.capacity() * size_of::<Datum>()
     }
 
-    /// Appends a copy of the next document's key.
-    ///
-    /// # Safety
-    /// `key` is a non-null value of the keys' type.
-    pub unsafe fn push(&mut self, key: Datum) -> Result<()> {
-        let storage = self.storage;
-        // SAFETY: the caller promises a value of the keys' type, for which `new` made `storage`.
+    /// Appends a copy of the next document's key, which must be [of](TypedValue::is_of) the keys' type.
+    pub fn push(&mut self, key: TypedValue) -> Result<()> {
+        let (storage, key) = (self.storage, key.of_type(self.type_oid));
+        // SAFETY: `of_type` has checked that it has the type for which `new` made `storage`.
         let copy = self.memory.run(|| unsafe { storage.copy(key) });
         memory::push(&mut self.all, copy).map_err(Into::into)
     }
 
-    pub fn datum(&self, document: u32) -> Datum {
-        self.all[document as usize]
+    /// Removes all keys.
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.memory.run_and_reset(|| ());
+    }
+
+    /// The key of a document.
+    pub fn key(&self, document: u32) -> TypedValue<'_> {
+        // SAFETY: `push` copied a value of this type into `memory`, which only `clear` resets.
+        unsafe { TypedValue::new(self.all[document as usize], self.type_oid) }
     }
 
     /// Compares the keys of two documents.
     pub fn compare(&self, a: u32, b: u32) -> Ordering {
-        // SAFETY: `push` was given values of the keys' type, for which `new` made `order`.
-        unsafe { self.order.compare(self.datum(a), self.datum(b)) }
+        self.order.compare(self.key(a), self.key(b))
     }
 
-    /// Finds `key` in `sorted`, documents in the order of their keys.
-    ///
-    /// # Safety
-    /// `key` is a non-null value of the keys' type.
-    pub unsafe fn find(&self, sorted: &[u32], key: Datum) -> Option<u32> {
-        // SAFETY: the caller and the callers of `push` promise values of the keys' type, for which `new` made `order`.
-        let order = |document: &u32| unsafe { self.order.compare(self.datum(*document), key) };
+    /// Finds `key`, which must be [of](TypedValue::is_of) the keys' type, in `sorted`, documents in the order of their
+    /// keys.
+    pub fn find(&self, sorted: &[u32], key: TypedValue) -> Option<u32> {
+        let order = |document: &u32| self.order.compare(self.key(*document), key);
         sorted.binary_search_by(order).ok().map(|place| sorted[place])
     }
 
@@ -96,16 +100,13 @@ impl DocumentKeys {
     pub fn text(&self, document: u32) -> Datum {
         let mut texts = self.texts.borrow_mut();
         let KeyTexts { kept, next, memory, output } = &mut *texts;
-        let (key, place) = (self.datum(document), &mut kept[*next]);
+        let (key, place) = (self.key(document), &mut kept[*next]);
         *next = (*next + 1) % ROW;
-        // SAFETY: `push` was given a value of the keys' type. The text that is freed was made here, and is no longer
-        // valid.
-        let text = memory.run(|| unsafe {
-            if let Some(gone) = place.take() {
-                pg_sys::pfree(gone.cast_mut_ptr());
-            }
-            output.text(key)
-        });
+        if let Some(gone) = place.take() {
+            // SAFETY: the text was made here, and is no longer valid.
+            unsafe { pg_sys::pfree(gone.cast_mut_ptr()) };
+        }
+        let text = memory.run(|| output.text(key));
         *place = Some(text);
         text
     }

@@ -2,22 +2,20 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::error::Result;
-use crate::pg::{array, bytes, catalog};
+use crate::pg::typed_value::TypedValue;
+use crate::pg::{array, catalog};
 
-/// A typed parameter; `None` is NULL.
+/// A typed parameter, valid for `'a`; `None` is NULL.
 #[derive(Clone, Copy)]
-pub struct Parameter {
+pub struct Parameter<'a> {
     type_oid: Oid,
-    value: Option<Datum>,
+    value: Option<TypedValue<'a>>,
 }
 
-impl Parameter {
-    /// A parameter of any type.
-    ///
-    /// # Safety
-    /// `value` is NULL or of this type, and lives as long as what is made of the parameter.
-    pub unsafe fn new(type_oid: Oid, value: Option<Datum>) -> Self {
+impl<'a> Parameter<'a> {
+    /// A parameter of type `type_oid`. Its value must be [of](TypedValue::is_of) this type.
+    pub fn new(type_oid: Oid, value: Option<TypedValue<'a>>) -> Self {
+        assert!(value.is_none_or(|value| value.is_of(type_oid)), "a parameter is of its type");
         Self { type_oid, value }
     }
 
@@ -34,47 +32,38 @@ impl Parameter {
         self.type_oid
     }
 
-    /// The value, if it has this type; `None` for NULL.
-    pub fn of_type(&self, type_oid: Oid) -> Option<Datum> {
-        self.value.filter(|_| self.type_oid == type_oid)
+    pub fn datum(&self) -> Option<Datum> {
+        self.value.map(TypedValue::datum)
     }
 
-    /// The text, in the database's encoding; `None` for NULL, and for a value of another type.
-    pub fn text(&self) -> Option<&[u8]> {
-        let text = self.of_type(pg_sys::TEXTOID);
-        // SAFETY: `of_type` has compared the type, and `new` promises that the value lives as long as this parameter.
-        text.map(|text| unsafe { bytes::read(text) })
+    /// A `uuid`.
+    pub fn uuid(value: Option<&'a [u8; 16]>) -> Self {
+        Self { type_oid: pg_sys::UUIDOID, value: value.map(TypedValue::uuid) }
     }
+}
 
-    /// The `integer[]`, without NULLs; `None` for NULL, and for a value of another type.
-    pub fn int4_array(&self) -> Result<Option<&[i32]>> {
-        let array = self.of_type(pg_sys::INT4ARRAYOID);
-        // SAFETY: `of_type` has compared the type, and `new` promises that the value lives as long as this parameter.
-        array.map(|array| unsafe { array::read(array) }).transpose()
-    }
-
-    /// An array of values and NULLs.
-    ///
-    /// # Safety
-    /// The values are of type `element`.
-    pub unsafe fn array(values: impl Iterator<Item = Option<Datum>>, element: Oid) -> Self {
-        // SAFETY: the caller promises values of type `element`; the array copies them.
-        let array = unsafe { array::from_elements(values, element) };
-        Self { type_oid: catalog::array_of(element), value: Some(array) }
+/// Arrays are made in the current memory context.
+impl Parameter<'static> {
+    /// An array of values and NULLs, which must be [of](TypedValue::is_of) type `element`.
+    pub fn array<'v>(values: impl Iterator<Item = Option<TypedValue<'v>>>, element: Oid) -> Self {
+        let values = values.map(|value| value.map(|value| value.of_type(element)));
+        let type_oid = catalog::array_of(element);
+        // SAFETY: `of_type` checks that each value has the type, and the array copies it.
+        let array = unsafe { TypedValue::new(array::from_elements(values, element), type_oid) };
+        Self { type_oid, value: Some(array) }
     }
 
     /// A `bigint[]`.
     pub fn int8s(values: impl Iterator<Item = Option<i64>>) -> Self {
-        // SAFETY: an `i64` is passed as a `bigint` datum.
-        unsafe { Self::array(values.map(|value| value.map(Datum::from)), pg_sys::INT8OID) }
+        Self::array(values.map(|value| value.map(TypedValue::int8)), pg_sys::INT8OID)
     }
 
     pub fn int8(value: i64) -> Self {
-        Self { type_oid: pg_sys::INT8OID, value: Some(Datum::from(value)) }
+        Self { type_oid: pg_sys::INT8OID, value: Some(TypedValue::int8(value)) }
     }
 
     pub fn float8(value: f64) -> Self {
-        Self { type_oid: pg_sys::FLOAT8OID, value: Some(Datum::from(value.to_bits())) }
+        Self { type_oid: pg_sys::FLOAT8OID, value: Some(TypedValue::float8(value)) }
     }
 }
 
@@ -88,8 +77,8 @@ pub(in crate::pg) fn parameter_list(values: &[Parameter]) -> pg_sys::ParamListIn
         let list = pg_sys::makeParamList(values.len() as i32);
         let entries = (*list).params.as_mut_slice(values.len());
         for (entry, parameter) in entries.iter_mut().zip(values) {
-            entry.value = parameter.value.unwrap_or(Datum::from(0));
-            entry.isnull = parameter.value.is_none();
+            entry.value = parameter.datum().unwrap_or(Datum::from(0));
+            entry.isnull = parameter.is_null();
             entry.pflags = pg_sys::PARAM_FLAG_CONST as u16;
             entry.ptype = parameter.type_oid;
         }

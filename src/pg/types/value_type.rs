@@ -1,6 +1,5 @@
 //! Types whose values are datums: their default B-tree order, and their text form.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::ffi::CStr;
@@ -10,10 +9,12 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::error::{LONGEST_VALUE, Result, undefined_function};
 use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
+use crate::pg::typed_value::TypedValue;
 use crate::pg::{catalog, lossless, text};
 
 /// Compares values of one type under one collation.
 pub struct Order {
+    type_oid: Oid,
     compare: *mut pg_sys::FmgrInfo,
     /// The operator by which a sort gives the same order.
     pub(in crate::pg) less_than: Oid,
@@ -39,8 +40,8 @@ impl Order {
             (compare, (*compare).fn_oid, (*entry).lt_opr)
         };
         if [function, less_than].contains(&Oid::INVALID) {
-            let type_oid = type_label(type_oid);
-            return Err(undefined_function(format!("could not identify a comparison function for type {type_oid}"))
+            let label = type_label(type_oid);
+            return Err(undefined_function(format!("could not identify a comparison function for type {label}"))
                 .set_hint("Use a type with a default btree operator class."));
         }
         let quick = match function.to_u32() {
@@ -48,14 +49,20 @@ impl Order {
             pg_sys::F_BTINT8CMP => Some(Quick::Int8),
             _ => None,
         };
-        Ok(Self { compare, less_than, collation, quick })
+        Ok(Self { type_oid, compare, less_than, collation, quick })
+    }
+
+    /// Compares two values, which must be of the order's type.
+    pub fn compare(&self, a: TypedValue, b: TypedValue) -> Ordering {
+        // SAFETY: `of_type` checks the types of both values.
+        unsafe { self.compare_datums(a.of_type(self.type_oid), b.of_type(self.type_oid)) }
     }
 
     /// Compares two values.
     ///
     /// # Safety
     /// Both are non-null values of the order's type.
-    pub unsafe fn compare(&self, a: Datum, b: Datum) -> Ordering {
+    pub unsafe fn compare_datums(&self, a: Datum, b: Datum) -> Ordering {
         match self.quick {
             Some(Quick::Int4) => (a.value() as i32).cmp(&(b.value() as i32)),
             Some(Quick::Int8) => (a.value() as i64).cmp(&(b.value() as i64)),
@@ -70,6 +77,7 @@ impl Order {
 
 /// The output function of a type. It returns a `char(n)` without padding, like a cast to text.
 pub struct Output {
+    type_oid: Oid,
     function: RefCell<pg_sys::FmgrInfo>,
     /// Memory for the state that the function keeps between calls.
     _memory: Memory,
@@ -88,55 +96,69 @@ impl Output {
             pg_sys::fmgr_info(function, &mut output);
         });
         let is_padded = catalog::base_type(type_oid) == pg_sys::BPCHAROID;
-        Self { function: output.into(), _memory: memory, is_padded }
+        Self { type_oid, function: output.into(), _memory: memory, is_padded }
     }
 
-    /// The value as a `text` datum, in the current memory context.
-    ///
-    /// # Safety
-    /// `value` is a non-null value of the type.
-    pub unsafe fn text(&self, value: Datum) -> Datum {
-        // SAFETY: the caller promises a value of the type; `call` returns an allocated string, freed once.
-        unsafe {
-            let string = self.call(value);
-            let text = Datum::from(pg_sys::cstring_to_text(string));
-            pg_sys::pfree(string.cast());
-            text
-        }
-    }
-
-    /// # Safety
-    /// `value` is a non-null value of the type.
-    unsafe fn call(&self, value: Datum) -> *mut std::ffi::c_char {
-        // SAFETY: the caller promises a value of the type, whose output function `of` looked up. The function returns a
-        // new string that ends with a NUL and may be cut.
-        unsafe {
-            let string = pg_sys::OutputFunctionCall(&mut *self.function.borrow_mut(), value);
+    /// Calls `read` with the bytes that the function writes, in the database's encoding, in the current memory context.
+    /// The value must be of the function's type.
+    pub fn with_bytes<T>(&self, value: TypedValue, read: impl FnOnce(&CStr) -> T) -> T {
+        // SAFETY: `of_type` checks that the value has the type whose output function `of` looked up. The function
+        // returns a new string that ends with a NUL and may be cut.
+        read(unsafe {
+            let string = pg_sys::OutputFunctionCall(&mut *self.function.borrow_mut(), value.of_type(self.type_oid));
             if self.is_padded {
                 let bytes = CStr::from_ptr(string).to_bytes();
                 let end = bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
                 *string.add(end) = 0;
             }
-            string
-        }
+            CStr::from_ptr(string)
+        })
     }
 
-    /// The value as its output function writes it, in the current memory context.
-    ///
-    /// # Safety
-    /// `value` is a non-null value of the type, and `'a` ends before that context is reset.
-    pub unsafe fn written<'a>(&self, value: Datum) -> Result<Cow<'a, str>> {
-        // SAFETY: the caller promises a value of the type; `call` returns a string that ends with a NUL.
-        lossless::decode(unsafe { CStr::from_ptr(self.call(value)) }.to_bytes())
+    /// Calls `read` with the value as a text.
+    pub fn with_text<T>(&self, value: TypedValue, read: impl FnOnce(&str) -> Result<T>) -> Result<T> {
+        self.with_bytes(value, |bytes| read(&lossless::decode(bytes.to_bytes())?))
+    }
+
+    /// The value as a `text` datum, in the current memory context.
+    pub fn text(&self, value: TypedValue) -> Datum {
+        // SAFETY: the string is copied, and is then freed once.
+        self.with_bytes(value, |string| unsafe {
+            let text = Datum::from(pg_sys::cstring_to_text(string.as_ptr()));
+            pg_sys::pfree(string.as_ptr().cast_mut().cast());
+            text
+        })
     }
 
     /// The value for messages, shortened if it is long.
-    ///
-    /// # Safety
-    /// `value` is a non-null value of the type.
-    pub unsafe fn shown(&self, value: Datum) -> String {
-        // SAFETY: the caller promises a value of the type; `call` returns a string that ends with a NUL. It is copied
-        // before its memory is reset.
-        text::beginning(unsafe { CStr::from_ptr(self.call(value)) }.to_bytes(), LONGEST_VALUE)
+    pub fn shown(&self, value: TypedValue) -> String {
+        self.with_bytes(value, |bytes| text::beginning(bytes.to_bytes(), LONGEST_VALUE))
+    }
+}
+
+impl TypedValue<'_> {
+    /// Calls `read` with the value as a text, by the output function of its type; a `char(n)` without its padding.
+    pub fn with_text<T>(self, read: impl FnOnce(&str) -> Result<T>) -> Result<T> {
+        Output::of(self.type_oid()).with_text(self, read)
+    }
+
+    /// The value as a text, in the current memory context.
+    pub fn to_text(self) -> TypedValue<'static> {
+        // SAFETY: `Output::text` returns a text.
+        unsafe { TypedValue::new(Output::of(self.type_oid()).text(self), pg_sys::TEXTOID) }
+    }
+
+    /// The value, for messages.
+    pub fn shown(self) -> String {
+        Output::of(self.type_oid()).shown(self)
+    }
+
+    /// The value as a result of type `type_oid`.
+    pub fn as_result(self, type_oid: Oid) -> Datum {
+        match self.integer() {
+            _ if self.is_of(type_oid) => self.datum(),
+            Some(number) if type_oid == pg_sys::INT8OID => Datum::from(number),
+            _ => self.to_text().datum(),
+        }
     }
 }
