@@ -30,6 +30,8 @@ type IndexedRow = (Oid, Oid, u64);
 const MOST_WORDS: usize = 512;
 /// Bytes of a row besides the words of its outline.
 const OVERHEAD: usize = 3 * size_of::<(IndexedRow, OwnRow)>();
+/// Maximum bytes of a document for which it is kept what the last search has ruled out.
+const LONGEST_KEPT: usize = 256 << 10;
 /// Bytes for the hashes of a document, unless the limit of memory is lower.
 const LONGEST: usize = 32 << 20;
 
@@ -46,6 +48,17 @@ struct OwnRows {
     rows: AHashMap<IndexedRow, OwnRow>,
     /// Total size of all rows ever added.
     bytes: usize,
+    last: RuledOut,
+}
+
+/// The rows that the last search has ruled out, in order. With ON CONFLICT the second search of a row is for the same
+/// document.
+#[derive(Default)]
+struct RuledOut {
+    /// The index and its file, and the document.
+    index: Option<(Oid, Oid)>,
+    image: Vec<u8>,
+    rows: Vec<u64>,
 }
 
 thread_local! {
@@ -80,6 +93,10 @@ pub fn note(index: &MinlshIndex, heap: &Open, row: u64, image: Option<&[u8]>) ->
         kept.take_if(|own| own.bytes > of_own_rows());
         if let Some(own) = kept {
             own.rows.remove(&key);
+            // The address may have been another row's, which was taken back.
+            if let Ok(place) = own.last.rows.binary_search(&row) {
+                own.last.rows.remove(place);
+            }
         }
         let Some(image) = image else { return Ok(()) };
         let Some(hashes) = elements(image, &Document::from_bytes(image)?)? else { return Ok(()) };
@@ -96,18 +113,26 @@ pub fn note(index: &MinlshIndex, heap: &Open, row: u64, image: Option<&[u8]>) ->
 pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u64>) -> Result<()> {
     with_own_rows(|own| {
         let Some(own) = own else { return Ok(()) };
+        let (oid, file, _) = key_of(index, 0);
+        let same_search = |last: &RuledOut| last.index == Some((oid, file)) && last.image == image;
+        let last = Some(std::mem::take(&mut own.last)).filter(same_search).unwrap_or_default();
+        let mut known = last.rows.iter().peekable();
+        rows.retain(|row| {
+            while known.next_if(|known| *known < row).is_some() {}
+            known.peek() != Some(&row)
+        });
         let document = Document::from_bytes(image)?;
         let options = index.options()?;
         let same = |config| same_shingling(&config, &options.config);
         // Otherwise rows are not compared as sets, or the comparison is an error.
-        if document.kind() == Kind::Signature || !document.config()?.is_none_or(same) {
+        if rows.is_empty() || document.kind() == Kind::Signature || !document.config()?.is_none_or(same) {
             return Ok(());
         }
         let Some(hashes) = elements(image, &document)? else { return Ok(()) };
         let sought = outline(&hashes)?;
         let threshold = document.threshold.get();
-        let (oid, file, _) = key_of(index, 0);
         let mut page: Option<(u64, LockedPage)> = None;
+        let mut ruled_out = memory::with_capacity(rows.len())?;
         rows.retain(|row| {
             let Some(known) = own.rows.get(&(oid, file, *row)) else { return true };
             if known.outline.may_reach(&sought, threshold) {
@@ -122,8 +147,14 @@ pub fn rule_out(index: &MinlshIndex, heap: &Open, image: &[u8], rows: &mut Vec<u
                 let is_current = |writer| unsafe { pg_sys::TransactionIdIsCurrentTransactionId(writer) };
                 known.is_complete.set(page.inserter(*row as u16).is_some_and(is_current));
             }
+            if known.is_complete.get() {
+                ruled_out.push(*row);
+            }
             !known.is_complete.get()
         });
+        if image.len() <= LONGEST_KEPT {
+            own.last = RuledOut { index: Some((oid, file)), image: memory::copied(image)?, rows: ruled_out };
+        }
         Ok(())
     })
 }
