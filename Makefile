@@ -66,7 +66,7 @@ demo:
 # Measures minlsh beside datasketch, rensa and pg_trgm, on private servers and on one core, and writes
 # docs/benchmarks.md. ARGUMENTS='pairs --sizes 10000 20000', ARGUMENTS=--redraw
 bench:
-	$(with_pg) BENCH_COMMAND="make bench$(if $(ARGUMENTS), ARGUMENTS='$(ARGUMENTS)')" \
+	$(with_pg) BENCH_COMMAND="make bench$(if $(PG), PG=$(PG))$(if $(ARGUMENTS), ARGUMENTS='$(ARGUMENTS)')" \
 		bench/run.sh $(ARGUMENTS)
 
 # Repeats the published experiments on a private server, and writes bench/EXPERIMENTS.md. PG=18
