@@ -110,7 +110,7 @@ impl<'a> Operand<'a> {
         };
         let (mut seen, mut shown) = (HashSet::new(), Vec::new());
         for element in array.elements().flatten() {
-            // SAFETY: an element with its type.
+            // SAFETY: `elements` returns each element with the type of its array's elements.
             let hash = unsafe { element::hash(element.datum(), element.type_oid(), ElementHash::default()) }?;
             if shown.len() < EXAMPLES && wanted(hash) && memory::insert(&mut seen, hash)? {
                 shown.push(element.with_text(|text| Ok(memory::owned(text)?))?);

@@ -31,7 +31,7 @@ pub enum SoughtDocument<'a> {
 /// Receives the key of a document and its similarity.
 pub type VisitNear<'a> = dyn FnMut(TypedValue, f64) -> Result<()> + 'a;
 
-/// Makes an array of the keys to search among; `None` if there are none.
+/// Returns an array of the keys that a search is restricted to, or `None` if it has nothing to find.
 pub type Narrow<'a> = dyn Fn() -> Result<Option<Parameter<'static>>> + 'a;
 
 /// The queries of the documents in a search, which run as the caller.
@@ -73,7 +73,8 @@ impl SideTable {
         Ok(("a text, or the signature of one", is_signature || given == pg_sys::TEXTOID))
     }
 
-    /// Checks the caller's rights. `key` is the key of the documents, or the error if there is none.
+    /// Prepares a search, after a check of the caller's rights. `key` is the key of the documents. If it is an error,
+    /// because they have no key, that error comes only after the check.
     pub fn search(
         &self,
         key: Result<Key>,

@@ -194,7 +194,8 @@ fn damaged() -> SqlError {
         .set_hint("Use REINDEX to build the index again. minlsh_check() lists what is wrong.")
 }
 
-/// Ascending places as parameters; NULL if there are none.
+/// The parameters of a statement for rows at `places`, which ascend: an array of all places, the first, and the last.
+/// Each is NULL if `places` is empty.
 fn parameters(places: &[pg_sys::ItemPointerData]) -> [Parameter<'_>; 3] {
     let all = || Parameter::array(places.iter().map(|place| Some(TypedValue::tid(place))), pg_sys::TIDOID);
     let array = if places.is_empty() { Parameter::null(pg_sys::TIDARRAYOID) } else { all() };

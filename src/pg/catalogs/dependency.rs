@@ -183,7 +183,7 @@ fn row_of_trigger(trigger: Oid) -> Option<(Oid, Oid, u32)> {
 /// that `advice` returns. Does not check the caller's rights.
 pub fn drop_restricted(relation: Oid, advice: impl FnOnce() -> String) -> Result<()> {
     let restrict = pg_sys::DropBehavior::DROP_RESTRICT;
-    // SAFETY: PostgreSQL looks the relation up, and raises an ERROR if there is none.
+    // SAFETY: `performDeletion` takes any address, and raises an ERROR for a relation that does not exist.
     let dropped = catching(|| unsafe {
         pg_sys::performDeletion(&Object::Relation(relation).address(), restrict, 0);
         pg_sys::CommandCounterIncrement();
