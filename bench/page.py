@@ -8,6 +8,7 @@ from report import chart, digits, duration, megabytes, page, speed, table, times
 from sections.clusters import CHANGES, COPIES
 from sections.copies import WAYS as COPIES_WAYS
 from sections.files import THRESHOLDS, WAYS
+from sections.ingest import ALONE, MOMENTS, TOGETHER
 from sections.labelled import ADVISED as LABELLED_ADVISED
 from sections.labelled import BEST as LABELLED_BEST
 from sections.pairs import PEERS
@@ -132,15 +133,17 @@ def index_table(figures: dict) -> str:
 def ingest_table(figures: dict) -> str:
     body = []
     for count, each in by_size(figures):
+        for moment in MOMENTS:
 
-        def more(way, what):
-            return each[f"{way}, docs: {what}"] - each[f"{way}, plain: {what}"]
+            def more(way, what):
+                return each[f"{way}, docs, {moment}: {what}"] - each[f"{way}, plain, {moment}: {what}"]
 
-        together, alone = (more(way, "processor") for way in ("one statement", "one by one"))
-        cells = [duration(together), duration(alone), times(together / alone)]
-        cells += [f"{more(way, 'wal'):,.0f} bytes" for way in ("one statement", "one by one")]
-        body.append([f"{count:,}", f"{each['rows']:,}", *cells])
-    header = ["documents there", "rows", "one statement: CPU, a row", "a statement for each", "", "WAL, a row", "each"]
+            taken = {way: more(way, "processor") for way in (*TOGETHER, ALONE)}
+            cells = [f"{duration(taken[way])}, {times(taken[way] / taken[ALONE])}" for way in TOGETHER]
+            cells += [duration(taken[ALONE]), *(f"{more(way, 'wal'):,.0f} bytes" for way in taken)]
+            body.append([f"{count:,}", f"{each['rows']:,}", moment, *cells])
+    header = ["documents there", "rows", "after a checkpoint", *(f"CPU, a row, {way}" for way in TOGETHER), ALONE,
+              *(f"WAL, a row, {way}" for way in TOGETHER), ALONE]  # fmt: skip
     return table(header, body)
 
 

@@ -1,10 +1,17 @@
-"""Rows that arrive in a table with an index: many by one statement, and as many by one statement each."""
+"""Rows that arrive in a table with an index: many by one statement, and as many by one statement each. Each way is
+measured directly after a checkpoint, when nearly each page goes into the WAL as a whole, and then once more."""
 
 import corpus
 from harness import Server, alternate, note
 
 # Rows that arrive at a time, or as many as are there.
 MOST = 100_000
+# When the rows of the two measures of a way arrive, after a checkpoint: the later ones find pages that are in the WAL.
+MOMENTS = ("at once", "later")
+# The ways in which rows arrive: by one statement within that work_mem, or by one statement each.
+TOGETHER = {"4 MB": "4MB", "64 MB": "64MB"}
+ALONE = "each"
+TABLES = ("plain", "docs")
 ONE_BY_ONE = """
 DO $$
 DECLARE
@@ -18,33 +25,43 @@ END $$
 
 
 class Arrivals:
-    """Two tables of the same texts, one of them with an index, and texts that arrive in both."""
+    """Two tables of the same texts, one of them with an index, and new texts that arrive in both."""
 
     def __init__(self, options, server: Server, count: int):
-        self.server, self.rows, self.next = server, min(count, MOST), count
+        self.server, self.rows, self.next, self.seed = server, min(count, MOST), count, 1
         self.options = options
         texts = corpus.write(options.directory / "docs.tsv", corpus.texts(count))
-        for table in ("plain", "docs"):
+        for table in TABLES:
             server.load(table, texts)
         server.run("CREATE INDEX near ON docs USING minlsh (body)")
-        self.new = list(corpus.texts(self.rows, seed=2))
 
-    def measure(self, table: str, name: str, is_one_statement: bool) -> dict:
-        """Seconds of the processor and bytes of WAL for a row, directly after a checkpoint."""
+    def measure(self, way: str) -> dict:
+        """Seconds of the processor and bytes of WAL for a row, of both tables at both moments."""
+        found = {}
+        self.server.run(f"SET work_mem = '{TOGETHER.get(way, '4MB')}'")
+        for table in TABLES:
+            self.server.run("CHECKPOINT")
+            for moment in MOMENTS:
+                for what, value in self.arrive(table, way).items():
+                    found[f"{way}, {table}, {moment}: {what}"] = value
+        return found
+
+    def arrive(self, table: str, way: str) -> dict:
         file, server = self.options.directory / "arriving.tsv", self.server
+        self.seed += 1
         with open(file, "w", encoding="utf-8") as output:
-            output.writelines(f"{key}\t{text}\n" for key, text in enumerate(self.new, self.next + 1))
+            texts = corpus.texts(self.rows, seed=self.seed)
+            output.writelines(f"{key}\t{text}\n" for key, text in enumerate(texts, self.next + 1))
         self.next += self.rows
         server.load("arriving", file)
-        server.run("CHECKPOINT")
         wal, start = server.value("SELECT pg_current_wal_insert_lsn()"), server.processor()
-        if is_one_statement:
-            server.copy(table, file)
-        else:
+        if way == ALONE:
             server.run(ONE_BY_ONE.format(table=table))
+        else:
+            server.copy(table, file)
         taken = server.processor() - start
         written = server.value("SELECT pg_current_wal_insert_lsn() - %s::pg_lsn", [wal])
-        return {f"{name}: processor": taken / self.rows, f"{name}: wal": float(written) / self.rows}
+        return {"processor": taken / self.rows, "wal": float(written) / self.rows}
 
 
 def measure(options) -> dict:
@@ -53,12 +70,6 @@ def measure(options) -> dict:
         for count in options.sizes:
             note(f"{count:,} documents: arrivals")
             arrivals = Arrivals(options, server, count)
-            measures = {
-                f"{way}, {table}": lambda table=table, way=way: arrivals.measure(
-                    table, f"{way}, {table}", way == "one statement"
-                )
-                for table in ("plain", "docs")
-                for way in ("one statement", "one by one")
-            }
+            measures = {way: lambda way=way: arrivals.measure(way) for way in (*TOGETHER, ALONE)}
             found[str(count)] = alternate(options, measures, f"{count:,} documents") | {"rows": arrivals.rows}
     return found
