@@ -12,7 +12,6 @@
 #   make dist         the source as PGXN distributes it: build/dist/minlsh-VERSION.zip; make pgxn-test tries it
 #   make deb          Debian packages: build/deb/postgresql-NN-minlsh_VERSION_ARCHITECTURE.deb; make deb-test tries one
 #   make image-test   the steps of packaging/server/Dockerfile, a server with minlsh, in a bare Debian
-#   make rpm          an RPM for PG_CONFIG, in build/rpm
 #   make arm64        the engine's tests as arm64, under qemu
 #   make sbom         what the library is made of: build/minlsh.spdx.json
 #   make torture      kills servers amid writers, CYCLES times, and verifies what is left
@@ -41,7 +40,7 @@ with_pg = $(if $(PG),PG_CONFIG=$$(scripts/postgres-versions.sh --config '$(PG)')
 
 .PHONY: all install uninstall installcheck demo clean
 .PHONY: test test-all lint engine regress integration clients cassert torture torture-clusters differential fuzz accept
-.PHONY: bench experiments pictures book sbom dist release-check pgxn-test deb deb-test image-test rpm arm64
+.PHONY: bench experiments pictures book sbom dist release-check pgxn-test deb deb-test image-test arm64
 
 all:
 	scripts/build.sh
@@ -154,9 +153,6 @@ deb:
 sbom:
 	[ -x build/sbom/bin/cargo-sbom ] || cargo install --locked --quiet --root build/sbom --version 0.10.0 cargo-sbom
 	build/sbom/bin/cargo-sbom sbom --output-format spdx_json_2_3 >build/minlsh.spdx.json
-
-rpm:
-	scripts/rpm.sh
 
 arm64:
 	scripts/arm64.sh $(TESTS)

@@ -7,7 +7,6 @@ version=$(sed -n "s/^default_version = '\(.*\)'/\1/p" minlsh.control)
 # says FILE VERSION: every file that names the version must name this one.
 says() { [ "$2" = "$version" ] || die "minlsh.control says version $version, but $1 says '$2'"; }
 says Cargo.toml "$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)"
-says packaging/rpm/minlsh.spec "$(sed -n "s/^Version: *\(.*\)/\1/p" packaging/rpm/minlsh.spec)"
 says debian/changelog "$(sed -n '1s/^minlsh (\(.*\)-[^-]*) .*/\1/p' debian/changelog)"
 says CHANGELOG.md "$(sed -n 's/^## \([0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)"
 python3 - META.json <<'END' | while read -r place found; do says "META.json ($place)" "$found"; done

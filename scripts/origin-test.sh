@@ -36,7 +36,6 @@ assert resources == {
 }, resources
 assert b"Write to <reports@minlsh.invalid>, not" in archive.read(sys.argv[2] + "SECURITY.md")
 assert f"\nHomepage: {place}\n".encode() in archive.read(sys.argv[2] + "debian/control.in")
-assert f"\nURL:            {place}\n".encode() in archive.read(sys.argv[2] + "packaging/rpm/minlsh.spec")
 END
 
 # What a release lacks is listed: here the day of the version, and figures, which only the project has.

@@ -49,22 +49,17 @@ def security(text: str, to: dict) -> str:
     return re.sub(r"(?<=\n## Report a vulnerability\n\n)Write to .*, not\b", f"Write to {address}, not", text)
 
 
-def field(label: str, name: str, below: str):
-    """Puts a line of that label and the value of that name below the line that begins so, or removes it."""
-
-    def written(text: str, to: dict) -> str:
-        text = re.sub(rf"(?m)^{label}.*\n", "", text)
-        added = f"{label}{to[name]}\n" if to[name] else ""
-        return re.sub(rf"(?m)^{below}.*\n", lambda found: found[0] + added, text, count=1)
-
-    return written
+def control(text: str, to: dict) -> str:
+    """The line "Homepage: ...", or none, below a line that is always there."""
+    text = re.sub(r"(?m)^Homepage: .*\n", "", text)
+    added = f"Homepage: {to['homepage']}\n" if to["homepage"] else ""
+    return re.sub(r"(?m)^Standards-Version:.*\n", lambda found: found[0] + added, text, count=1)
 
 
 FILES = {
     "META.json": metadata,
     "SECURITY.md": security,
-    "debian/control.in": field("Homepage: ", "homepage", below="Standards-Version:"),
-    "packaging/rpm/minlsh.spec": field("URL:            ", "homepage", below="License:"),
+    "debian/control.in": control,
 }
 
 
