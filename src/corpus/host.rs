@@ -32,7 +32,7 @@ pub struct StoredRows<'a> {
 }
 
 /// Passes on the bytes of a row's document.
-pub type ReadRow<'a> = dyn FnMut(&mut TakeStored<SqlError>) -> Result<()> + 'a;
+type ReadRow<'a> = dyn FnMut(&mut TakeStored<SqlError>) -> Result<()> + 'a;
 
 /// Reads a document from a row.
 struct DocumentReader {

@@ -8,12 +8,9 @@ mod window;
 
 use std::ffi::CStr;
 
-use sketch::boilerplate::CountedPart;
-use sketch::dedup::{ApartPairs, Boilerplates, Documents, Groups, Shares};
+use sketch::dedup::{ApartPairs, Documents, Groups, Shares};
 
-use crate::corpus::host::{
-    AgreeingSets, AttributeColumns, OriginValues, ReadRow, StoredRows, process, read, report_little,
-};
+use crate::corpus::host::{AgreeingSets, AttributeColumns, OriginValues, StoredRows, process, read, report_little};
 use crate::corpus::source::arguments::{Arguments, select_given};
 use crate::corpus::source::members::{KeyCheck, Members};
 use crate::corpus::source::omitted::{Omitted, notice_omitted};
@@ -100,21 +97,6 @@ impl<'a> Question<'a> {
         rows.each(&mut |row| visit(row.row))
     }
 
-    /// Calls `visit` with each document, which is judged by the boilerplate of its origin.
-    pub fn each_judged(&self, visit: &mut dyn FnMut(&mut JudgedRow) -> Result<()>) -> Result<()> {
-        let Reading { mut documents, mut rows, origins, .. } =
-            self.read(&self.criteria, None, RowFilter::All, of_corpus(true), true)?;
-        let found = documents.find_boilerplate(&mut rows)?;
-        let (Some(mut boilerplates), Some(origins)) = (found, origins) else {
-            return Err(null_not_allowed("boilerplate must not be NULL")
-                .set_hint("Name the column that says where a document comes from, or pass '*' for one origin."));
-        };
-        rows.each_row(&mut |number, key, read| {
-            let (origin, boilerplates) = (boilerplates.origin(number), &mut boilerplates);
-            visit(&mut JudgedRow { key, number: origin, origins: &origins, boilerplates, read })
-        })
-    }
-
     fn work(&self, criteria: Criteria, keep: Option<&CStr>, filter: RowFilter) -> Result<Work> {
         let Reading { mut documents, mut rows, second, omitted, .. } =
             self.read(&criteria, keep, filter, of_corpus(self.leaves_out()), false)?;
@@ -179,39 +161,6 @@ impl<'a> Question<'a> {
         let keys: Vec<_> = sources.iter().map(Source::key_column).collect();
         let rows = StoredRows::new(spools, Members::new(&keys)?, criteria);
         Ok(Reading { documents, rows, origins: columns.origins, second, omitted })
-    }
-}
-
-/// A document that is judged by the boilerplate of its origin.
-pub struct JudgedRow<'a> {
-    pub key: TypedValue<'a>,
-    /// The number of its origin.
-    number: u32,
-    origins: &'a OriginValues,
-    boilerplates: &'a mut Boilerplates,
-    read: &'a mut ReadRow<'a>,
-}
-
-impl JudgedRow<'_> {
-    /// Its origin, shortened if it is long.
-    pub fn origin(&self) -> Option<&str> {
-        self.origins.shown(self.number)
-    }
-
-    /// Number of documents by which its origin was judged, and the level in percent, if it was judged.
-    pub fn level(&self) -> Option<(u32, u32)> {
-        self.boilerplates.judged(self.number)
-    }
-
-    /// Counts its distinct shingles, and the counted ones.
-    pub fn part(&mut self) -> Result<CountedPart> {
-        let Self { boilerplates, number, read, .. } = self;
-        let mut part = CountedPart::default();
-        read(&mut |stored| {
-            part = boilerplates.part(stored, *number, &mut check_interrupts)?;
-            Ok(())
-        })?;
-        Ok(part)
     }
 }
 
