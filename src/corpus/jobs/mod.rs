@@ -189,6 +189,16 @@ pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) ->
     Criteria::new(arguments, readers[0], &named, &owns)
 }
 
+/// [`criteria`] for sources that are sampled. Refuses signatures.
+pub fn criteria_of_sample(session: &Session, arguments: &Arguments, sources: &[Source]) -> Result<Criteria> {
+    let criteria = criteria(session, arguments, sources)?;
+    if criteria.reader.kind == Kind::Signature {
+        return Err(invalid_parameter("source must return texts, sets or documents, not signatures")
+            .set_hint("Pass the name of the text column with body => '...', or write a query."));
+    }
+    Ok(criteria)
+}
+
 /// Reports the indexes of a table with other options in a NOTICE, if no options were passed: the defaults apply.
 fn notice_others(source: &Source, arguments: &Arguments, criteria: &Criteria) -> Result<()> {
     let passed = arguments.threshold()?;

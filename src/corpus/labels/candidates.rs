@@ -15,7 +15,7 @@ use sketch::{Config, SampledSets, SimilarMember, hash128, memory};
 
 use super::decided::{LabelDocuments, Labeled};
 use crate::corpus::source::arguments::label;
-use crate::corpus::source::keyed_rows::{KeyedRow, KeyedRows, LeastHashes, Sampling};
+use crate::corpus::source::keyed_rows::{KeyedRows, LeastHashes, Sampling};
 use crate::corpus::source::omitted::{Omitted, Reason, notice_omitted};
 use crate::corpus::source::reader::{Codes, Reader};
 use crate::corpus::source::scopes::Scopes;
@@ -153,12 +153,11 @@ impl Search {
         let of_last = rows[sources.len() - 1].each(|row| {
             compared += 1;
             progress.set(Counter::Compared, compared);
-            self.read(row, &mut bytes)?;
+            self.reader.read(row.document, &mut bytes)?;
             if !is_one {
                 documents.add(1, row.name, &bytes)?;
             }
-            hashes.clear();
-            self.reader.form().hashes(&self.config, &bytes, &mut hashes, &mut check_interrupts)?;
+            self.reader.hashes(&self.config, &bytes, &mut hashes)?;
             if hashes.is_empty() {
                 empty += 1;
                 return Ok(());
@@ -188,12 +187,6 @@ impl Search {
         Ok(found)
     }
 
-    /// Reads the compared bytes of a document.
-    fn read(&self, row: &KeyedRow, bytes: &mut Vec<u8>) -> Result<()> {
-        bytes.clear();
-        self.reader.document(row.document).append(bytes)
-    }
-
     /// The hash of a key, by which pairs are selected.
     fn hash(&self, key: &str) -> u64 {
         pair_hash(self.wanted.seed as u64, hash128(key.as_bytes()) as u64)
@@ -215,7 +208,7 @@ impl Search {
         let omitted = rows.each(|row| {
             found.documents += 1;
             progress.set(Counter::Read, found.documents);
-            self.read(row, &mut bytes)?;
+            self.reader.read(row.document, &mut bytes)?;
             documents.add(0, row.name, &bytes)?;
             let kept = SampledSets::BYTES * self.reader.form().elements(bytes.len()).min(2 * SampledSets::MOST);
             let cost = bytes.len() + row.name.len() + kept + MEMBER;
@@ -247,8 +240,7 @@ impl Search {
         let (mut all, mut hashes) = (Vec::new(), Vec::new());
         let mut parts = [0, sample].map(|first| (first, SampledSets::default()));
         for (key, taken) in taken {
-            hashes.clear();
-            self.reader.form().hashes(&self.config, &taken.bytes, &mut hashes, &mut check_interrupts)?;
+            self.reader.hashes(&self.config, &taken.bytes, &mut hashes)?;
             let (_, sets) = &mut parts[usize::from(all.len() >= sample)];
             sets.add(&hashes, &mut check_interrupts)?;
             let (hash, codes) = (self.hash(&key), Codes::of(self.reader, &taken.bytes, Codes::MIN_LENGTH)?);
@@ -263,8 +255,7 @@ impl Search {
         let [(_, sets), (end, _)] = parts;
         let (mut similarities, mut hashes) = (Vec::new(), Vec::new());
         for (number, member) in all.iter().take(*end).enumerate() {
-            hashes.clear();
-            self.reader.form().hashes(&self.config, &member.taken.bytes, &mut hashes, &mut check_interrupts)?;
+            self.reader.hashes(&self.config, &member.taken.bytes, &mut hashes)?;
             let similar = sets.compare(&hashes, SPLIT, 0.0, &mut check_interrupts)?.iter();
             let before = similar.filter(|similar| similar.member < number);
             before.map(|similar| similar.similarity).try_for_each(|each| memory::push(&mut similarities, each))?;
@@ -307,8 +298,8 @@ impl Search {
 
     /// The similarity of two documents.
     fn exact(&self, a: &[u8], b: &[u8]) -> Result<f64> {
-        let set = |bytes: &[u8]| self.reader.form().set(&self.config, bytes, &mut check_interrupts);
-        Ok(set(a)?.jaccard(&set(b)?).unwrap_or(0.0))
+        let [a, b] = [a, b].map(|bytes| self.reader.set(&self.config, bytes));
+        Ok(a?.jaccard(&b?).unwrap_or(0.0))
     }
 
     /// Weights the pairs of a range.

@@ -196,7 +196,7 @@ impl LabelDocuments {
                     continue;
                 }
             };
-            let set = |bytes: &[u8]| reader.form().set(config, bytes, &mut check_interrupts);
+            let set = |bytes: &[u8]| reader.set(config, bytes);
             // Texts without shingles have nothing in common.
             let similarity = set(a)?.jaccard(&set(b)?).unwrap_or(0.0);
             let label = Label { similarity, is_same };

@@ -15,7 +15,7 @@ mod report;
 use sketch::Scheme;
 use sketch::labels::{Judgement, spread};
 
-use crate::corpus::jobs::criteria;
+use crate::corpus::jobs::criteria_of_sample;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::keyed_rows::{KeyedRows, Sampling};
@@ -61,11 +61,7 @@ impl<'a> LabelQuestion<'a> {
         if arguments.has(&["other"]) {
             sources.push(Source::read(session, arguments, "other", false)?);
         }
-        let criteria = criteria(session, arguments, &sources)?;
-        if criteria.reader.kind == Kind::Signature {
-            return Err(invalid_parameter("source must return texts, sets or documents, not signatures")
-                .set_hint("Pass the name of the text column with body => '...', or write a query."));
-        }
+        let criteria = criteria_of_sample(session, arguments, &sources)?;
         let config = criteria.config.with_scheme(Scheme::Fss);
         let decided = Decided::read(session, arguments, &sources)?;
         let search = Search { reader: criteria.reader, config, wanted, lowest };

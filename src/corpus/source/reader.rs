@@ -5,7 +5,7 @@ use std::fmt;
 use sketch::dedup::{FEW, Form, Terms, Verify, append_bytes};
 use sketch::pipeline::SignerBatch;
 use sketch::stored::{self, StoredBytes};
-use sketch::{Banding, Config, DEFAULT_RECALL, ElementHash, Sketcher, codes, hash128};
+use sketch::{Banding, Config, DEFAULT_RECALL, ElementHash, ShingleSet, Sketcher, codes, hash128};
 
 use crate::corpus::source::arguments::Arguments;
 use crate::document::image::Content;
@@ -79,6 +79,23 @@ impl Reader {
             Kind::Signature => Form::Signature,
             Kind::Text | Kind::Document | Kind::Passage => Form::Text,
         }
+    }
+
+    /// Replaces `bytes` by the bytes of `document` for exact comparison, as [`Unread::append`] makes them.
+    pub fn read(self, document: TypedValue, bytes: &mut Vec<u8>) -> Result<()> {
+        bytes.clear();
+        self.document(document).append(bytes)
+    }
+
+    /// Replaces `hashes` by the hashes of the elements in such bytes.
+    pub fn hashes(self, config: &Config, bytes: &[u8], hashes: &mut Vec<u64>) -> Result<()> {
+        hashes.clear();
+        Ok(self.form().hashes(config, bytes, hashes, &mut check_interrupts)?)
+    }
+
+    /// The set of the elements in such bytes.
+    pub fn set(self, config: &Config, bytes: &[u8]) -> Result<ShingleSet> {
+        Ok(self.form().set(config, bytes, &mut check_interrupts)?)
     }
 
     /// Wraps a document that is still to be read.

@@ -15,7 +15,7 @@ mod sample;
 
 use sketch::{Scheme, Suggested};
 
-use crate::corpus::jobs::criteria;
+use crate::corpus::jobs::criteria_of_sample;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::keyed_rows::{KeyedRows, Sampling};
@@ -46,12 +46,8 @@ fn suggest(call: &Call, result: &ResultRows) -> Result<()> {
     let _exact_text = LocalSettings::of_exact_text();
     let session = Session::open();
     let mut source = Source::read(&session, &arguments, "source", false)?;
-    let criteria = criteria(&session, &arguments, std::slice::from_ref(&source))?;
+    let criteria = criteria_of_sample(&session, &arguments, std::slice::from_ref(&source))?;
     let reader = criteria.reader;
-    if reader.kind == Kind::Signature {
-        return Err(invalid_parameter("source must return texts, sets or documents, not signatures")
-            .set_hint("Pass the name of the text column with body => '...', or write a query."));
-    }
     let scopes = &mut Scopes::new("scope", &source.scope_types())?;
     let origins = origins(&source);
     let values = origins.iter().map(|place| Scopes::new("boilerplate", &[source.column_type(*place)]));

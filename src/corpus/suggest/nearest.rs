@@ -69,10 +69,8 @@ impl Neighbors {
         rows.each(|row| {
             compared += 1;
             progress.set(Counter::Compared, compared);
-            bytes.clear();
-            hashes.clear();
-            reader.document(row.document).append(&mut bytes)?;
-            reader.form().hashes(config, &bytes, &mut hashes, &mut check_interrupts)?;
+            reader.read(row.document, &mut bytes)?;
+            reader.hashes(config, &bytes, &mut hashes)?;
             if hashes.is_empty() {
                 found.empty += 1;
                 return Ok(());
@@ -109,13 +107,12 @@ impl Neighbors {
 
     /// Counts the nearest document of each member, compared exactly.
     fn count(mut self, members: Vec<Member>, reader: Reader, config: &Config) -> Result<Self> {
-        let set = |bytes: &[u8]| reader.form().set(config, bytes, &mut check_interrupts);
         for Member { taken, has_copy, nearest, .. } in members {
             check_interrupts();
             self.copies += u64::from(has_copy);
             let Some(Nearest { similarity, bytes, agrees, .. }) = nearest else { continue };
             let exact = match bytes {
-                Some(bytes) => set(&taken.bytes)?.jaccard(&set(&bytes)?),
+                Some(bytes) => reader.set(config, &taken.bytes)?.jaccard(&reader.set(config, &bytes)?),
                 None => None,
             };
             let similarity = exact.unwrap_or(similarity);
@@ -174,6 +171,6 @@ fn fingerprint(reader: Reader, config: &Config, bytes: &[u8]) -> Result<u128> {
     if reader.kind == Kind::Text {
         return Ok(reader.form().fingerprint(config, bytes, &mut check_interrupts)?);
     }
-    let set = reader.form().set(config, bytes, &mut check_interrupts)?;
+    let set = reader.set(config, bytes)?;
     Ok((set.len() as u128) << 64 | u128::from(set.hash()))
 }

@@ -70,8 +70,7 @@ impl Sample {
         let omitted = rows.each(|row| {
             sample.documents += 1;
             progress.set(Counter::Read, sample.documents);
-            bytes.clear();
-            reader.document(row.document).append(&mut bytes)?;
+            reader.read(row.document, &mut bytes)?;
             sample.look(reader, config, &bytes)?;
             let kept = reader.form().elements(bytes.len()).min(SampledSets::MOST) * SampledSets::BYTES;
             let cost = bytes.len() * (1 + NEAREST) + row.name.len() + kept + MEMBER;
@@ -154,7 +153,7 @@ impl Choices {
         }
         let mut lengths = Vec::new();
         for (_, Taken { bytes, .. }) in &sample.taken {
-            let set = reader.form().set(&config, bytes, &mut check_interrupts)?;
+            let set = reader.set(&config, bytes)?;
             memory::push(&mut lengths, set.len())?;
         }
         let median = median(&mut lengths);
@@ -197,8 +196,7 @@ impl Choice {
         let mut last: Option<(ShingleSet, Option<Scope>)> = None;
         for (_, Taken { bytes, scope, .. }) in &sample.taken {
             check_interrupts();
-            hashes.clear();
-            reader.form().hashes(&config, bytes, &mut hashes, &mut check_interrupts)?;
+            reader.hashes(&config, bytes, &mut hashes)?;
             sets.add(&hashes, &mut check_interrupts)?;
             let signature = sketcher.sketch_hashes(&hashes, &mut check_interrupts)?;
             memory::push(&mut signatures, memory::copied(signature.unwrap_or_default())?)?;
@@ -244,8 +242,7 @@ impl Choice {
 fn pairs_of_few(sample: &Sample, reader: Reader, config: &Config, sets: &mut SampledSets) -> Result<Vec<f64>> {
     let (mut similarities, mut hashes) = (Vec::new(), Vec::new());
     for (at, (_, document)) in sample.taken.iter().enumerate() {
-        hashes.clear();
-        reader.form().hashes(config, &document.bytes, &mut hashes, &mut check_interrupts)?;
+        reader.hashes(config, &document.bytes, &mut hashes)?;
         let mut of_each = memory::filled(0.0, at)?;
         for similar in sets.compare(&hashes, 0.0, 0.0, &mut check_interrupts)? {
             if similar.member < at {
