@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::prelude::*;
 
 /// The kind of values in a column or an argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// `text`, or a type that is stored like it: its shingles are the set.
+    #[default]
     Text,
     /// An array of any type: its elements are the set.
     Set,

@@ -42,6 +42,7 @@ fn query_hint() -> String {
     format!("Select the key first and the text second, as in $$SELECT id, {JOINED} FROM docs$$.")
 }
 
+#[derive(Default)]
 pub struct Source {
     pub argument: &'static str,
     pub from: Sql,
@@ -247,23 +248,7 @@ impl Source {
 
     /// A source with the key in the first column, and the document in the second.
     fn new(argument: &'static str, from: Sql, columns: Vec<SelectColumn>) -> Self {
-        Self {
-            argument,
-            from,
-            columns,
-            key: 0,
-            body: 1,
-            scopes: Vec::new(),
-            origin: None,
-            agreeing: None,
-            kind: Kind::Text,
-            relation: None,
-            plain: None,
-            key_is_unique: false,
-            named: None,
-            buckets: Vec::new(),
-            others: Vec::new(),
-        }
+        Self { argument, from, columns, body: 1, ..Self::default() }
     }
 }
 

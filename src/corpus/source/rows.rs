@@ -183,10 +183,10 @@ impl Source {
         let (Some(numbers), Some(table)) = (plain, table) else {
             return Ok(RowSpool::Rows(TupleStore::new(memory)));
         };
-        let from = PlainTable { table, key: numbers[KEY], document: numbers[DOCUMENT] };
+        let (key, document) = (numbers[KEY], numbers[DOCUMENT]);
         let (type_oid, collation) = self.key_column();
         let keys = Some(DocumentKeys::new(type_oid, collation)?);
-        let places = Places { from, places: Vec::new(), keys, memory };
+        let places = Places { table, key, document, places: Vec::new(), keys, memory };
         Ok(RowSpool::Places(Box::new(places)))
     }
 
@@ -301,24 +301,19 @@ pub enum RowSpool<'a> {
 
 /// Rows of a table, to be fetched by their places.
 pub struct Places {
-    from: PlainTable,
+    table: Open,
+    /// Column numbers of key and document.
+    key: i16,
+    document: i16,
     places: Vec<u64>,
     /// The key of each row, unless they take more than `memory` bytes.
     keys: Option<DocumentKeys>,
     memory: usize,
 }
 
-/// A plain table whose rows are fetched by their places.
-struct PlainTable {
-    table: Open,
-    /// Column numbers of key and document.
-    key: i16,
-    document: i16,
-}
-
 /// Fetches rows of a table, one at a time.
 struct Fetcher<'a> {
-    from: &'a PlainTable,
+    from: &'a Places,
     rows: RefCell<RowsAt<'a>>,
 }
 
@@ -362,9 +357,7 @@ impl Places {
         }
         Ok(())
     }
-}
 
-impl PlainTable {
     fn fetcher<'a>(&'a self, snapshot: &'a Snapshot) -> Result<Fetcher<'a>> {
         let rows = RowsAt::of(&self.table, snapshot).ok_or_else(gone)?;
         Ok(Fetcher { from: self, rows: RefCell::new(rows) })
@@ -423,11 +416,11 @@ impl RowSpool<'_> {
             }
             Self::Places(spool) => {
                 let snapshot = Snapshot::statement();
-                let fetcher = spool.from.fetcher(&snapshot)?;
+                let fetcher = spool.fetcher(&snapshot)?;
                 for (at, &place) in (0..).zip(&spool.places) {
                     let Some(number) = numbered(at) else { continue };
                     let kept = spool.keys.as_ref().map(|keys| keys.key(at));
-                    let key = kept.map_or_else(|| fetcher.value(place, spool.from.key), Ok)?;
+                    let key = kept.map_or_else(|| fetcher.value(place, spool.key), Ok)?;
                     let document = Spooled::At(&fetcher, place);
                     visit(&SpooledRow { number, key, document })?;
                 }
@@ -490,7 +483,7 @@ impl RowSpools<'_> {
         let mut pages = 0;
         self.0.iter().all(|(rows, _)| {
             let RowSpool::Places(spool) = rows else { return false };
-            pages += spool.from.table.pages_and_toast();
+            pages += spool.table.pages_and_toast();
             pages <= cache_pages()
         })
     }
@@ -505,7 +498,7 @@ impl RowSpools<'_> {
         let (mut wanted, snapshot, mut first) = (wanted.peekable(), Snapshot::statement(), 0);
         for (rows, without) in &self.0 {
             let RowSpool::Places(spool) = rows else { return Ok(()) };
-            let fetcher = spool.from.fetcher(&snapshot)?;
+            let fetcher = spool.fetcher(&snapshot)?;
             let next = first + (spool.places.len() - without.len()) as u32;
             while let Some(number) = wanted.next_if(|number| *number < next) {
                 let at = position(without, number - first);
