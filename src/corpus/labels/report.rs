@@ -7,8 +7,7 @@ use super::candidates::Candidates;
 use super::decided::Labeled;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::{Arguments, is_query, label, relation_named};
-use crate::corpus::suggest::job::SuggestedJob;
-use crate::corpus::suggest::report::{rounded, write_row};
+use crate::corpus::suggest::report::{SuggestedJob, rounded, write_row};
 use crate::pg::names::{literal, quoted, visible_name};
 use crate::prelude::*;
 

@@ -8,7 +8,6 @@
 //!
 //! Memory is `work_mem`, plus a few bytes for each value of a scope.
 
-pub mod job;
 mod nearest;
 pub mod report;
 mod sample;
