@@ -3,9 +3,9 @@
 use sketch::ElementHash;
 
 use crate::index::table_scan::Share;
-use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::leaves;
 use crate::pg::rights::check_owner;
+use crate::pg::table::OpenIndex;
 use crate::pg::trigger::{Record, triggers};
 use crate::pg::value_type::Output;
 use crate::prelude::*;

@@ -10,10 +10,10 @@ use crate::pg::companion::{Companion, is_of_owner, revoke_all};
 use crate::pg::dependency::{self, Object};
 use crate::pg::index::SearchOperator;
 use crate::pg::names::{regclass_literal, relation_name};
-use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{owner_of, partition_ancestors};
 use crate::pg::rights::restricted_to;
 use crate::pg::snapshot::next_command;
+use crate::pg::table::OpenIndex;
 use crate::prelude::*;
 
 pub const DOC_ID: i16 = 1;

@@ -9,10 +9,10 @@ use pgrx::prelude::*;
 
 use crate::error::{Result, error, in_use, raise, wrong_syntax};
 use crate::pg::catching::catching;
-use crate::pg::parameter::Parameter;
 use crate::pg::plan::{PreparedPlan, Statement};
 use crate::pg::row::{Continue, Row};
 use crate::pg::spi::Session;
+use crate::pg::typed_value::Parameter;
 use crate::pg::{list, text};
 
 /// A checked SELECT, which is planned when it runs.

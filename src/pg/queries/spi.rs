@@ -11,11 +11,10 @@ use pgrx::prelude::*;
 
 use crate::error::{Result, SqlError, in_use, internal, raise};
 use crate::pg::memory::{unless_raised, unmoved};
-pub use crate::pg::parameter::Parameter;
-use crate::pg::parameter::parameter_list;
 use crate::pg::plan::{PreparedPlan, free_left};
 use crate::pg::row::{Continue, Row};
 use crate::pg::sql::Sql;
+use crate::pg::typed_value::{Parameter, parameter_list};
 use crate::pg::{text, versions};
 
 /// A connection to SPI. Queries are read only, under the snapshot of the calling statement.

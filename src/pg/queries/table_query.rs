@@ -11,8 +11,9 @@ use crate::pg::names::relation_name;
 use crate::pg::plan::{PreparedPlan, Statement};
 use crate::pg::rights::no_such_relation;
 use crate::pg::row::{Continue, Row};
-use crate::pg::spi::{Parameter, Session};
+use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
+use crate::pg::typed_value::Parameter;
 
 /// The parts of a query of a table.
 #[derive(Default)]

@@ -2,7 +2,6 @@
 
 pub mod companion;
 pub mod job;
-pub mod open_index;
 pub mod row;
 pub mod sorted_rows;
 pub mod table;

@@ -7,9 +7,8 @@ use crate::error::{Result, internal};
 use crate::pg::memory::{Memory, in_transaction, with_files};
 use crate::pg::names::type_label;
 use crate::pg::open::Open;
-use crate::pg::parameter::Parameter;
 use crate::pg::reserve::check_interrupts;
-use crate::pg::typed_value::TypedValue;
+use crate::pg::typed_value::{Parameter, TypedValue};
 use crate::pg::{text, versions};
 
 /// Answer of a visitor of rows.

@@ -6,8 +6,8 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::{Result, internal};
 use crate::pg::memory::{in_transaction, unless_raised, with_files};
-use crate::pg::parameter::Parameter;
 use crate::pg::row::{Continue, Row};
+use crate::pg::typed_value::Parameter;
 use crate::pg::value_type::Order;
 use crate::pg::versions;
 

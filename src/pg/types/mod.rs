@@ -2,6 +2,5 @@
 
 pub mod document_keys;
 pub mod element;
-pub mod parameter;
 pub mod typed_value;
 pub mod value_type;
