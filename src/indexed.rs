@@ -8,8 +8,6 @@ use crate::document::kind::Kind;
 use crate::index::info::Info;
 use crate::options::IndexOptions;
 use crate::pg::call::Extension;
-use crate::pg::names::relation_name;
-use crate::pg::rights::no_such_relation;
 use crate::prelude::*;
 use crate::row_key::{Key, NoKey};
 use crate::side_table::SideTable;

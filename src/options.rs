@@ -17,8 +17,6 @@ use sketch::{
     Sketcher, StopWords, UNICODE_VERSIONS, Unit,
 };
 
-use crate::error::shortened;
-use crate::pg::names::literal;
 use crate::prelude::*;
 
 /// A minimum Jaccard similarity, greater than 0 and at most 1.

@@ -4,7 +4,6 @@ use crate::pg::catalog::AttributeRow;
 use crate::pg::catching::catching;
 use crate::pg::foreign_code;
 use crate::pg::index::Index;
-use crate::pg::names::type_label;
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 

@@ -5,7 +5,6 @@
 use crate::clusters::tables::{CAPTURE, ChangeQueue};
 use crate::clusters::tracked::members_beside;
 use crate::options::queue_warning;
-use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::relation::Column;
 use crate::pg::trigger::{self, Event, Fired, Record, Trigger};
 use crate::prelude::*;

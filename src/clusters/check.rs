@@ -7,7 +7,6 @@ use sketch::clusters::EventKind;
 use crate::clusters::refresh::Refresh;
 use crate::clusters::tracked::Tracked;
 use crate::clusters::write::{LoggedEvent, listed};
-use crate::pg::guc::LocalSettings;
 use crate::pg::trigger::Trigger;
 use crate::pg::value_type::Output;
 use crate::prelude::*;

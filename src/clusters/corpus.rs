@@ -12,7 +12,6 @@ use crate::clusters::tracked::Tracked;
 use crate::corpus::host::each_group;
 use crate::corpus::jobs::{Question, Work};
 use crate::corpus::source::arguments::Arguments;
-use crate::pg::document_keys::DocumentKeys;
 use crate::pg::names;
 use crate::pg::relation::lock;
 use crate::pg::snapshot::ActiveSnapshot;

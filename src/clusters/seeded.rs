@@ -33,7 +33,6 @@ use crate::index::info::Info;
 use crate::index::layout::u64_to_tid;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::{descent, nbtree};
-use crate::pg::document_keys::DocumentKeys;
 use crate::pg::relation::inheritors;
 use crate::pg::table::RowsAt;
 use crate::prelude::*;

@@ -6,7 +6,6 @@ use std::ffi::{CStr, CString};
 use crate::clusters::tables::{CAPTURE, ChangeQueue, ENDINGS, MEMBERS, Oids, QUEUE, RefreshState, Tables, name_beside};
 use crate::index::info::Info;
 use crate::pg::dependency::{self, Object};
-use crate::pg::names::{quoted, regclass_literal, relation_name, visible_name};
 use crate::pg::relation::{Column, is_owned_by, leaves};
 use crate::pg::rights::{check_owner, current_role};
 use crate::pg::sql;

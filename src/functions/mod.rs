@@ -15,7 +15,6 @@ use sketch::{Config, UNICODE_VERSIONS};
 
 pub(crate) use self::exact::overlap;
 use crate::pg::catalog::relation_kind;
-use crate::pg::names::{literal, regclass_literal};
 use crate::prelude::*;
 
 sql_function!(minlsh_version, version);

@@ -17,7 +17,6 @@ use crate::index::tree_writer::TreeWriter;
 use crate::memory::of_entries;
 use crate::pg::catalog::base_element_type;
 use crate::pg::progress::{self, Phase};
-use crate::pg::rights::no_such_relation;
 use crate::pg::worker_threads::for_build;
 use crate::prelude::*;
 

@@ -17,7 +17,6 @@ use crate::memory::of_entries;
 use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, access_method, table_of_index};
 use crate::pg::relation::partition_ancestors;
-use crate::pg::rights::no_such_relation;
 use crate::pg::table::RowsAt;
 use crate::pg::worker_threads::for_build;
 use crate::prelude::*;

@@ -21,7 +21,6 @@ use crate::index::layout::{Entry, LockedPage, Page, Pivot, downlink, entries, fi
 use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, NO_BLOCK};
 use crate::index::pending;
-use crate::pg::rights::no_such_relation;
 use crate::prelude::*;
 
 /// Receives rows of entries, as block << 16 | offset. Returns whether it wants more.

@@ -12,7 +12,6 @@ use crate::index::stored_options;
 use crate::options::{IndexOptions, Threshold, further_arguments};
 use crate::pg::dependency;
 use crate::pg::index::{Index, IndexColumn};
-use crate::pg::names::{quoted, visible_name};
 use crate::pg::relation::Column;
 use crate::pg::rights;
 use crate::prelude::*;

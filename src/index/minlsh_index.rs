@@ -11,7 +11,6 @@ use crate::index::layout::{Layout, LockedPage, Meta, Role, SCOPE_HASH};
 use crate::index::nbtree::META_BLOCK;
 use crate::pg::catalog::{CatalogRow, access_method, function_of_family, operator_of_family};
 use crate::pg::index::IndexColumn;
-use crate::pg::names::type_label;
 use crate::prelude::*;
 
 /// An open index of the access method. A partitioned one has no pages.

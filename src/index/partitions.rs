@@ -1,7 +1,7 @@
 //! Partitions that keep a partitioned index from being valid, and the statements that fix it.
 
 use crate::pg::index::Index;
-use crate::pg::names::{qualified, quoted, visible_name};
+use crate::pg::names::qualified;
 use crate::pg::relation::children;
 use crate::pg::sql::{self, free_relation_name};
 use crate::prelude::*;

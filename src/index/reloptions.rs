@@ -15,7 +15,6 @@ use sketch::{
 use crate::document::constructors::KnownParts;
 use crate::document::image::Content;
 use crate::document::kind::Kind;
-use crate::error::shortened;
 use crate::index::minlsh_index::MinlshIndex;
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::prelude::*;

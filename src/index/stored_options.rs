@@ -14,7 +14,6 @@ use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::HIGH_KEY;
 use crate::index::page_file::{MAX_ITEM, PageFile};
 use crate::options::{IndexOptions, Options, Threshold, Versions};
-use crate::pg::rights::no_such_relation;
 use crate::prelude::*;
 
 /// The block with the build's options.

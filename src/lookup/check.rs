@@ -6,9 +6,8 @@ use crate::index::info::Info;
 use crate::index::partitions::{Missing, missing};
 use crate::index::table_scan::Share;
 use crate::pg::index::Index;
-use crate::pg::names::relation_name;
 use crate::pg::relation::{self, inheritors, is_owned_by, leaves, owner_of};
-use crate::pg::rights::{check_owner, check_owner_before, current_role, no_such_relation, restricted_to};
+use crate::pg::rights::{check_owner, check_owner_before, current_role, restricted_to};
 use crate::prelude::*;
 use crate::side_table;
 

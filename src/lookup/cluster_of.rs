@@ -7,8 +7,6 @@ use ahash::RandomState;
 use crate::document::kind::Kind;
 use crate::lookup::find;
 use crate::lookup::search::Asked;
-use crate::pg::document_keys::DocumentKeys;
-use crate::pg::guc::LocalSettings;
 use crate::prelude::*;
 use crate::row_key::{self, STORED};
 

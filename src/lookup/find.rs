@@ -20,7 +20,6 @@ use crate::lookup::session_cache;
 use crate::options::{Threshold, verify_named};
 use crate::pg::call::Extension;
 use crate::pg::dependency;
-use crate::pg::names::{literal, quoted, regclass_literal, relation_name, visible_name};
 use crate::pg::relation::{Column, owner_of};
 use crate::pg::rights::{self, current_role};
 use crate::prelude::*;

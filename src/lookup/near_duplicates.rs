@@ -11,7 +11,6 @@ use crate::indexed::Indexed;
 use crate::lookup::find;
 use crate::lookup::search::Asked;
 use crate::options::{Threshold, same_shingling, shingling};
-use crate::pg::names::type_label;
 use crate::prelude::*;
 use crate::row_key;
 use crate::side_table::search::SoughtDocument;

@@ -6,7 +6,6 @@ use crate::index::info::Info;
 use crate::index::stored_options::{self, is_out_of_reach};
 use crate::lookup::find;
 use crate::options::Versions;
-use crate::pg::names::{regclass_literal, visible_name};
 use crate::pg::relation::{self, inheritors};
 use crate::pg::rights;
 use crate::prelude::*;

@@ -14,7 +14,7 @@ use crate::document::kind::Kind;
 use crate::indexed::{Columns, Indexed};
 use crate::lookup::session_cache::{self, Purpose, QueryKey};
 use crate::options::Threshold;
-use crate::pg::names::{search_path, type_label};
+use crate::pg::names::search_path;
 use crate::pg::relation::has_row_security;
 use crate::pg::table_query::{Parts, TableQuery};
 use crate::prelude::*;

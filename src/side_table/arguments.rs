@@ -2,10 +2,10 @@
 
 use std::ffi::{CStr, CString};
 
-use crate::error::{JOINED, shortened};
+use crate::error::JOINED;
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::relation::{Column, inheritors};
-use crate::pg::rights::{check_owner, no_such_relation};
+use crate::pg::rights::check_owner;
 use crate::prelude::*;
 use crate::row_key::{Key, NoKey};
 use crate::side_table::sign::{check_body, check_stored};

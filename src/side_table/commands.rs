@@ -9,7 +9,7 @@ use crate::options::{IndexOptions, shingling};
 use crate::pg::catalog::{base_type, function_schema};
 use crate::pg::companion::{Companion, create_trigger, create_triggers, empty, rebuild_indexes, revoke_all};
 use crate::pg::dependency::{self, Object};
-use crate::pg::names::{self, regclass_literal, visible_name};
+use crate::pg::names;
 use crate::pg::relation::owner_of;
 use crate::pg::rights::{check_owner, restricted_to};
 use crate::pg::snapshot::next_command;

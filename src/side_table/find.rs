@@ -2,9 +2,8 @@
 
 use crate::pg::catalog::table_of_index;
 use crate::pg::dependency;
-use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::relation::{self};
-use crate::pg::rights::{check_owner_before, no_such_relation};
+use crate::pg::rights::check_owner_before;
 use crate::pg::trigger::Record;
 use crate::prelude::*;
 use crate::side_table::sign::check_body;

@@ -20,7 +20,6 @@ use std::rc::Rc;
 use crate::document::kind::Kind;
 use crate::index::info::Info;
 use crate::options::IndexOptions;
-use crate::pg::names::regclass_literal;
 use crate::pg::relation::Column;
 use crate::prelude::*;
 

@@ -11,7 +11,6 @@ use sketch::{estimate_gate, estimate_jaccard, sort_by};
 use crate::document::image::{Content, Document};
 use crate::document::value::Value;
 use crate::options::Threshold;
-use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::rights;
 use crate::pg::value_type::Order;
 use crate::prelude::*;

@@ -9,7 +9,6 @@ use crate::pg::catalog::{access_method, base_type};
 use crate::pg::companion::{Companion, is_of_owner, revoke_all};
 use crate::pg::dependency::{self, Object};
 use crate::pg::index::SearchOperator;
-use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::relation::{owner_of, partition_ancestors};
 use crate::pg::rights::restricted_to;
 use crate::pg::snapshot::next_command;

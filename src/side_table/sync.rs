@@ -10,7 +10,6 @@
 //! too.
 
 use crate::pg::companion;
-use crate::pg::names::{regclass_literal, visible_name};
 use crate::pg::relation::{Column, leaves};
 use crate::pg::snapshot::next_command;
 use crate::pg::trigger::{self, Event, Fired, Record};

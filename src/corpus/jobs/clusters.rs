@@ -7,7 +7,6 @@ use crate::corpus::host::each_group;
 use crate::corpus::jobs::Work;
 use crate::corpus::source::arguments::{Arguments, raw_text};
 use crate::corpus::source::members::Members;
-use crate::error::shortened;
 use crate::prelude::*;
 
 set_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);

@@ -12,7 +12,7 @@ use crate::corpus::host::each_group;
 use crate::corpus::jobs::Work;
 use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::members::Members;
-use crate::error::{out_of_memory, shortened};
+use crate::error::out_of_memory;
 use crate::pg::catching::hinting;
 use crate::prelude::*;
 

@@ -7,7 +7,6 @@ use sketch::labels::{Answers, Label};
 use crate::corpus::source::arguments::{Arguments, label, select_given};
 use crate::corpus::source::reader::{Codes, Reader};
 use crate::corpus::source::{Source, check_type};
-use crate::error::shortened;
 use crate::memory::of_suggestion;
 use crate::pg::select::{Select, SelectColumn};
 use crate::prelude::*;

@@ -21,7 +21,6 @@ use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::keyed_rows::{KeyedRows, Sampling};
 use crate::document::kind::Kind;
 use crate::options::Options;
-use crate::pg::guc::LocalSettings;
 use crate::pg::job::Progress;
 use crate::pg::value_type::Output;
 use crate::prelude::*;

@@ -8,7 +8,6 @@ use super::decided::Labeled;
 use crate::corpus::source::Source;
 use crate::corpus::source::arguments::{Arguments, is_query, label, relation_named};
 use crate::corpus::suggest::report::{SuggestedJob, rounded, write_row};
-use crate::pg::names::{literal, quoted, visible_name};
 use crate::prelude::*;
 
 /// Default minimum similarity of pairs.

@@ -3,7 +3,6 @@
 use std::ffi::CStr;
 
 use crate::corpus::source::arguments::{Arguments, raw_text};
-use crate::pg::names::type_label;
 use crate::pg::select::{Select, SelectColumn, one_statement};
 use crate::prelude::*;
 

@@ -10,7 +10,6 @@ use crate::error::LONGEST_MESSAGE;
 use crate::options::{Options, Threshold, verify_named};
 use crate::pg::call::Extension;
 use crate::pg::catching::catching;
-use crate::pg::names::regclass_literal;
 use crate::pg::rights::{check_before_reading, may_read};
 use crate::pg::select::{Select, one_statement};
 use crate::pg::{relation, sql};

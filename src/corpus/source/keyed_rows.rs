@@ -7,7 +7,7 @@ use crate::corpus::source::arguments::Arguments;
 use crate::corpus::source::members::twice_there;
 use crate::corpus::source::omitted::{Omitted, Reason};
 use crate::corpus::source::rows::{RowFilter, SourceRow, SourceRows};
-use crate::error::{out_of_memory, shortened};
+use crate::error::out_of_memory;
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 

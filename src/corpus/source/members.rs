@@ -8,8 +8,6 @@ use std::cmp::Ordering;
 use sketch::ElementHash;
 
 use crate::corpus::source::Source;
-use crate::error::shortened;
-use crate::pg::document_keys::DocumentKeys;
 use crate::pg::type_storage::TypeStorage;
 use crate::prelude::*;
 

@@ -13,7 +13,6 @@ use crate::document::kind::Kind;
 use crate::document::value::Value;
 use crate::indexed::Indexed;
 use crate::options::{Options, Threshold, bucket_limit, same_shingling, shingling};
-use crate::pg::names::regclass_literal;
 use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,6 @@ use crate::corpus::source::buckets::{Buckets, PARAMETERS};
 use crate::corpus::source::reader::Criteria;
 use crate::document::kind::Kind;
 use crate::index::layout::{tid_to_u64, u64_to_tid};
-use crate::pg::document_keys::DocumentKeys;
 use crate::pg::foreign_code::runs_restricted;
 use crate::pg::guc::cache_pages;
 use crate::pg::relation::has_row_security;

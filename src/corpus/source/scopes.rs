@@ -5,7 +5,6 @@ use sketch::dedup::Scope;
 use sketch::hash128;
 
 use crate::memory::of_scopes;
-use crate::pg::names::type_label;
 use crate::pg::type_storage::TypeStorage;
 use crate::prelude::*;
 

@@ -22,7 +22,6 @@ use crate::corpus::source::scopes::Scopes;
 use crate::document::kind::Kind;
 use crate::options::Options;
 use crate::pg::catalog::relation_kind;
-use crate::pg::guc::LocalSettings;
 use crate::pg::job::{JobPhase, Progress};
 use crate::pg::rights::may_read;
 use crate::prelude::*;

@@ -10,7 +10,6 @@ use crate::corpus::source::keyed_rows::Sampling;
 use crate::document::kind::Kind;
 use crate::options::differing;
 use crate::pg::catalog::{base_type, is_stored_as, relation_kind};
-use crate::pg::names::{literal, quoted, visible_name};
 use crate::pg::select::SelectColumn;
 use crate::prelude::*;
 

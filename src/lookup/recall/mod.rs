@@ -21,7 +21,6 @@ use crate::error::out_of_memory;
 use crate::indexed::Indexed;
 use crate::lookup::find;
 use crate::lookup::search::Asked;
-use crate::pg::guc::LocalSettings;
 use crate::prelude::*;
 use audit::{Bands, ENTRY, NearFinder, Similar, audit};
 
