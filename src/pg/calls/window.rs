@@ -12,24 +12,20 @@ use crate::pg::call::Call;
 use crate::pg::typed_value::TypedValue;
 use crate::pg::versions;
 
-mod raw {
-    use super::{Datum, c_int, c_void};
-
-    unsafe extern "C-unwind" {
-        pub fn WinGetPartitionLocalMemory(window: *mut c_void, size: usize) -> *mut c_void;
-        pub fn WinGetCurrentPosition(window: *mut c_void) -> i64;
-        pub fn WinGetPartitionRowCount(window: *mut c_void) -> i64;
-        pub fn WinGetFuncArgInPartition(
-            window: *mut c_void,
-            argument: c_int,
-            position: c_int,
-            seek: c_int,
-            set_mark: bool,
-            is_null: *mut bool,
-            is_out: *mut bool,
-        ) -> Datum;
-        pub fn WinGetFuncArgCurrent(window: *mut c_void, argument: c_int, is_null: *mut bool) -> Datum;
-    }
+unsafe extern "C-unwind" {
+    fn WinGetPartitionLocalMemory(window: *mut c_void, size: usize) -> *mut c_void;
+    fn WinGetCurrentPosition(window: *mut c_void) -> i64;
+    fn WinGetPartitionRowCount(window: *mut c_void) -> i64;
+    fn WinGetFuncArgInPartition(
+        window: *mut c_void,
+        argument: c_int,
+        position: c_int,
+        seek: c_int,
+        set_mark: bool,
+        is_null: *mut bool,
+        is_out: *mut bool,
+    ) -> Datum;
+    fn WinGetFuncArgCurrent(window: *mut c_void, argument: c_int, is_null: *mut bool) -> Datum;
 }
 
 /// `WINDOW_SEEK_HEAD`: positions count from the first row of the partition.
@@ -64,22 +60,21 @@ impl<'a> Window<'a> {
     /// Number of rows in the partition. The executor stores them all to count them.
     pub fn rows(&self) -> i64 {
         // SAFETY: `of` found the window in this call.
-        unsafe { pg_guard_ffi_boundary(|| raw::WinGetPartitionRowCount(self.object)) }
+        unsafe { pg_guard_ffi_boundary(|| WinGetPartitionRowCount(self.object)) }
     }
 
     /// Position of the current row in the partition, from 0.
     pub fn position(&self) -> i64 {
         // SAFETY: `of` found the window in this call.
-        unsafe { pg_guard_ffi_boundary(|| raw::WinGetCurrentPosition(self.object)) }
+        unsafe { pg_guard_ffi_boundary(|| WinGetCurrentPosition(self.object)) }
     }
 
     /// The value of an argument for the current row.
     pub fn argument(&self, argument: usize) -> Option<Datum> {
         let mut is_null = false;
         // SAFETY: `of` found the window in this call, whose function has such an argument.
-        let value = unsafe {
-            pg_guard_ffi_boundary(|| raw::WinGetFuncArgCurrent(self.object, argument as c_int, &mut is_null))
-        };
+        let value =
+            unsafe { pg_guard_ffi_boundary(|| WinGetFuncArgCurrent(self.object, argument as c_int, &mut is_null)) };
         (!is_null).then_some(value)
     }
 
@@ -90,7 +85,7 @@ impl<'a> Window<'a> {
         // dropped. The value is of the argument's type, and is valid until another row is read, which borrows `self`.
         unsafe {
             let value = pg_guard_ffi_boundary(|| {
-                raw::WinGetFuncArgInPartition(
+                WinGetFuncArgInPartition(
                     self.object,
                     argument as c_int,
                     position as c_int,
@@ -109,7 +104,7 @@ impl<'a> Window<'a> {
         let size = count * size_of::<u32>();
         // SAFETY: PostgreSQL zeroes this memory, and keeps it until the partition ends.
         unsafe {
-            let memory = pg_guard_ffi_boundary(|| raw::WinGetPartitionLocalMemory(self.object, size));
+            let memory = pg_guard_ffi_boundary(|| WinGetPartitionLocalMemory(self.object, size));
             std::slice::from_raw_parts(memory.cast(), count)
         }
     }
