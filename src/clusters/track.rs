@@ -14,7 +14,7 @@ use crate::pg::rights::{check_owner, check_owner_before, restricted_to};
 use crate::pg::sql::{dropped_meanwhile, object_name, relation_name as raw_name};
 use crate::prelude::*;
 use crate::row_key::Key;
-use crate::side_table::arguments::{no_key, open_table};
+use crate::side_table::commands::{no_key, open_table};
 
 sql_function!(minlsh_track_clusters, track_clusters);
 sql_function!(minlsh_untrack_clusters, untrack_clusters);

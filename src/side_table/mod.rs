@@ -5,9 +5,8 @@
 //! documents, and the index on its signatures has the options. Before it is read or written, [`storage`] checks it
 //! under lock.
 
-pub mod arguments;
 pub mod check;
-mod commands;
+pub mod commands;
 mod find;
 pub mod search;
 pub mod sign;
