@@ -1,4 +1,4 @@
-//! The arguments that all whole-corpus functions share, and those that name a relation or are a query.
+//! The arguments that all whole-corpus functions share, and those that name a relation, are a query or an expression.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
@@ -11,7 +11,7 @@ use crate::options::{Options, Threshold, verify_named};
 use crate::pg::call::Extension;
 use crate::pg::catching::catching;
 use crate::pg::rights::{check_before_reading, may_read};
-use crate::pg::select::{Select, one_statement};
+use crate::pg::select::{Select, SelectColumn, one_statement};
 use crate::pg::{relation, sql};
 use crate::prelude::*;
 
@@ -257,4 +257,68 @@ fn skip_comments(mut text: &[u8]) -> &[u8] {
             _ => return text,
         }
     }
+}
+
+/// The HINT about what `agree` accepts.
+const AGREE: &str = "Pass the name of a column of arrays, or an expression over the columns of the source that gives \
+     an array, such as 'codes(body)'.";
+
+/// The expression of `agree`, with its type: an array for each document. Like `keep`, it is evaluated by the caller's
+/// own SELECT.
+pub struct Agreeing {
+    pub sql: Sql,
+    pub type_oid: Oid,
+    /// Type and collation of the elements.
+    pub element: (Oid, Oid),
+}
+
+impl Agreeing {
+    /// The expression, if it was passed, over the rows of `from`, the SQL after FROM.
+    pub fn given(session: &Session, arguments: &Arguments, from: Sql) -> Result<Option<Self>> {
+        let Some(datum) = arguments.raw("agree") else { return Ok(None) };
+        let wrong = |cause: SqlError| cause.about("agree", AGREE);
+        let sql = expression(&raw_text(datum)?).map_err(wrong)?;
+        let statement = Sql::new("SELECT ").text(&sql).text(" FROM ").text(&from).build();
+        let select = Select::prepare(session, &statement, &[]).map_err(wrong)?;
+        if !select.is_row_by_row() {
+            let message = "agree must not contain aggregate or window functions";
+            return Err(invalid_parameter(message).set_hint(AGREE));
+        }
+        let columns = select.columns();
+        let Some(&SelectColumn { type_oid, collation, .. }) = columns.first() else {
+            return Ok(None);
+        };
+        let element = catalog::base_element_type(type_oid);
+        if element == Oid::INVALID {
+            let message = format!("agree gives values of type {}, not arrays", type_label(type_oid));
+            return Err(type_mismatch(message).set_hint(AGREE));
+        }
+        Ok(Some(Self { sql, type_oid, element: (element, collation) }))
+    }
+}
+
+/// Checks that a text is a single expression. COALESCE does not allow set-returning functions.
+fn expression(text: &CStr) -> Result<Sql> {
+    let sql = Sql::new("COALESCE((").text(text.to_bytes()).text("\n), NULL)");
+    let (_, node) = one_statement(&Sql::new("SELECT ").text(&sql).build())?;
+    // SAFETY: a node of the parser. A node that starts with SELECT is a SelectStmt, whose lists are valid or null.
+    let is_one = unsafe {
+        let select = &*node.cast::<pg_sys::SelectStmt>();
+        select.type_ == pg_sys::NodeTag::T_SelectStmt
+            && select.op == pg_sys::SetOperation::SETOP_NONE
+            && select.targetList.as_ref().is_some_and(|targets| targets.length == 1)
+            && select.whereClause.is_null()
+            && select.havingClause.is_null()
+            && select.limitCount.is_null()
+            && select.limitOffset.is_null()
+            && select.intoClause.is_null()
+            && [select.fromClause, select.groupClause, select.windowClause, select.sortClause]
+                .iter()
+                .all(|clause| clause.is_null())
+            && select.lockingClause.is_null()
+    };
+    if is_one {
+        return Ok(sql);
+    }
+    Err(wrong_syntax("it must be an expression and nothing else"))
 }

@@ -7,7 +7,6 @@
 //! threshold and banding, however it is read. PostgreSQL's rules for the caller apply when relations are found and
 //! locked.
 
-mod agreeing;
 pub mod arguments;
 pub mod buckets;
 pub mod keyed_rows;
@@ -20,9 +19,8 @@ pub mod scopes;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
-use crate::corpus::source::agreeing::Agreeing;
 use crate::corpus::source::arguments::{
-    Arguments, NAME, is_query, label, parenthesized, raw_text, relation_named, select_all,
+    Agreeing, Arguments, NAME, is_query, label, parenthesized, raw_text, relation_named, select_all,
 };
 use crate::corpus::source::buckets::{Buckets, from_places, rows};
 use crate::document::kind::Kind;
