@@ -11,7 +11,6 @@
 //! Each file imports only from the lines above it.
 
 mod check;
-mod cluster_of;
 mod explain;
 mod find;
 mod near_duplicates;
