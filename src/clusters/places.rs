@@ -9,7 +9,7 @@ use crate::clusters::corpus::Fingerprint;
 use crate::clusters::tables::{AT_A_TIME, Tables};
 use crate::error::internal;
 use crate::memory::of_sort;
-use crate::pg::sorted_rows::{INT8, SortedRows, UUID};
+use crate::pg::row::{INT8, SortedRows, UUID};
 use crate::prelude::*;
 use crate::row_key::Key;
 

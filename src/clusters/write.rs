@@ -7,8 +7,8 @@ use crate::clusters::corpus::{Fingerprint, TrackedCorpus};
 use crate::clusters::places::{ClusterPlaces, UpdatePlace};
 use crate::clusters::tables::{AT_A_TIME, RefreshState, Tables};
 use crate::memory::of_sort;
+use crate::pg::row::{INT8, SortedRows, UUID};
 use crate::pg::snapshot::ActiveSnapshot;
-use crate::pg::sorted_rows::{INT8, SortedRows, UUID};
 use crate::prelude::*;
 
 pub struct Difference {

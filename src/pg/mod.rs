@@ -17,6 +17,6 @@ pub use backend::{catching, list, memory, progress, reserve, snapshot, temp_file
 pub use calls::{aggregate, call, result_rows, window};
 pub use catalogs::{catalog, dependency, foreign_code, guc, index, names, open, relation, rights, sql};
 pub use queries::{plan, planner, select, spi, table_query};
-pub use tables::{companion, job, row, sorted_rows, table, trigger, worker_threads};
+pub use tables::{companion, job, row, table, trigger, worker_threads};
 pub use types::{document_keys, element, typed_value, value_type};
 pub use values::{array, bytes, lossless, text, type_storage};

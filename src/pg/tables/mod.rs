@@ -3,7 +3,6 @@
 pub mod companion;
 pub mod job;
 pub mod row;
-pub mod sorted_rows;
 pub mod table;
 pub mod trigger;
 pub mod worker_threads;

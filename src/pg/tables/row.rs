@@ -1,14 +1,18 @@
-//! Rows in slots, of an open table or from the executor, and stored rows.
+//! Rows in slots, of an open table or from the executor. Rows that PostgreSQL stores or sorts, which spill to temporary
+//! files beyond a limit of memory.
+
+use std::ffi::c_int;
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::{Result, internal};
-use crate::pg::memory::{Memory, in_transaction, with_files};
+use crate::pg::memory::{Memory, in_transaction, unless_raised, with_files};
 use crate::pg::names::type_label;
 use crate::pg::open::Open;
 use crate::pg::reserve::check_interrupts;
 use crate::pg::typed_value::{Parameter, TypedValue};
+use crate::pg::value_type::Order;
 use crate::pg::{text, versions};
 
 /// Answer of a visitor of rows.
@@ -52,7 +56,7 @@ impl Row {
     ///
     /// # Safety
     /// `make` returns a valid descriptor without another owner.
-    pub(in crate::pg) unsafe fn of_columns(make: impl FnOnce() -> pg_sys::TupleDesc) -> Self {
+    unsafe fn of_columns(make: impl FnOnce() -> pg_sys::TupleDesc) -> Self {
         // SAFETY: the caller promises a valid descriptor without another owner. `drop` frees it and the slot, which
         // live in the transaction's memory.
         let slot = in_transaction(|| unsafe {
@@ -89,7 +93,7 @@ impl Row {
         self.slot
     }
 
-    pub(in crate::pg) fn descriptor(&self) -> pg_sys::TupleDesc {
+    fn descriptor(&self) -> pg_sys::TupleDesc {
         // SAFETY: a slot has its descriptor.
         unsafe { (*self.slot).tts_tupleDescriptor }
     }
@@ -195,7 +199,7 @@ impl Row {
     ///
     /// # Safety
     /// The values have the types of the columns, and live as long as they are in the row. Nothing borrows its values.
-    pub unsafe fn fill(&self, values: &[Option<Datum>]) {
+    unsafe fn fill(&self, values: &[Option<Datum>]) {
         // SAFETY: the caller promises values of the columns' types. No more are stored than the slot's arrays have
         // entries, one for each column of its descriptor.
         unsafe {
@@ -278,5 +282,109 @@ impl Drop for TupleStore {
             // SAFETY: `new` made the store, which is ended once; after an ERROR the abort cleans up.
             unsafe { pg_sys::tuplestore_end(self.store) };
         }
+    }
+}
+
+/// The type and collation of numbers.
+pub const INT8: (Oid, Oid) = (pg_sys::INT8OID, Oid::INVALID);
+/// The type and collation of fingerprints.
+pub const UUID: (Oid, Oid) = (pg_sys::UUIDOID, Oid::INVALID);
+
+/// Rows that are read in the order of their first columns, NULLs last.
+pub struct SortedRows {
+    sort: *mut pg_sys::Tuplesortstate,
+    /// The row that is appended, and later the row that was read.
+    row: Row,
+    types: Vec<Oid>,
+    is_sorted: bool,
+}
+
+impl SortedRows {
+    /// An empty sort of rows with columns of these types and collations, ordered by the first `keys` of them, with
+    /// `memory` bytes.
+    ///
+    /// # Errors
+    /// If a type has no order.
+    pub fn new(columns: &[(Oid, Oid)], keys: usize, memory: usize) -> Result<Self> {
+        let types: Vec<Oid> = columns.iter().map(|column| column.0).collect();
+        let keys = &columns[..keys];
+        let less = |column: &(Oid, Oid)| Ok(Order::of(column.0, column.1)?.less_than);
+        let mut less = keys.iter().map(less).collect::<Result<Vec<Oid>>>()?;
+        let mut numbers: Vec<i16> = (1..=keys.len() as i16).collect();
+        let mut collations: Vec<Oid> = keys.iter().map(|column| column.1).collect();
+        let mut nulls_first = vec![false; keys.len()];
+        let kilobytes = c_int::try_from(memory / 1024).unwrap_or(c_int::MAX).max(64);
+        // SAFETY: the descriptor is made with an attribute for each column, and all of them are set.
+        let row = unsafe {
+            Row::of_columns(|| {
+                let made = pg_sys::CreateTemplateTupleDesc(columns.len() as c_int);
+                for (number, &(type_oid, collation)) in (1..).zip(columns) {
+                    pg_sys::TupleDescInitEntry(made, number, std::ptr::null(), type_oid, -1, 0);
+                    pg_sys::TupleDescInitEntryCollation(made, number, collation);
+                }
+                versions::finalize(made);
+                made
+            })
+        };
+        // SAFETY: each array has an entry for each of the keys, and the sort copies them. It lies in the transaction's
+        // memory, which outlives this value.
+        let sort = in_transaction(|| unsafe {
+            pg_sys::tuplesort_begin_heap(
+                row.descriptor(),
+                keys.len() as c_int,
+                numbers.as_mut_ptr(),
+                less.as_mut_ptr(),
+                collations.as_mut_ptr(),
+                nulls_first.as_mut_ptr(),
+                kilobytes,
+                std::ptr::null_mut(),
+                pg_sys::TUPLESORT_RANDOMACCESS as c_int,
+            )
+        });
+        Ok(Self { sort, row, types, is_sorted: false })
+    }
+
+    /// Appends a row. Only valid before the first read.
+    ///
+    /// # Errors
+    /// If its values do not have the types of the columns, or rows were read.
+    pub fn push(&mut self, values: &[Parameter]) -> Result<()> {
+        let is_of = |(value, type_oid): (&Parameter, &Oid)| value.type_oid() == *type_oid;
+        let fits = values.len() == self.types.len() && values.iter().zip(&self.types).all(is_of);
+        if self.is_sorted || !fits {
+            return Err(internal("a row does not belong to those that are sorted"));
+        }
+        let values: Vec<Option<Datum>> = values.iter().map(Parameter::datum).collect();
+        // SAFETY: the slot has these columns, and the types of the values were just compared; the sort copies the row.
+        // Its files belong to the transaction, as the sort does.
+        with_files(|| unsafe {
+            self.row.fill(&values);
+            pg_sys::tuplesort_puttupleslot(self.sort, self.row.raw());
+        });
+        Ok(())
+    }
+
+    /// Calls `visit` with each row in order, until it returns that it has enough. May be called repeatedly.
+    pub fn each(&mut self, visit: &mut dyn FnMut(&Row) -> Result<Continue>) -> Result<()> {
+        // SAFETY: rows are sorted once, and rescanned after that. Files belong to the transaction.
+        with_files(|| unsafe {
+            match std::mem::replace(&mut self.is_sorted, true) {
+                false => pg_sys::tuplesort_performsort(self.sort),
+                true => pg_sys::tuplesort_rescan(self.sort),
+            }
+        });
+        let (slot, none) = (self.row.raw(), std::ptr::null_mut());
+        // SAFETY: the slot has the columns of the rows. It holds each row until the next is read, after `visit` has
+        // returned.
+        let next = || unsafe { pg_sys::tuplesort_gettupleslot(self.sort, true, false, slot, none) };
+        self.row.each(next, visit)
+    }
+}
+
+impl Drop for SortedRows {
+    fn drop(&mut self) {
+        // SAFETY: `new` made the sort, which is ended once. The slot does not own a row that lies in its memory.
+        // After an ERROR the abort cleans up.
+        unless_raised(|| unsafe { pg_sys::tuplesort_end(self.sort) });
     }
 }
