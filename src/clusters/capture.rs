@@ -53,8 +53,8 @@ struct CapturedStatement {
 
 impl CapturedStatement {
     fn begin(documents: &Open, trigger: &Trigger) -> Result<Self> {
-        let mut records = Record::all(documents, CAPTURE).into_iter();
-        let Some(record) = records.find(|record| Some(record.beside) == trigger.tied_to) else {
+        let record = trigger.tied_to.and_then(|queue| Record::find(documents, CAPTURE, queue));
+        let Some(record) = record else {
             return Err(misused("needs a queue in its condition, and the columns that matter in UPDATE OF"));
         };
         let is_there = |column: &i16| documents.column(*column).is_some();

@@ -39,8 +39,7 @@ impl Tracked {
         // Others may have created triggers that name the queue, so only tables with a record count.
         let mut found = tables.into_iter().filter_map(|table| {
             let open = Open::relation(table, lock)?;
-            let mut records = Record::all(&open, CAPTURE).into_iter();
-            Some((table, records.find(|record| record.beside == oids[QUEUE])?))
+            Some((table, Record::find(&open, CAPTURE, oids[QUEUE])?))
         });
         let (table, record) = found.next().ok_or_else(|| not_tracked(members))?;
         check_owner(table)?;

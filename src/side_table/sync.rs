@@ -49,8 +49,7 @@ fn misused(problem: &str) -> SqlError {
 /// silently find nothing.
 fn truncated(fired: &Fired, table: &Open) -> Result<()> {
     if let Some(storage) = fired.trigger().tied_to {
-        let mut records = Record::all(table, SYNC).into_iter();
-        let Some(record) = records.find(|record| record.beside == storage) else { return Ok(()) };
+        let Some(record) = Record::find(table, SYNC, storage) else { return Ok(()) };
         let key = key_and_body(table, &record)?.0;
         let storage = Storage::open(storage, table, key.type_oid, Lock::Exclusive)?.rows.table;
         // The same TRUNCATE may have emptied both.
@@ -132,10 +131,7 @@ fn record_of(fired: &Fired, documents: &Open) -> Result<Record> {
     };
     let may_be_second = trigger.columns.is_empty();
     Record::of(trigger)
-        .or_else(|| {
-            let mut records = Record::all(documents, SYNC).into_iter().filter(|_| may_be_second);
-            records.find(|record| record.beside == storage)
-        })
+        .or_else(|| Record::find(documents, SYNC, storage).filter(|_| may_be_second))
         .ok_or_else(|| misused("must be fired by INSERT OR UPDATE OF key, text OR DELETE"))
 }
 

@@ -135,6 +135,11 @@ impl Record {
         self.columns[self.columns.len() - 1]
     }
 
+    /// The record of the companion `beside` among [all](Self::all) records.
+    pub fn find(documents: &Open, function: &CStr, beside: Oid) -> Option<Self> {
+        Self::all(documents, function).into_iter().find(|record| record.beside == beside)
+    }
+
     /// The records of an open table, also as a partition, whose function is `function`.
     pub fn all(documents: &Open, function: &CStr) -> Vec<Self> {
         let ours = triggers(documents).into_iter().filter(|trigger| trigger.calls(function));
