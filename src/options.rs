@@ -71,6 +71,12 @@ pub fn verify_named(name: &str) -> Result<Verify> {
     }
 }
 
+/// Refuses a count below 1 in argument `name`; `hint` says what it counts.
+pub fn at_least_one(name: &str, count: i32, hint: &str) -> Result<usize> {
+    let positive = usize::try_from(count).ok().filter(|count| *count > 0);
+    positive.ok_or_else(|| invalid_parameter(format!("{name} must be at least 1, not {count}")).set_hint(hint))
+}
+
 /// The options by which an index splits, signs and bands its documents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexOptions {

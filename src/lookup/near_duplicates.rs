@@ -13,7 +13,7 @@ use crate::document::kind::Kind;
 use crate::indexed::Indexed;
 use crate::lookup::find;
 use crate::lookup::search::Asked;
-use crate::options::{Threshold, same_shingling, shingling};
+use crate::options::{Threshold, at_least_one, same_shingling, shingling};
 use crate::prelude::*;
 use crate::row_key::{self, STORED};
 use crate::side_table::search::SoughtDocument;
@@ -123,10 +123,7 @@ fn of_argument(
 }
 
 fn valid_k(k: i32) -> Result<i64> {
-    if k >= 1 {
-        return Ok(k.into());
-    }
-    Err(invalid_parameter(format!("k must be at least 1, not {k}")).set_hint("Pass the number of documents to return."))
+    Ok(at_least_one("k", k, "Pass the number of documents to return.")? as i64)
 }
 
 /// Refuses a document of another kind or with other options than the index's.
@@ -178,10 +175,7 @@ fn near_duplicate_cluster_of(call: &Call, result: &ResultRows) -> Result<()> {
     let target = find::read(call, INDEX)?;
     let threshold = find::threshold(call, THRESHOLD, &target)?;
     let most = call.int4(MAX_MEMBERS).unwrap_or(DEFAULT_MAX_MEMBERS);
-    let most = usize::try_from(most).ok().filter(|most| *most > 0).ok_or_else(|| {
-        invalid_parameter(format!("max_members must be at least 1, not {most}"))
-            .set_hint("Pass the number of members beyond which the search stops.")
-    })?;
+    let most = at_least_one("max_members", most, "Pass the number of members beyond which the search stops.")?;
     let asked = Asked::new(&target, threshold, None, None)?;
     let key_type = target.key()?.base_type;
     let Some(key) = row_key::argument(call, OF, key_type, target.name())? else { return Ok(()) };

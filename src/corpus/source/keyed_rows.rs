@@ -8,6 +8,7 @@ use crate::corpus::source::members::twice_there;
 use crate::corpus::source::omitted::{Omitted, Reason};
 use crate::corpus::source::rows::{RowFilter, SourceRow, SourceRows};
 use crate::error::out_of_memory;
+use crate::options::at_least_one;
 use crate::pg::value_type::Output;
 use crate::prelude::*;
 
@@ -70,11 +71,8 @@ impl Sampling {
         const DEFAULT: i32 = 1000;
         let count = arguments.int4("sample").unwrap_or(DEFAULT);
         let seed = arguments.int8("sample_seed").unwrap_or(0);
-        match usize::try_from(count) {
-            Ok(count @ 1..) => Ok(Self { count, seed }),
-            _ => Err(invalid_parameter(format!("sample must be at least 1, not {count}"))
-                .set_hint("Pass the number of documents to compare with all others.")),
-        }
+        let count = at_least_one("sample", count, "Pass the number of documents to compare with all others.")?;
+        Ok(Self { count, seed })
     }
 }
 
