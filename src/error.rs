@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 /// The result of an operation that a user's input can make fail; `E` may be the engine's error.
 pub type Result<T, E = SqlError> = std::result::Result<T, E>;
 
-/// A report for PostgreSQL to raise: as an ERROR by [`raise`], or at another level by [`SqlError::report`].
+/// A report for PostgreSQL to raise: as an ERROR by [`raise`], or as a WARNING or a NOTICE by [`SqlError::report`].
 #[must_use]
 pub struct SqlError(Box<(PgSqlErrorCode, ErrorReport)>);
 
@@ -61,9 +61,10 @@ impl SqlError {
         self.0.1.message()
     }
 
-    /// Reports it. Does not return for an ERROR.
-    pub fn report(self, level: PgLogLevel) {
-        self.0.1.report(level);
+    /// Reports it as a WARNING or as a NOTICE, by its SQLSTATE.
+    pub fn report(self) {
+        let is_warning = self.is(PgSqlErrorCode::ERRCODE_WARNING);
+        self.0.1.report(if is_warning { PgLogLevel::WARNING } else { PgLogLevel::NOTICE });
     }
 }
 

@@ -2,7 +2,7 @@
 
 pub(crate) use pgrx::pg_guard;
 pub(crate) use pgrx::pg_sys::{self, Datum, Oid};
-pub(crate) use pgrx::prelude::{PgLogLevel, PgSqlErrorCode};
+pub(crate) use pgrx::prelude::PgSqlErrorCode;
 pub(crate) use sketch::{Check, memory};
 
 pub(crate) use crate::error::{

@@ -97,6 +97,6 @@ fn warn_of_length(queue: Oid) {
                 "Run SELECT minlsh_refresh_clusters({tracked}), or drop the tracked clusters with \
                  minlsh_untrack_clusters()."
             ))
-            .report(PgLogLevel::WARNING);
+            .report();
     }
 }

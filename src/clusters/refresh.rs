@@ -271,7 +271,7 @@ fn warn_of(tracked: &Tracked, faults: &[String]) {
     warning(format!("triggers of table \"{}\" do not see every write", documents.name))
         .set_detail(format!("The refresh looks at all documents. {}.", faults.join(". ")))
         .set_hint(format!("Use ALTER TABLE {} ENABLE ALWAYS TRIGGER for these triggers.", visible_name(documents.oid)))
-        .report(PgLogLevel::WARNING);
+        .report();
 }
 
 fn state(queue: &ChangeQueue, snapshot: &Snapshot, tracked: &Tracked) -> Result<Option<RefreshState>> {

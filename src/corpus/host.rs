@@ -306,7 +306,7 @@ pub fn each_group<T: Send>(
                 "Set maintenance_work_mem to '{}MB' or more to compare it in less time.",
                 megabytes(needed)
             ))
-            .report(PgLogLevel::NOTICE);
+            .report();
     }
     Ok(())
 }
@@ -317,16 +317,15 @@ fn report_left_out(LeftOut { comparisons, documents, similar, missing }: LeftOut
     if comparisons == 0 {
         return;
     }
-    let (level, found) = match similar {
-        0 => (PgLogLevel::NOTICE, "none of these was similar.".to_owned()),
+    let message = format!("{comparisons} pairs of documents that share a bucket were not compared there");
+    let (report, found) = match similar {
+        0 => (notice(message), "none of these was similar.".to_owned()),
         _ => {
             let were = if similar == 1 { "was" } else { "were" };
             let found = format!("{similar} of these {were} similar, so about {missing} similar pairs may be missing.");
-            (PgLogLevel::WARNING, found)
+            (warning(message), found)
         }
     };
-    let message = format!("{comparisons} pairs of documents that share a bucket were not compared there");
-    let report = if similar == 0 { notice(message) } else { warning(message) };
     report
         .set_detail(format!(
             "In {documents} cases a document was compared with {limit} others of a bucket without success \
@@ -336,7 +335,7 @@ fn report_left_out(LeftOut { comparisons, documents, similar, missing }: LeftOut
             "Raise minlsh.bucket_limit, pass boilerplate => the column that says where a document comes from, or pass \
              a higher num_perm.",
         )
-        .report(level);
+        .report();
 }
 
 /// Reports the numbers of documents with little counted text in a NOTICE, if there are any.
@@ -351,6 +350,6 @@ pub fn report_little(Little { by_equality, small }: Little) {
         notice(parts.join(", "))
             .set_detail("The rest of their text is boilerplate, which does not count.")
             .set_hint("Use near_duplicate_boilerplate() to see how much of each document counts.")
-            .report(PgLogLevel::NOTICE);
+            .report();
     }
 }

@@ -234,6 +234,6 @@ impl Saturated {
         warning(format!("{texts} texts are too long for shingles of {} characters", config.shingle_size()))
             .set_detail("Unrelated texts of this length have many shingles in common by chance.")
             .set_hint(format!("Create \"{name}\" with a shingle_size of {shingle_size} or more, or with unit = word."))
-            .report(PgLogLevel::WARNING);
+            .report();
     }
 }

@@ -72,7 +72,7 @@ fn warn_reindex(_call: &Call) -> Result<Option<Datum>> {
                 "Run these statements. Until then, queries do not use the indexes.\n{}",
                 statements.join("\n")
             ))
-            .report(PgLogLevel::WARNING);
+            .report();
     }
     Ok(Some(Datum::from(statements.len() as i64)))
 }

@@ -64,7 +64,7 @@ fn each(work: Work, linkage: Linkage, ranks: &Ranks, visit: &mut dyn FnMut(&Clus
                 "Look at some of them. Pass boilerplate => the column that says where a document comes from, or use a \
                  higher threshold.",
             )
-            .report(PgLogLevel::NOTICE);
+            .report();
     }
     Ok(())
 }

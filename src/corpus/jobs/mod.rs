@@ -211,7 +211,7 @@ fn notice_others(source: &Source, arguments: &Arguments, criteria: &Criteria) ->
         let table = source.relation.map(visible_name).unwrap_or_default();
         notice(format!("{table} is compared with the default options, but some of its indexes have others"))
             .set_hint(format!("Name an index instead of the table to use its options: {}.", names.join(", ")))
-            .report(PgLogLevel::NOTICE);
+            .report();
     }
     Ok(())
 }

@@ -127,7 +127,7 @@ impl PairRows<'_> {
         if before <= ANNOUNCED && count > ANNOUNCED {
             notice(format!("the result has {count} pairs or more only because documents have exact copies"))
                 .set_hint(ONCE)
-                .report(PgLogLevel::NOTICE);
+                .report();
         }
     }
 }

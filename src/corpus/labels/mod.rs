@@ -111,7 +111,7 @@ fn label_pairs(call: &Call, result: &ResultRows) -> Result<()> {
     if chosen.is_empty() {
         let message = format!("no pair that is not decided is {} similar or more", question.search.lowest);
         let hint = "Pass a lower value of lowest, or a larger sample.";
-        notice(message).set_hint(hint).report(PgLogLevel::NOTICE);
+        notice(message).set_hint(hint).report();
         return Ok(());
     }
     // In descending order of similarity.

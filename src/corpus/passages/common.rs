@@ -70,7 +70,7 @@ fn common_passages(call: &Call, result: &ResultRows) -> Result<()> {
                 counted(most.max(1), "document")
             ))
             .set_hint("Pass a lower min_documents or min_match.")
-            .report(PgLogLevel::NOTICE);
+            .report();
     }
     Ok(())
 }

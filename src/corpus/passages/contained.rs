@@ -193,6 +193,6 @@ fn report((documents, comparisons): (u64, u64), limit: usize) {
                 "Raise minlsh.bucket_limit, or leave out what many documents share: pass the texts of \
                  strip_passages().",
             )
-            .report(PgLogLevel::WARNING);
+            .report();
     }
 }

@@ -98,5 +98,5 @@ pub fn notice_omitted(sources: &[Omitted], short: &str) {
             "Use coalesce() around the scope column in a query to compare rows with a NULL scope with each other.",
         );
     }
-    report.report(PgLogLevel::NOTICE);
+    report.report();
 }
