@@ -218,7 +218,7 @@ impl SeededJob<'_> {
                 let scope = unsafe { index.scope(own) };
                 memory::extend(&mut buckets, &index.keys_of(&bands, scope)?).map_err(Into::into)
             };
-            memory.run_and_reset(|| document.sketch(&mut sketcher, &mut look))
+            memory.run_and_reset(|| document.sketch(&mut sketcher, &mut look)).map(drop)
         })?;
         buckets.sort_unstable();
         buckets.dedup();

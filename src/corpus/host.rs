@@ -243,14 +243,8 @@ pub fn read(
             let Some(document) = omitted.document(row) else { return Ok(()) };
             let document = reader.document(document);
             let Some(key) = row.key() else {
-                let mut has_shingles = false;
-                context.run_and_reset(|| {
-                    document.sketch(&mut sketcher, |_, _| {
-                        has_shingles = true;
-                        Ok(())
-                    })
-                })?;
-                if has_shingles {
+                let signed = context.run_and_reset(|| document.sketch(&mut sketcher, |_, _| Ok(())));
+                if signed?.is_some() {
                     return Err(keys.missing());
                 }
                 omitted.add(Reason::Empty, 1);

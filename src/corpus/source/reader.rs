@@ -132,13 +132,10 @@ impl<'a> Unread<'a> {
         Ok((value, least))
     }
 
-    /// Signs it, and calls `look` with its signature and its own threshold, unless it has no shingles.
-    pub fn sketch(self, sketcher: &mut Sketcher, look: impl FnOnce(&[i32], f64) -> Result<()>) -> Result<()> {
+    /// Signs it. Returns what `look` makes of its signature and its own threshold; `None` if it has no shingles.
+    pub fn sketch<T>(self, sketcher: &mut Sketcher, look: impl FnOnce(&[i32], f64) -> Result<T>) -> Result<Option<T>> {
         let (value, least) = self.to_sign(sketcher.config())?;
-        match value.signature(sketcher)? {
-            Some(signature) => look(signature, least),
-            None => Ok(()),
-        }
+        value.signature(sketcher)?.map(|signature| look(signature, least)).transpose()
     }
 
     /// Copies it into a batch, to be signed by `config`. Returns the number of bytes that [`Self::with_stored`] passes,

@@ -129,15 +129,13 @@ struct ByBands {
 
 impl ByBands {
     fn sign(&mut self, value: TypedValue) -> Result<SignedMember> {
-        let mut signed = SignedMember::default();
         let Self { criteria, sketcher, .. } = self;
-        let look = |signature: &[i32], least| {
-            signed.signature = memory::copied(signature)?;
-            signed.least = least;
-            Ok(criteria.banding.hashes(signature, &mut signed.bands)?)
-        };
-        criteria.reader.document(value).sketch(sketcher, look)?;
-        Ok(signed)
+        let signed = criteria.reader.document(value).sketch(sketcher, |signature, least| {
+            let mut bands = Vec::new();
+            criteria.banding.hashes(signature, &mut bands)?;
+            Ok(SignedMember { signature: memory::copied(signature)?, bands, least })
+        })?;
+        Ok(signed.unwrap_or_default())
     }
 }
 
