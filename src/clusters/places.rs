@@ -98,7 +98,7 @@ impl ClusterPlaces {
         };
         rows.each(&mut |row| {
             check_interrupts();
-            let Some(key) = row.typed(1, *base_type)? else { return Ok(Continue::Yes) };
+            let Some(key) = row.typed(1, *base_type)? else { return Ok(()) };
             let mention = row.int8(2)?;
             let (old_print, new_print) = (row.uuid(4)?, row.uuid(6)?);
             let old = row.int8(3)?.map(|cluster| (cluster, old_print));
@@ -117,7 +117,7 @@ impl ClusterPlaces {
                     last.push(key)?;
                 }
             }
-            Ok(Continue::Yes)
+            Ok(())
         })?;
         visit(last, known)
     }

@@ -147,10 +147,7 @@ impl ChangeQueue {
 
     /// Calls `visit` with each row, and the text of the state in its row.
     pub fn each(&self, snapshot: &Snapshot, visit: &mut dyn FnMut(Option<&str>, &Row) -> Result<()>) -> Result<()> {
-        self.0.table.each(snapshot, |row| {
-            visit(row.text(STATE)?, row)?;
-            Ok(Continue::Yes)
-        })
+        self.0.table.each(snapshot, |row| visit(row.text(STATE)?, row))
     }
 
     pub fn delete(&self, row: &Row) {

@@ -286,8 +286,7 @@ impl Difference {
             let size = u64::try_from(int(5)?).ok();
             let event = place.ok().and_then(|place| ClusterEvent::at(place, size));
             let (key, print) = (row.typed(6, key_type)?, row.uuid(7)?);
-            visit(LoggedEvent { event, cluster, key, print })?;
-            Ok(Continue::Yes)
+            visit(LoggedEvent { event, cluster, key, print })
         })
     }
 }

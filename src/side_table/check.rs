@@ -92,20 +92,18 @@ fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> R
             }
             let expected = body.map(|body| sign_text(&side.options, &body.utf8()?));
             let expected = expected.transpose()?.flatten();
-            let mut problem = expected.as_ref().map(|_| "missing from the index");
             let compare = |row: &Row| {
-                problem = match (&expected, stored(row)) {
+                Ok(match (&expected, stored(row)) {
                     (None, _) => Some("indexed, but without shingles"),
                     (Some(expected), Ok(Some((_, signature, bands)))) => {
                         let is_same = expected.signature == signature && expected.bands == bands;
                         (!is_same).then_some("signature or bands differ from the text")
                     }
                     (Some(_), _) => Some("row without signature or bands"),
-                };
-                Ok(Continue::No)
+                })
             };
-            storage.of_document(key, &snapshot, compare)?;
-            if let Some(problem) = problem {
+            let missing = expected.as_ref().map(|_| "missing from the index");
+            if let Some(problem) = storage.of_document(key, &snapshot, compare)?.unwrap_or(missing) {
                 report(Some(key), problem);
             }
             Ok(())
@@ -122,20 +120,16 @@ fn rows(side: &SideTable, share: Option<Share>, report: &mut ReportProblem) -> R
         memory.run_and_reset(|| {
             let Some(key) = row.get(DOC_ID) else {
                 report(None, "a row of the side table has no key");
-                return Ok(Continue::Yes);
+                return Ok(());
             };
             let mut is_superfluous = is_wanted(key)?;
             for (leaf, index) in &leaves {
-                let find = |_: &Row| {
-                    is_superfluous = false;
-                    Ok(Continue::No)
-                };
-                index.each_equal(leaf, key, &snapshot, find)?;
+                is_superfluous &= index.equal_row(leaf, key, &snapshot, |_| Ok(()))?.is_none();
             }
             if is_superfluous {
                 report(Some(key), "indexed, but not in the table");
             }
-            Ok(Continue::Yes)
+            Ok(())
         })
     })
 }

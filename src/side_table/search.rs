@@ -133,13 +133,9 @@ impl SideSearch<'_> {
 
     /// Reads the stored signature of the document with key `key`; `None` if it has no shingles.
     fn stored<'k>(&self, key: TypedValue<'k>) -> Result<Option<Probe<'k>>> {
-        let mut found = None;
-        let visit = |row: &Row| {
-            found = stored(row)?.map(|(_, signature, _)| memory::copied(signature));
-            Ok(Continue::No)
-        };
-        self.table.open()?.of_document(key, &Snapshot::statement(), visit)?;
-        Ok(found.transpose()?.map(|signature| Probe { key: Some(key), signature }))
+        let signature = |row: &Row| Ok(stored(row)?.map(|(_, signature, _)| memory::copied(signature)).transpose()?);
+        let found = self.table.open()?.of_document(key, &Snapshot::statement(), signature)?;
+        Ok(found.flatten().map(|signature| Probe { key: Some(key), signature }))
     }
 
     /// An array of the keys of candidates, without `probe` itself.

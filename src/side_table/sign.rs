@@ -66,12 +66,7 @@ pub fn each_document(
         // A partition may number its columns differently, but has the same names.
         let number = |name| leaf.column_called(name).map(|column| column.number);
         let (Some(key), Some(body)) = (number(key), number(body)) else { continue };
-        open.each(snapshot, |row: &Row| {
-            if let Some(key) = row.get(key) {
-                visit(key, row.get(body))?;
-            }
-            Ok(Continue::Yes)
-        })?;
+        open.each(snapshot, |row| row.get(key).map_or(Ok(()), |key| visit(key, row.get(body))))?;
     }
     Ok(())
 }

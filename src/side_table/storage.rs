@@ -56,16 +56,16 @@ impl Storage {
         &self.rows.indexes[self.signatures]
     }
 
-    /// Calls `visit` with the row of the document with key `key`, if there is one. The key must be of the type for
-    /// which this was opened.
-    pub fn of_document(
+    /// Reads the row of the document with key `key`, if there is one. The key must be of the type for which this was
+    /// opened.
+    pub fn of_document<T>(
         &self,
         key: TypedValue,
         snapshot: &Snapshot,
-        visit: impl FnMut(&Row) -> Result<Continue>,
-    ) -> Result<()> {
+        read: impl FnMut(&Row) -> Result<T>,
+    ) -> Result<Option<T>> {
         let Companion { table, indexes } = &self.rows;
-        indexes[self.key].each_equal(table, key, snapshot, visit)
+        indexes[self.key].equal_row(table, key, snapshot, read)
     }
 }
 

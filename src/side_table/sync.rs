@@ -93,15 +93,11 @@ fn written(fired: &Fired, documents: &Open) -> Result<()> {
             .set_hint("Add a primary key or a UNIQUE constraint, or drop the index with minlsh_drop_side_table()."));
     };
     for written in keys.into_iter().flatten() {
-        let mut found = false;
         let put_found = |row: &Row| {
-            found = true;
             let signed = row.get(body.number).map(|body| sign_text(&storage.options, &body.utf8()?));
-            put(&storage, row.get(key.number).unwrap_or(written), signed.transpose()?.flatten())?;
-            Ok(Continue::No)
+            put(&storage, row.get(key.number).unwrap_or(written), signed.transpose()?.flatten())
         };
-        index.each_equal(documents, written, &Snapshot::own(), put_found)?;
-        if !found {
+        if index.equal_row(documents, written, &Snapshot::own(), put_found)?.is_none() {
             put(&storage, written, None)?;
         }
     }
@@ -114,7 +110,7 @@ fn put(storage: &Storage, key: TypedValue, signed: Option<StoredSketch>) -> Resu
         // The new row must not belong to the command that wrote the old row.
         next_command();
         storage.rows.table.delete(old);
-        Ok(Continue::No)
+        Ok(())
     };
     storage.of_document(key, &Snapshot::own(), delete)?;
     if let Some(signed) = signed {

@@ -364,8 +364,8 @@ impl SortedRows {
         Ok(())
     }
 
-    /// Calls `visit` with each row in order, until it returns that it has enough. May be called repeatedly.
-    pub fn each(&mut self, visit: &mut dyn FnMut(&Row) -> Result<Continue>) -> Result<()> {
+    /// Calls `visit` with each row in order. May be called repeatedly.
+    pub fn each(&mut self, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
         // SAFETY: rows are sorted once, and rescanned after that. Files belong to the transaction.
         with_files(|| unsafe {
             match std::mem::replace(&mut self.is_sorted, true) {
@@ -377,7 +377,7 @@ impl SortedRows {
         // SAFETY: the slot has the columns of the rows. It holds each row until the next is read, after `visit` has
         // returned.
         let next = || unsafe { pg_sys::tuplesort_gettupleslot(self.sort, true, false, slot, none) };
-        self.row.each(next, visit)
+        self.row.each(next, |row| visit(row).map(|()| Continue::Yes))
     }
 }
 

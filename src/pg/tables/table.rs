@@ -38,8 +38,8 @@ impl Open {
         self.indexes(lock).into_iter().find(|index| index.is_key_of(column))
     }
 
-    /// Calls `visit` with each row that the snapshot sees, in physical order, until it returns that it has enough.
-    pub fn each(&self, snapshot: &Snapshot, visit: impl FnMut(&Row) -> Result<Continue>) -> Result<()> {
+    /// Calls `visit` with each row that the snapshot sees, in physical order.
+    pub fn each(&self, snapshot: &Snapshot, mut visit: impl FnMut(&Row) -> Result<()>) -> Result<()> {
         let row = Row::empty(self);
         // SAFETY: the table is open, and its access method has all functions; `snapshot` is registered. The scan ends
         // before both.
@@ -51,7 +51,7 @@ impl Open {
             let scan = pg_guard_ffi_boundary(|| begin(self.raw(), snapshot.raw(), 0, keys, parallel, SEQUENTIAL));
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
             let next = || pg_guard_ffi_boundary(|| next(scan, forward, row.raw()));
-            let result = row.each(next, visit);
+            let result = row.each(next, |row| visit(row).map(|()| Continue::Yes));
             pg_guard_ffi_boundary(|| end(scan));
             result
         }
@@ -193,14 +193,14 @@ impl OpenIndex {
         is_whole && self.lacks(pg_sys::Anum_pg_index_indexprs) && !self.form().indisexclusion
     }
 
-    /// Calls `visit` with the rows for which this B-tree of `table` has `key`. It is on a column of the key's type.
-    pub fn each_equal(
+    /// Reads the row for which this unique B-tree of `table` has `key`. It is on a column of the key's type.
+    pub fn equal_row<T>(
         &self,
         table: &Open,
         key: TypedValue,
         snapshot: &Snapshot,
-        visit: impl FnMut(&Row) -> Result<Continue>,
-    ) -> Result<()> {
+        mut read: impl FnMut(&Row) -> Result<T>,
+    ) -> Result<Option<T>> {
         let strategy = pg_sys::BTEqualStrategyNumber as u16;
         let IndexColumn { family, input_type, attribute, .. } = IndexColumn::of(self, 0);
         assert_eq!(self.form().indrelid, table.oid(), "an index of the table");
@@ -209,9 +209,15 @@ impl OpenIndex {
         let equal = operator_of_family(family, input_type, input_type, strategy as i16);
         let function = function_of_operator(equal);
         let operator = SearchOperator { strategy, right: Oid::INVALID, function };
+        let mut found = None;
+        let visit = |row: &Row| {
+            found = Some(read(row)?);
+            Ok(Continue::No)
+        };
         // SAFETY: the index is one of the table, as was just asserted. The operator is its own for values of the
         // column, whose type `of_type` has checked.
-        unsafe { self.each_match(table, operator, key, snapshot, visit) }
+        unsafe { self.each_match(table, operator, key, snapshot, visit) }?;
+        Ok(found)
     }
 
     /// Calls `visit` with the rows of `table` that the index finds for `column <operator> value`.
