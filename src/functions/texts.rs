@@ -176,7 +176,6 @@ fn shared_passages(call: &Call, rows: &ResultRows) -> Result<()> {
     // SAFETY: the encoding is fixed for the life of the backend.
     let counts_bytes = unsafe { pg_sys::GetDatabaseEncoding() == pg_sys::pg_enc::PG_SQL_ASCII as i32 };
     for run in runs {
-        check_interrupts();
         let in_a = read_a.original(run.a..run.a + run.length);
         let in_b = read_b.original(run.b..run.b + run.length);
         let passage = &a[bytes_a.bytes(&in_a)];

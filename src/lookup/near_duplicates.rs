@@ -190,7 +190,6 @@ fn near_duplicate_cluster_of(call: &Call, result: &ResultRows) -> Result<()> {
     // A single row is not a cluster.
     if members.keys.len() > 1 {
         for member in members.keys.sorted()? {
-            check_interrupts();
             result.push(&[Some(members.keys.key(member).as_result(wanted))]);
         }
     }

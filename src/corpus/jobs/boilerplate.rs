@@ -23,7 +23,6 @@ fn near_duplicate_boilerplate(call: &Call, result: &ResultRows) -> Result<()> {
             .set_hint("Name the column that says where a document comes from, or pass '*' for one origin."));
     };
     rows.each_row(&mut |number, key, read| {
-        check_interrupts();
         let origin = boilerplates.origin(number);
         result.add(|| {
             // Its distinct shingles, and the counted ones.

@@ -84,7 +84,6 @@ fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
     let representative = cluster.representative;
     let size = cluster.members.len() as i64 + 1;
     for &(document, similarity) in [(representative, 1.0)].iter().chain(&cluster.members) {
-        check_interrupts();
         result.push(&[
             Some(members.key(document)),
             Some(members.key(representative)),
@@ -115,7 +114,6 @@ fn near_duplicate_plan(call: &Call, result: &ResultRows) -> Result<()> {
     let ranks = Ranks::of(&ranks)?;
     each(work, leader_clusters, &ranks, &mut |cluster, members| {
         for &(document, similarity) in &cluster.members {
-            check_interrupts();
             let [removed, kept] = [document, cluster.representative].map(|name| members.key(name));
             result.push(&[removed, kept, float8_datum(similarity)].map(Some));
         }

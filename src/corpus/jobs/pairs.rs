@@ -107,7 +107,6 @@ impl PairRows<'_> {
     /// Emits `count` pairs of copies, if there are as many.
     fn give(&mut self, count: u64) {
         for _ in 0..count.min(self.left) {
-            check_interrupts();
             let pair = loop {
                 let Some(copies) = self.copies.front_mut() else { return };
                 match copies.next() {

@@ -139,7 +139,6 @@ fn write_pairs(question: &LabelQuestion, pairs: &[&Candidate], result: &ResultRo
         })?;
     }
     for Candidate { keys: [a, b], similarity, .. } in pairs {
-        check_interrupts();
         let text = |part: usize, key: &str| texts[part].get(key).and_then(Option::as_ref);
         // A volatile query may not return a document again.
         let (Some(text_a), Some(text_b)) = (text(0, a), text(second, b)) else { continue };

@@ -43,7 +43,6 @@ fn passages_between(call: &Call, result: &ResultRows) -> Result<()> {
         let offsets = CharacterOffsets::of(a.text)?;
         let number = |number: usize| Some(Datum::from(number as i32));
         for shared in passages {
-            check_interrupts();
             result.add(|| {
                 Ok([
                     Some(keys.key(a.number)),

@@ -92,7 +92,6 @@ impl Listing<'_> {
     ) -> Result<()> {
         let offsets = CharacterOffsets::of(given.text)?;
         for (range, documents) in passages {
-            check_interrupts();
             let range = characters.original(range);
             self.count += 1;
             self.result.add(|| {
@@ -199,7 +198,6 @@ fn strip_passages(call: &Call, result: &ResultRows) -> Result<()> {
     texts.each_by_hands(JobPhase::Finding, true, 2, usize::MAX, &make, &mut |keys, texts| {
         let TextsInOrder::Found(batch) = texts else { return Ok(()) };
         for (number, body, removed) in batch.found.each() {
-            check_interrupts();
             let removed = Datum::from(removed as i32);
             result.add(|| Ok([Some(keys.key(number)), Some(text::write(body)), Some(removed)]))?;
         }

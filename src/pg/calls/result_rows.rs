@@ -9,6 +9,7 @@ use crate::error::{Result, not_supported};
 use crate::pg::call::Call;
 use crate::pg::catalog;
 use crate::pg::memory::Memory;
+use crate::pg::reserve::check_interrupts;
 
 /// The rows that a set-returning function returns.
 pub struct ResultRows {
@@ -52,8 +53,9 @@ impl ResultRows {
         self.memory.borrow_mut().run_and_reset(|| make().map(|row| self.push(&row)))
     }
 
-    /// Appends a row: one value for each column, `None` for NULL.
+    /// Appends a row: one value for each column, `None` for NULL. Checks for interrupts, so a loop over rows need not.
     pub fn push<const COLUMNS: usize>(&self, row: &[Option<Datum>; COLUMNS]) {
+        check_interrupts();
         if let (Some(_), [Some(value)]) = (self.composite, &row[..]) {
             return self.push_composite(*value);
         }
