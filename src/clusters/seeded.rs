@@ -201,10 +201,8 @@ impl SeededJob<'_> {
             let Some(document) = row.get(2) else { return Ok(()) };
             let own = (0..scopes).map(|scope| row.value(scope as i16 + 3));
             let Some(own) = own.collect::<Option<Vec<Datum>>>() else { return Ok(()) };
-            let document = criteria.reader.document(document);
             let mut look = |signature: &[i32], _| {
-                bytes.clear();
-                document.append(&mut bytes)?;
+                criteria.reader.read(document, &mut bytes)?;
                 let print = fingerprint(criteria.reader.form(), &criteria.config, &bytes, &mut check_interrupts)?;
                 // The fingerprint does not include the document's scope.
                 if scopes == 0 && old.is_some_and(|(_, old)| old == Some(print)) {
@@ -218,7 +216,7 @@ impl SeededJob<'_> {
                 let scope = unsafe { index.scope(own) };
                 memory::extend(&mut buckets, &index.keys_of(&bands, scope)?).map_err(Into::into)
             };
-            memory.run_and_reset(|| document.sketch(&mut sketcher, &mut look)).map(drop)
+            memory.run_and_reset(|| criteria.reader.sketch(document, &mut sketcher, &mut look)).map(drop)
         })?;
         buckets.sort_unstable();
         buckets.dedup();

@@ -70,13 +70,12 @@ impl DocumentReader {
     /// Calls `take` with the bytes of a document.
     fn read(&mut self, document: TypedValue, form: Form, take: &mut TakeStored<SqlError>) -> Result<()> {
         let Self { reader, sketcher, room, context } = self;
-        let document = reader.document(document);
         context.run_and_reset(|| {
             if form != Form::Signature {
-                return document.with_stored(room, take);
+                return reader.with_stored(document, room, take);
             }
             room.clear();
-            document.sketch(sketcher, |signature, _| Ok(append_bytes(signature, room)?))?;
+            reader.sketch(document, sketcher, |signature, _| Ok(append_bytes(signature, room)?))?;
             take(StoredBytes::plain(room))
         })
     }
@@ -241,9 +240,8 @@ pub fn read(
             check_interrupts();
             *read = read.saturating_add(1);
             let Some(document) = omitted.document(row) else { return Ok(()) };
-            let document = reader.document(document);
             let Some(key) = row.key() else {
-                let signed = context.run_and_reset(|| document.sketch(&mut sketcher, |_, _| Ok(())));
+                let signed = context.run_and_reset(|| reader.sketch(document, &mut sketcher, |_, _| Ok(())));
                 if signed?.is_some() {
                     return Err(keys.missing());
                 }
@@ -261,7 +259,7 @@ pub fn read(
                 None => &[],
             };
             intake.add(Attributes { scope, origin, agreeing }, |config, batch| {
-                context.run_and_reset(|| document.copy(config, batch))
+                context.run_and_reset(|| reader.copy(document, config, batch))
             })?;
             if let Some(hash) = keys.hash(key) {
                 memory::push(&mut hashes, hash)?;

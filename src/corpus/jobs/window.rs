@@ -64,8 +64,7 @@ fn clusters(call: &Call, window: Window, first: &[Cell<u32>]) -> Result<()> {
             context.run_and_reset(|| {
                 let Some(value) = window.argument_at(0, place) else { return Ok(()) };
                 memory::push(&mut places, place)?;
-                let document = reader.document(value);
-                intake.add(Attributes::default(), |config, batch| document.copy(config, batch))
+                intake.add(Attributes::default(), |config, batch| reader.copy(value, config, batch))
             })?;
         }
         Ok::<_, SqlError>(())

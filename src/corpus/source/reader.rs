@@ -80,10 +80,16 @@ impl Reader {
         }
     }
 
-    /// Replaces `bytes` by the bytes of `document` for exact comparison, as [`Unread::append`] makes them.
+    /// Replaces `bytes` by the bytes of `document` for exact comparison: a text as UTF-8, a set as the hashes of its
+    /// elements.
     pub fn read(self, document: TypedValue, bytes: &mut Vec<u8>) -> Result<()> {
         bytes.clear();
-        self.document(document).append(bytes)
+        match self.value(document, ElementHash::Xxh3)?.0 {
+            Value::Text(text) => Ok(memory::extend(bytes, lossless::decode(text)?.as_bytes())?),
+            Value::Set(hashes) => Ok(append_bytes(&hashes, bytes)?),
+            // There is only the signature.
+            Value::Signature(_) => Ok(()),
+        }
     }
 
     /// Replaces `hashes` by the hashes of the elements in such bytes.
@@ -97,31 +103,17 @@ impl Reader {
         Ok(self.form().set(config, bytes, &mut check_interrupts)?)
     }
 
-    /// Wraps a document that is still to be read.
-    pub fn document(self, value: TypedValue<'_>) -> Unread<'_> {
-        Unread { reader: self, value }
-    }
-}
-
-/// A document that is still to be read, by the kind of its reader.
-#[derive(Clone, Copy)]
-pub struct Unread<'a> {
-    reader: Reader,
-    value: TypedValue<'a>,
-}
-
-impl<'a> Unread<'a> {
-    /// Reads it. Returns the value with its own threshold.
-    fn read(self, hash: ElementHash) -> Result<(Value<'a>, f64)> {
-        let Reader { kind, is_document } = self.reader;
-        let (value, own) = self.value.read_as(if is_document { Kind::Document } else { kind }, hash)?;
+    /// Reads a document. Returns the value with its own threshold.
+    fn value(self, document: TypedValue<'_>, hash: ElementHash) -> Result<(Value<'_>, f64)> {
+        let kind = if self.is_document { Kind::Document } else { self.kind };
+        let (value, own) = document.read_as(kind, hash)?;
         Ok((value, own.map_or(0.0, |own| own.threshold.get())))
     }
 
-    /// Reads it, to be signed by `config`. A signature must have the length that `config` sets; an empty one is
+    /// Reads a document, to be signed by `config`. A signature must have the length that `config` sets; an empty one is
     /// skipped.
-    fn to_sign(self, config: &Config) -> Result<(Value<'a>, f64)> {
-        let (value, least) = self.read(config.scheme().element_hash())?;
+    fn to_sign<'a>(self, document: TypedValue<'a>, config: &Config) -> Result<(Value<'a>, f64)> {
+        let (value, least) = self.value(document, config.scheme().element_hash())?;
         if let Value::Signature(slots) = &value
             && ![0, config.num_perm()].contains(&slots.len())
         {
@@ -132,44 +124,44 @@ impl<'a> Unread<'a> {
         Ok((value, least))
     }
 
-    /// Signs it. Returns what `look` makes of its signature and its own threshold; `None` if it has no shingles.
-    pub fn sketch<T>(self, sketcher: &mut Sketcher, look: impl FnOnce(&[i32], f64) -> Result<T>) -> Result<Option<T>> {
-        let (value, least) = self.to_sign(sketcher.config())?;
+    /// Signs a document. Returns what `look` makes of its signature and its own threshold; `None` if it has no
+    /// shingles.
+    pub fn sketch<T>(
+        self,
+        document: TypedValue,
+        sketcher: &mut Sketcher,
+        look: impl FnOnce(&[i32], f64) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let (value, least) = self.to_sign(document, sketcher.config())?;
         value.signature(sketcher)?.map(|signature| look(signature, least)).transpose()
     }
 
-    /// Copies it into a batch, to be signed by `config`. Returns the number of bytes that [`Self::with_stored`] passes,
-    /// and its own threshold.
-    pub fn copy(self, config: &Config, batch: &mut SignerBatch) -> Result<(usize, f64)> {
-        if self.reader.is_text() {
-            return self.with_stored(&mut Vec::new(), |text| {
+    /// Copies a document into a batch, to be signed by `config`. Returns the number of bytes that [`Self::with_stored`]
+    /// passes, and the document's own threshold.
+    pub fn copy(self, document: TypedValue, config: &Config, batch: &mut SignerBatch) -> Result<(usize, f64)> {
+        if self.is_text() {
+            return document.stored(|text| {
                 batch.push_text(text)?;
                 Ok((text.bytes.len(), 0.0))
             });
         }
-        let (value, least) = self.to_sign(config)?;
+        let (value, least) = self.to_sign(document, config)?;
         Ok((value.copy(batch)?, least))
     }
 
-    /// Calls `look` with the bytes that [`Self::append`] makes. A text stays as it is stored, and
+    /// Calls `look` with the bytes that [`Self::read`] makes. A text stays as it is stored, and
     /// [`StoredBytes::unpacked`] decompresses it. `room` is a buffer for copies.
-    pub fn with_stored<T>(self, room: &mut Vec<u8>, look: impl FnOnce(StoredBytes) -> Result<T>) -> Result<T> {
-        if self.reader.is_text() {
-            return self.value.stored(look);
+    pub fn with_stored<T>(
+        self,
+        document: TypedValue,
+        room: &mut Vec<u8>,
+        look: impl FnOnce(StoredBytes) -> Result<T>,
+    ) -> Result<T> {
+        if self.is_text() {
+            return document.stored(look);
         }
-        room.clear();
-        self.append(room)?;
+        self.read(document, room)?;
         look(StoredBytes::plain(room))
-    }
-
-    /// Appends its bytes for exact comparison: a text as UTF-8, a set as the hashes of its elements.
-    pub fn append(self, out: &mut Vec<u8>) -> Result<()> {
-        match self.read(ElementHash::Xxh3)?.0 {
-            Value::Text(text) => Ok(memory::extend(out, lossless::decode(text)?.as_bytes())?),
-            Value::Set(hashes) => Ok(append_bytes(&hashes, out)?),
-            // There is only the signature.
-            Value::Signature(_) => Ok(()),
-        }
     }
 }
 

@@ -130,7 +130,7 @@ struct ByBands {
 impl ByBands {
     fn sign(&mut self, value: TypedValue) -> Result<SignedMember> {
         let Self { criteria, sketcher, .. } = self;
-        let signed = criteria.reader.document(value).sketch(sketcher, |signature, least| {
+        let signed = criteria.reader.sketch(value, sketcher, |signature, least| {
             let mut bands = Vec::new();
             criteria.banding.hashes(signature, &mut bands)?;
             Ok(SignedMember { signature: memory::copied(signature)?, bands, least })
