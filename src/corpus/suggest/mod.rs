@@ -27,7 +27,7 @@ use crate::pg::rights::may_read;
 use crate::prelude::*;
 use nearest::Neighbors;
 use report::SuggestReport;
-use sample::{Choice, Choices, Sample};
+use sample::{Choice, Sample, ways};
 
 set_function!(minlsh_suggest, suggest);
 
@@ -58,14 +58,15 @@ fn suggest(call: &Call, result: &ResultRows) -> Result<()> {
     let progress = Progress::start(source.relation);
     let sample = Sample::take(&rows, reader, &config, (scopes, &mut values, &progress), wanted)?;
     let is_given = source.kind != Kind::Text || source.named.is_some() || arguments.has(&["shingle_size", "unit"]);
-    let mut choices = Choices::of(&sample, reader, config, is_given)?;
+    let (ways, default_size) = ways(&sample, reader, config, is_given)?;
     progress.enter(JobPhase::Neighbors);
     let mut chosen: Option<(Choice, Neighbors)> = None;
-    while let Some(mut choice) = choices.next(&sample, reader)? {
+    for way in ways {
+        let mut choice = Choice::cut(&sample, reader, way)?;
         let found = Neighbors::search(&rows, reader, &mut choice, (&mut *scopes, &progress), &sample)?;
         choice.sets = Default::default();
         let shows_copies = found.threshold(&choice).1 == Suggested::Valley;
-        let is_default = choice.config.shingle_size() == choices.default_size;
+        let is_default = choice.config.shingle_size() == default_size;
         if chosen.is_none() || is_default || shows_copies {
             chosen = Some((choice, found));
         }

@@ -125,70 +125,52 @@ pub struct Choice {
     pub signatures: Vec<Vec<i32>>,
 }
 
-/// The ways to split the texts of a sample that are tried until one shows where copies begin.
-pub struct Choices {
-    /// Options, with the reasons for the unit and the size of shingles.
-    ways: std::vec::IntoIter<(Config, &'static str, &'static str)>,
-    /// The shingle size of the way that is taken if none shows it.
-    pub default_size: usize,
-}
+/// Options, with the reasons for the unit and the size of shingles.
+type Way = (Config, &'static str, &'static str);
 
-impl Choices {
-    /// Lists the ways for `sample`; only one if the options are given, or if the texts are long.
-    pub fn of(sample: &Sample, reader: Reader, config: Config, is_given: bool) -> Result<Self> {
-        let ways = |ways: Vec<_>, default_size| Self { ways: ways.into_iter(), default_size };
-        let with = |shingle_size: i32, unit: &str| {
-            Options { shingle_size, unit: unit.into(), ..Options::of(&config) }.config()
-        };
-        let size = config.shingle_size();
-        if is_given {
-            let why = "as the call, the index or the documents have it";
-            return Ok(ways(vec![(config, why, why)], size));
-        }
-        // A single one cannot be confused with another.
-        if sample.saturated > 1 {
-            let unit = "the default; for long texts try 'word' as well";
-            let config = with(sample.better_size as i32, "char")?;
-            return Ok(ways(vec![(config, unit, "the texts are too long for less")], size));
-        }
-        let mut lengths = Vec::new();
-        for (_, Taken { bytes, .. }) in &sample.taken {
-            let set = reader.set(&config, bytes)?;
-            memory::push(&mut lengths, set.len())?;
-        }
-        let median = median(&mut lengths);
-        let unit = "the default, for every language";
-        if median > LONG {
-            return Ok(ways(vec![(config, unit, "")], size));
-        }
-        let is_short = median < robust_from(size, DEFAULT_THRESHOLD);
-        let short = with(SHORT_SIZE, "char")?;
-        let default_size = match is_short && !sample.taken.is_empty() {
-            true => short.shingle_size(),
-            false => size,
-        };
-        let words = (with(1, "word")?, "copies stand out by words only", "single words");
-        let three = match default_size == short.shingle_size() {
-            true => "",
-            false => "copies stand out by 3 characters, and not by 5",
-        };
-        Ok(ways(vec![(config, unit, ""), (short, unit, three), words], default_size))
+/// Lists the ways to split the texts of `sample`, to be tried until one shows where copies begin; only one if the
+/// options are given, or if the texts are long. Also returns the shingle size of the way to take if none shows it.
+pub fn ways(sample: &Sample, reader: Reader, config: Config, is_given: bool) -> Result<(Vec<Way>, usize)> {
+    let with =
+        |shingle_size: i32, unit: &str| Options { shingle_size, unit: unit.into(), ..Options::of(&config) }.config();
+    let size = config.shingle_size();
+    if is_given {
+        let why = "as the call, the index or the documents have it";
+        return Ok((vec![(config, why, why)], size));
     }
-
-    /// Splits the texts of `sample` in the next way.
-    pub fn next(&mut self, sample: &Sample, reader: Reader) -> Result<Option<Choice>> {
-        let Some(way) = self.ways.next() else { return Ok(None) };
-        Choice::cut(sample, reader, way).map(Some)
+    // A single one cannot be confused with another.
+    if sample.saturated > 1 {
+        let unit = "the default; for long texts try 'word' as well";
+        let config = with(sample.better_size as i32, "char")?;
+        return Ok((vec![(config, unit, "the texts are too long for less")], size));
     }
+    let mut lengths = Vec::new();
+    for (_, Taken { bytes, .. }) in &sample.taken {
+        let set = reader.set(&config, bytes)?;
+        memory::push(&mut lengths, set.len())?;
+    }
+    let median = median(&mut lengths);
+    let unit = "the default, for every language";
+    if median > LONG {
+        return Ok((vec![(config, unit, "")], size));
+    }
+    let is_short = median < robust_from(size, DEFAULT_THRESHOLD);
+    let short = with(SHORT_SIZE, "char")?;
+    let default_size = match is_short && !sample.taken.is_empty() {
+        true => short.shingle_size(),
+        false => size,
+    };
+    let words = (with(1, "word")?, "copies stand out by words only", "single words");
+    let three = match default_size == short.shingle_size() {
+        true => "",
+        false => "copies stand out by 3 characters, and not by 5",
+    };
+    Ok((vec![(config, unit, ""), (short, unit, three), words], default_size))
 }
 
 impl Choice {
     /// Splits all of `sample`.
-    fn cut(
-        sample: &Sample,
-        reader: Reader,
-        (config, unit, size): (Config, &'static str, &'static str),
-    ) -> Result<Self> {
+    pub fn cut(sample: &Sample, reader: Reader, (config, unit, size): Way) -> Result<Self> {
         let robust = robust_from(config.shingle_size(), DEFAULT_THRESHOLD);
         let (mut lengths, mut similarities, mut hashes) = (Vec::new(), Vec::new(), Vec::new());
         let (mut sets, mut signatures) = (SampledSets::default(), Vec::new());
