@@ -12,7 +12,7 @@ use sketch::ElementHash;
 
 use crate::clusters::tracked::Tracked;
 use crate::index::info::Info;
-use crate::pg::catalog::CatalogRow;
+use crate::pg::catalog::ClassRow;
 use crate::pg::dependency;
 use crate::pg::index::Index;
 use crate::pg::relation::{inheritors, is_owned_by};
@@ -58,7 +58,7 @@ pub fn of(tracked: &Tracked, index: &Index) -> Stamp {
 }
 
 fn relation(oid: Oid, parts: &mut Vec<u32>) {
-    let Some(row) = CatalogRow::<pg_sys::FormData_pg_class>::find(oid) else { return };
+    let Some(row) = ClassRow::find(oid) else { return };
     // SAFETY: the header of a stored row has its writer.
     let writer = unsafe { row.header().t_choice.t_heap.t_xmin };
     parts.extend([oid.to_u32(), row.relfilenode.to_u32(), writer.into_inner()]);

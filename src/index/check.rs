@@ -15,7 +15,7 @@ use crate::index::stored_options::{self, OPTIONS_BLOCK};
 use crate::index::table_scan::{IndexedRows, Share};
 use crate::memory::of_entries;
 use crate::options::IndexOptions;
-use crate::pg::catalog::{CatalogRow, access_method, table_of_index};
+use crate::pg::catalog::{ClassRow, access_method, table_of_index};
 use crate::pg::relation::partition_ancestors;
 use crate::pg::table::RowsAt;
 use crate::pg::worker_threads::for_build;
@@ -197,7 +197,7 @@ fn row_name(row: u64) -> String {
 /// The table of an index; `None` if it is not an index with pages of this access method. Takes no lock: the table's
 /// comes first.
 pub fn table_of(index: Oid) -> Option<Oid> {
-    let row = CatalogRow::<pg_sys::FormData_pg_class>::find(index)?;
+    let row = ClassRow::find(index)?;
     let is_ours = row.relkind as u8 == pg_sys::RELKIND_INDEX && row.relam == access_method();
     is_ours.then(|| table_of_index(index)).filter(|table| *table != Oid::INVALID)
 }

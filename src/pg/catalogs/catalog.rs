@@ -124,6 +124,9 @@ pub struct CatalogRow<F: CatalogForm> {
 
 pub type AttributeRow = CatalogRow<pg_sys::FormData_pg_attribute>;
 
+/// A row of `pg_class`.
+pub type ClassRow = CatalogRow<pg_sys::FormData_pg_class>;
+
 impl AttributeRow {
     /// The row of a column, if there is one.
     pub fn of_column(relation: Oid, number: i16) -> Option<Self> {

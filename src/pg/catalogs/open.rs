@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
 
-use crate::pg::catalog::CatalogRow;
+use crate::pg::catalog::ClassRow;
 use crate::pg::memory::unless_raised;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::{text, versions};
@@ -124,9 +124,7 @@ impl Open {
     /// True if `snapshot` was taken after the relation was last created or built. An older snapshot does not see all
     /// rows that are now in it.
     pub fn is_older_than(&self, snapshot: &Snapshot) -> bool {
-        let Some(row) = CatalogRow::<pg_sys::FormData_pg_class>::find(self.oid()) else {
-            return false;
-        };
+        let Some(row) = ClassRow::find(self.oid()) else { return false };
         let header = row.header();
         let frozen = pg_sys::HEAP_XMIN_FROZEN as u16;
         // SAFETY: the header of a stored row has its writer; `snapshot` holds its snapshot.

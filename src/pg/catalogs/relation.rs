@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::pg::catalog::{AttributeRow, CatalogRow, has_rights_of};
+use crate::pg::catalog::{AttributeRow, ClassRow, has_rights_of};
 pub use crate::pg::open::Lock;
 use crate::pg::open::Open;
 use crate::pg::{array, list, text};
@@ -125,7 +125,7 @@ impl Open {
 
 /// The owner of a relation; invalid if there is no such relation.
 pub fn owner_of(relation: Oid) -> Oid {
-    let row = CatalogRow::<pg_sys::FormData_pg_class>::find(relation);
+    let row = ClassRow::find(relation);
     row.map_or(Oid::INVALID, |row| row.relowner)
 }
 
@@ -136,7 +136,7 @@ pub fn is_owned_by(relation: Oid, role: Oid) -> bool {
 
 /// True if policies decide which rows of a relation a role sees.
 pub fn has_row_security(relation: Oid) -> bool {
-    let row = CatalogRow::<pg_sys::FormData_pg_class>::find(relation);
+    let row = ClassRow::find(relation);
     row.is_some_and(|row| row.relrowsecurity)
 }
 
@@ -170,9 +170,7 @@ pub fn partition_ancestors(relation: Oid) -> Vec<Oid> {
 
 /// The roles that have rights on a relation, besides its owner; an invalid OID is PUBLIC.
 pub fn grantees(relation: Oid) -> Vec<Oid> {
-    let Some(row) = CatalogRow::<pg_sys::FormData_pg_class>::find(relation) else {
-        return Vec::new();
-    };
+    let Some(row) = ClassRow::find(relation) else { return Vec::new() };
     let owner = row.relowner;
     let columns = (1..=row.relnatts).filter_map(|number| AttributeRow::of_column(relation, number));
     let columns: Vec<AttributeRow> = columns.collect();

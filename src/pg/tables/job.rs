@@ -1,8 +1,8 @@
 //! The progress of a job over documents.
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::Oid;
 
-use crate::pg::catalog::CatalogRow;
+use crate::pg::catalog::ClassRow;
 use crate::pg::memory::unless_raised;
 use crate::pg::open::{Lock, Open};
 use crate::pg::progress;
@@ -42,7 +42,7 @@ impl Progress {
     /// Shows a job that begins to read; `table` is its source if that is a table.
     pub fn start(table: Option<Oid>) -> Self {
         let progress = Self { is_shown: progress::start_job(table), table };
-        let row = table.and_then(CatalogRow::<pg_sys::FormData_pg_class>::find);
+        let row = table.and_then(ClassRow::find);
         progress.set(Counter::Estimated, row.map_or(0, |row| row.reltuples.max(0.0) as u64));
         progress.enter(JobPhase::Reading);
         progress
