@@ -98,9 +98,7 @@ impl Host for StoredRows<'_> {
                 members.push(source, row.key)?;
             }
             visit(row.number, &mut |form, take| reading.read(row.document()?, form, take))
-        })?;
-        spools.rewind();
-        Ok(())
+        })
     }
 
     fn can_fetch(&self) -> bool {

@@ -467,15 +467,6 @@ impl RowSpools<'_> {
         Ok(())
     }
 
-    /// Makes [`Self::each`] start at the first row again, for another pass over the rows.
-    pub fn rewind(&mut self) {
-        for (rows, _) in &mut self.0 {
-            if let RowSpool::Rows(rows) = rows {
-                rows.rewind();
-            }
-        }
-    }
-
     /// True if documents can be fetched in any order: their rows were stored by their places, and no table may be too
     /// large for the cache.
     pub fn can_fetch(&self) -> bool {

@@ -251,12 +251,6 @@ impl TupleStore {
         Self { store, row: None }
     }
 
-    /// Makes [`Self::each`] start at the first row again.
-    pub fn rewind(&mut self) {
-        // SAFETY: `new` made the store without flags, and PostgreSQL can rewind such a store.
-        unsafe { pg_sys::tuplestore_rescan(self.store) };
-    }
-
     /// Appends a row. All rows have the type of the first one.
     pub fn push(&mut self, row: &Row) {
         let own = self.row.get_or_insert_with(|| row.alike());
@@ -265,9 +259,11 @@ impl TupleStore {
         unsafe { pg_sys::tuplestore_puttupleslot(self.store, row.raw()) };
     }
 
-    /// Calls `visit` with each row, once.
+    /// Calls `visit` with each row. May be called repeatedly.
     pub fn each(&mut self, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
         let Some(row) = &self.row else { return Ok(()) };
+        // SAFETY: `new` made the store without flags, and PostgreSQL can rewind such a store.
+        unsafe { pg_sys::tuplestore_rescan(self.store) };
         // SAFETY: the store is read forward, into a slot with the columns of its rows.
         let next = || unsafe { pg_sys::tuplestore_gettupleslot(self.store, true, false, row.slot) };
         row.each(next, |row| visit(row).map(|()| Continue::Yes))
