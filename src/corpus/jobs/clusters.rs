@@ -28,9 +28,12 @@ fn near_duplicate_clusters(call: &Call, result: &ResultRows) -> Result<()> {
     each(work, linkage, &ranks, &mut |cluster, members| write(cluster, members, result))
 }
 
+/// Receives a cluster, and the keys of its members.
+type VisitCluster<'a> = dyn FnMut(&Cluster, &Members) -> Result<()> + 'a;
+
 /// Calls `visit` with the clusters of all groups; within a group they are in the order of their representatives. A
 /// NOTICE reports a cluster that is so large that its documents may share only a template.
-fn each(work: Work, linkage: Linkage, ranks: &Ranks, visit: &mut dyn FnMut(&Cluster, &Members)) -> Result<()> {
+fn each(work: Work, linkage: Linkage, ranks: &Ranks, visit: &mut VisitCluster) -> Result<()> {
     let Work { rows, mut groups, read, .. } = work;
     let members = &rows.members;
     let mut largest = (0, None);
@@ -45,8 +48,7 @@ fn each(work: Work, linkage: Linkage, ranks: &Ranks, visit: &mut dyn FnMut(&Clus
         if cluster.distinct > largest.0 {
             largest = (cluster.distinct, Some(cluster.representative));
         }
-        visit(&cluster, members);
-        Ok(())
+        visit(&cluster, members)
     })?;
     if let (distinct, Some(representative)) = largest
         && read >= TEMPLATE_LEAST
@@ -80,20 +82,22 @@ fn linkage(arguments: &Arguments) -> Result<Linkage> {
     }
 }
 
-fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
+fn write(cluster: &Cluster, members: &Members, result: &ResultRows) -> Result<()> {
     let representative = cluster.representative;
     let size = cluster.members.len() as i64 + 1;
-    for &(document, similarity) in [(representative, 1.0)].iter().chain(&cluster.members) {
-        result.push(&[
-            Some(members.key(document)),
-            Some(members.key(representative)),
-            Some(float8_datum(similarity)),
-            Some(Datum::from(size)),
-            Some(float8_datum(cluster.weakest_link)),
-            Some(float8_datum(cluster.least_similar)),
-            Some(Datum::from(cluster.least_is_exact)),
-        ]);
-    }
+    [(representative, 1.0)].iter().chain(&cluster.members).try_for_each(|&(document, similarity)| {
+        result.add(|| {
+            Ok([
+                Some(members.key(document)),
+                Some(members.key(representative)),
+                Some(float8_datum(similarity)),
+                Some(Datum::from(size)),
+                Some(float8_datum(cluster.weakest_link)),
+                Some(float8_datum(cluster.least_similar)),
+                Some(Datum::from(cluster.least_is_exact)),
+            ])
+        })
+    })
 }
 
 /// `near_duplicate_plan(source, threshold, keep, verify, body, ...) → (doc_id, kept_id, similarity)`
@@ -113,10 +117,12 @@ fn near_duplicate_plan(call: &Call, result: &ResultRows) -> Result<()> {
     let ranks = if keep.is_some() { memory::collect(0..members.len())? } else { members.sorted()? };
     let ranks = Ranks::of(&ranks)?;
     each(work, leader_clusters, &ranks, &mut |cluster, members| {
-        for &(document, similarity) in &cluster.members {
-            let [removed, kept] = [document, cluster.representative].map(|name| members.key(name));
-            result.push(&[removed, kept, float8_datum(similarity)].map(Some));
-        }
+        cluster.members.iter().try_for_each(|&(document, similarity)| {
+            result.add(|| {
+                let [removed, kept] = [document, cluster.representative].map(|name| members.key(name));
+                Ok([removed, kept, float8_datum(similarity)].map(Some))
+            })
+        })
     })
 }
 
@@ -132,11 +138,11 @@ fn near_duplicate_bridges(call: &Call, result: &ResultRows) -> Result<()> {
         &rows,
         &|group: &mut Group, emit: &mut Emit<NamedBridge>| bridges(group, &ranks, emit),
         &mut |NamedBridge { cluster, ends, similarity, sizes }: NamedBridge| {
-            let [cluster, a, b] = [cluster, ends[0], ends[1]].map(|name| members.key(name));
-            let [size_a, size_b] = sizes.map(|size| Datum::from(size as i64));
-            let similarity = float8_datum(similarity);
-            result.push(&[cluster, a, b, similarity, size_a, size_b].map(Some));
-            Ok(())
+            result.add(|| {
+                let [cluster, a, b] = [cluster, ends[0], ends[1]].map(|name| members.key(name));
+                let [size_a, size_b] = sizes.map(|size| Datum::from(size as i64));
+                Ok([cluster, a, b, float8_datum(similarity), size_a, size_b].map(Some))
+            })
         },
     )
 }

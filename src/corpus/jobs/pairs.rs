@@ -40,8 +40,7 @@ fn list(call: &Call, sources: &[&'static str], rows: &ResultRows) -> Result<()> 
     let hint = || (are_many.get() > 0).then_some(ONCE);
     hinting(PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED, hint, || {
         each_group(&mut groups, &stored, &judge, &mut rows)?;
-        rows.give(u64::MAX);
-        Ok(())
+        rows.give(u64::MAX)
     })
 }
 
@@ -99,24 +98,27 @@ impl Copies {
 }
 
 impl PairRows<'_> {
-    fn pair(&self, a: u32, b: u32, similarity: f64) {
-        let keys = [a, b].map(|name| Some(self.members.key(name)));
-        self.rows.push(&[keys[0], keys[1], Some(float8_datum(similarity))]);
+    fn pair(&self, a: u32, b: u32, similarity: f64) -> Result<()> {
+        self.rows.add(|| {
+            let [a, b] = [a, b].map(|name| self.members.key(name));
+            Ok([a, b, float8_datum(similarity)].map(Some))
+        })
     }
 
     /// Emits `count` pairs of copies, if there are as many.
-    fn give(&mut self, count: u64) {
+    fn give(&mut self, count: u64) -> Result<()> {
         for _ in 0..count.min(self.left) {
             let pair = loop {
-                let Some(copies) = self.copies.front_mut() else { return };
+                let Some(copies) = self.copies.front_mut() else { return Ok(()) };
                 match copies.next() {
                     Some(pair) => break pair,
                     None => drop(self.copies.pop_front()),
                 }
             };
             self.left -= 1;
-            self.pair(pair.0, pair.1, 1.0);
+            self.pair(pair.0, pair.1, 1.0)?;
         }
+        Ok(())
     }
 
     /// Counts pairs that exist only because of copies, before they are written.
@@ -139,7 +141,7 @@ impl TakeResults<FoundPairs, SqlError> for PairRows<'_> {
                 // The lower key comes first, or the first source's document.
                 let is_first = if self.has_two { a < b } else { members.compare(a, b).is_lt() };
                 let (a, b) = if is_first { (a, b) } else { (b, a) };
-                self.pair(a, b, similarity);
+                self.pair(a, b, similarity)?;
             }
             FoundPairs::Copies(mut names) => {
                 sort_by(&mut names, |a, b| members.compare(*a, *b), &mut check_interrupts);
@@ -154,7 +156,7 @@ impl TakeResults<FoundPairs, SqlError> for PairRows<'_> {
                     self.left += pairs;
                 } else {
                     while let Some((a, b)) = copies.next() {
-                        self.pair(a, b, 1.0);
+                        self.pair(a, b, 1.0)?;
                     }
                 }
             }
@@ -165,7 +167,6 @@ impl TakeResults<FoundPairs, SqlError> for PairRows<'_> {
 
     fn meanwhile(&mut self, part: usize, left: usize) -> Result<()> {
         let share = u128::from(self.left) * part as u128 / (left as u128).max(1);
-        self.give(u64::try_from(share).unwrap_or(u64::MAX));
-        Ok(())
+        self.give(u64::try_from(share).unwrap_or(u64::MAX))
     }
 }

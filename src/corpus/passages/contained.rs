@@ -51,13 +51,15 @@ struct Contained {
 }
 
 impl Contained {
-    fn list(self, keys: &Members, result: &ResultRows) {
-        result.push(&[
-            Some(keys.key(self.document)),
-            Some(keys.key(self.container)),
-            Some(float8_datum(f64::from(self.covered) / f64::from(self.length))),
-            Some(Datum::from(self.containers)),
-        ]);
+    fn list(self, keys: &Members, result: &ResultRows) -> Result<()> {
+        result.add(|| {
+            Ok([
+                Some(keys.key(self.document)),
+                Some(keys.key(self.container)),
+                Some(float8_datum(f64::from(self.covered) / f64::from(self.length))),
+                Some(Datum::from(self.containers)),
+            ])
+        })
     }
 }
 
@@ -150,7 +152,7 @@ fn compare(texts: &mut Texts, coverage: f64, candidates: TextPairs, result: &Res
                 }
                 _ => {
                     if let Some(before) = found.replace(one) {
-                        before.list(keys, result);
+                        before.list(keys, result)?;
                     }
                 }
             }
@@ -159,10 +161,7 @@ fn compare(texts: &mut Texts, coverage: f64, candidates: TextPairs, result: &Res
     };
     let make = || Ok(containing(min_match, coverage));
     texts.compare(candidates, &make, &mut take)?;
-    if let Some(last) = found {
-        last.list(&texts.keys, result);
-    }
-    Ok(())
+    found.map_or(Ok(()), |last| last.list(&texts.keys, result))
 }
 
 /// Sorts fingerprints that several texts have. The first result is by text, with the number of texts for each; the

@@ -37,13 +37,15 @@ fn repeated_passages(call: &Call, result: &ResultRows) -> Result<()> {
             _ => {
                 let (Some(at), Some(last)) = (first, last) else { return Ok(()) };
                 let from = |place: WindowPlace| Some(Datum::from(place.character() as i32 + 1));
-                result.push(&[
-                    Some(texts.keys.key(at.document())),
-                    from(at),
-                    Some(Datum::from((last.character() - at.character()) as i32 + 1)),
-                    Some(texts.keys.key(place.document())),
-                    from(place),
-                ]);
+                result.add(|| {
+                    Ok([
+                        Some(texts.keys.key(at.document())),
+                        from(at),
+                        Some(Datum::from((last.character() - at.character()) as i32 + 1)),
+                        Some(texts.keys.key(place.document())),
+                        from(place),
+                    ])
+                })?;
             }
         }
         Ok(())

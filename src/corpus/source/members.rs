@@ -9,6 +9,7 @@ use sketch::ElementHash;
 
 use crate::corpus::source::Source;
 use crate::pg::type_storage::TypeStorage;
+use crate::pg::value_type::Output;
 use crate::prelude::*;
 
 /// The check of the keys of a source: none is NULL, and, if nothing but the user's word says that they are unique, none
@@ -78,6 +79,7 @@ struct SourceKeys {
     first: u32,
     base_type: Oid,
     keys: DocumentKeys,
+    output: Output,
 }
 
 impl Members {
@@ -85,7 +87,7 @@ impl Members {
     pub fn new(keys: &[(Oid, Oid)]) -> Result<Self> {
         let parts = keys.iter().map(|&(type_oid, collation)| {
             let (keys, base_type) = (DocumentKeys::new(type_oid, collation)?, catalog::base_type(type_oid));
-            Ok(SourceKeys { first: u32::MAX, base_type, keys })
+            Ok(SourceKeys { first: u32::MAX, base_type, keys, output: Output::of(type_oid) })
         });
         Ok(Self { parts: parts.collect::<Result<_>>()? })
     }
@@ -112,10 +114,10 @@ impl Members {
         &self.parts[place.unwrap_or(0)]
     }
 
-    /// The key of a document as a `minlsh_key`, which has the bytes of a text.
+    /// The key of a document as a `minlsh_key`, which has the bytes of a text, in the current memory context.
     pub fn key(&self, document: u32) -> Datum {
         let part = self.part(document);
-        part.keys.text(document - part.first)
+        part.output.text(part.keys.key(document - part.first))
     }
 
     /// The key of a document, for messages.

@@ -1,9 +1,8 @@
 //! The keys of many documents, stored as datums of one type.
 
-use std::cell::RefCell;
 use std::cmp::Ordering;
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 use sketch::{memory, sort_by};
 
 use crate::error::Result;
@@ -11,7 +10,7 @@ use crate::pg::memory::Memory;
 use crate::pg::reserve::check_interrupts;
 use crate::pg::type_storage::TypeStorage;
 use crate::pg::typed_value::TypedValue;
-use crate::pg::value_type::{Order, Output};
+use crate::pg::value_type::Order;
 
 /// Keys by document number.
 pub struct DocumentKeys {
@@ -21,21 +20,7 @@ pub struct DocumentKeys {
     memory: Memory,
     storage: TypeStorage,
     order: Order,
-    texts: RefCell<KeyTexts>,
 }
-
-/// Keys converted to text on demand.
-struct KeyTexts {
-    /// The last few texts, which a caller may still hold.
-    kept: [Option<Datum>; ROW],
-    /// The entry of `kept` that is replaced next.
-    next: usize,
-    memory: Memory,
-    output: Output,
-}
-
-/// Number of further calls during which a text stays valid: more than one result row needs.
-const ROW: usize = 8;
 
 impl DocumentKeys {
     /// An empty list of keys with this type and collation.
@@ -47,12 +32,6 @@ impl DocumentKeys {
             memory: Memory::scratch(c"minlsh keys"),
             storage: TypeStorage::of(type_oid),
             order,
-            texts: RefCell::new(KeyTexts {
-                kept: [None; ROW],
-                next: 0,
-                memory: Memory::scratch(c"minlsh keys as text"),
-                output: Output::of(type_oid),
-            }),
         })
     }
 
@@ -94,21 +73,6 @@ impl DocumentKeys {
     pub fn find(&self, sorted: &[u32], key: TypedValue) -> Option<u32> {
         let order = |document: &u32| self.order.compare(self.key(*document), key);
         sorted.binary_search_by(order).ok().map(|place| sorted[place])
-    }
-
-    /// The key of a document as a `text` datum, valid during the next [`ROW`] calls.
-    pub fn text(&self, document: u32) -> Datum {
-        let mut texts = self.texts.borrow_mut();
-        let KeyTexts { kept, next, memory, output } = &mut *texts;
-        let (key, place) = (self.key(document), &mut kept[*next]);
-        *next = (*next + 1) % ROW;
-        if let Some(gone) = place.take() {
-            // SAFETY: the text was made here, and is no longer valid.
-            unsafe { pg_sys::pfree(gone.cast_mut_ptr()) };
-        }
-        let text = memory.run(|| output.text(key));
-        *place = Some(text);
-        text
     }
 
     /// All documents in the order of their keys.
