@@ -99,8 +99,7 @@ fn text_profile(call: &Call, rows: &ResultRows) -> Result<()> {
     let (body, min_token_len, quant_rate) = profiled(call)?;
     sketch::text_profile(body, min_token_len, quant_rate, &mut check_interrupts, &mut |token, count| {
         // A text of less than 1 GB has fewer than 2^31 equal tokens.
-        text::lent(token, |token| rows.push(&[Some(token), Some(Datum::from(count as i32))]));
-        Ok(())
+        rows.add(|| Ok([text::write(token), Datum::from(count as i32)].map(Some)))
     })
 }
 
@@ -121,10 +120,7 @@ fn profiled(call: &Call) -> Result<(&str, i64, f64)> {
 fn diff(call: &Call, rows: &ResultRows) -> Result<()> {
     let (a, b, config) = two_to_diff(call)?;
     word_diff(config.normalization(), a, b, &mut check_interrupts, &mut |found_in, passage| {
-        text::lent(found_in.as_str(), |found_in| {
-            text::lent(passage, |passage| rows.push(&[Some(found_in), Some(passage)]));
-        });
-        Ok::<_, SqlError>(())
+        rows.add(|| Ok([found_in.as_str(), passage].map(|text| Some(text::write(text)))))
     })
 }
 
@@ -184,9 +180,7 @@ fn shared_passages(call: &Call, rows: &ResultRows) -> Result<()> {
         } else {
             (place(&in_a), place(&in_b))
         };
-        text::lent(passage, |passage| {
-            rows.push(&[a_from, a_length, b_from, b_length, Some(passage)]);
-        });
+        rows.add(|| Ok([a_from, a_length, b_from, b_length, Some(text::write(passage))]))?;
     }
     Ok(())
 }

@@ -91,12 +91,3 @@ pub fn to_client(bytes: &[u8]) -> &[u8] {
 pub fn write(value: &str) -> Datum {
     bytes::write(encode(value))
 }
-
-/// Calls `work` with a `text` datum of `value`, which is freed afterwards: `work` must not keep it.
-pub fn lent<T>(value: &str, work: impl FnOnce(Datum) -> T) -> T {
-    let text = write(value);
-    let result = work(text);
-    // SAFETY: allocated above, and `work` does not keep it.
-    unsafe { pg_sys::pfree(text.cast_mut_ptr()) };
-    result
-}
