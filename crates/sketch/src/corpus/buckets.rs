@@ -5,7 +5,7 @@ use crate::hash::{Keyed, sort_by_key};
 use crate::{Result, memory};
 
 /// A function that is called with the corpus and the documents of a bucket.
-type VisitBucket<'a, C> = dyn FnMut(&mut C, &[u32]) -> Result<(), <C as Hashes>::Error> + 'a;
+type VisitBucket<'a, C> = dyn FnMut(&mut C, &[u32]) -> Result<()> + 'a;
 
 /// A hash of a document.
 #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
@@ -32,7 +32,7 @@ pub(super) fn each_bucket<C: Hashes>(
     column: usize,
     wanted: &dyn Fn(u32) -> bool,
     visit: &mut VisitBucket<C>,
-) -> Result<(), C::Error> {
+) -> Result<()> {
     let room = (corpus.sort_memory() / size_of::<HashEntry>()).max(1);
     let parts = (corpus.documents() as usize).div_ceil(room) as u64;
     let (mut entries, mut bucket) = (Vec::new(), Vec::new());

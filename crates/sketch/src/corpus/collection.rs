@@ -1,13 +1,10 @@
 //! The interface of a job to a collection of documents.
 
-use crate::error::Error;
+use crate::Result;
 use crate::hash::mix::mix64;
 
 /// The hashes of the documents of a collection.
 pub trait Hashes {
-    /// The reason for a failure: an input error, or a request to stop.
-    type Error: From<Error>;
-
     /// Number of documents.
     fn documents(&self) -> u32;
 
@@ -19,16 +16,16 @@ pub trait Hashes {
 
     /// Calls `visit(document, hash)` for each document, ascending, with its hash of band `column`, below
     /// [`Self::probes`]. Column [`Self::probes`] is a hash of the whole signature.
-    fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Self::Error>;
+    fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<()>;
 
     /// Called often in every long loop. Fails on a request to stop.
-    fn check_interrupts(&mut self) -> Result<(), Self::Error>;
+    fn check_interrupts(&mut self) -> Result<()>;
 }
 
 /// The documents of a collection, with comparisons of two of them.
 pub trait Corpus: Hashes {
     /// The hashes of a document's bands, [`Hashes::probes`] of them.
-    fn bands(&mut self, document: u32) -> Result<Vec<u64>, Self::Error>;
+    fn bands(&mut self, document: u32) -> Result<Vec<u64>>;
 
     /// A number that documents share if they are known to be equal.
     fn same_as(&self, _document: u32) -> u32 {
@@ -37,15 +34,15 @@ pub trait Corpus: Hashes {
 
     /// A hash of the compared part of a document, which is equal for equal documents. It is used when documents that
     /// [`Self::same_as`] distinguishes have the same signature.
-    fn set_hash(&mut self, _document: u32) -> Result<u64, Self::Error> {
+    fn set_hash(&mut self, _document: u32) -> Result<u64> {
         Ok(0)
     }
 
     /// True if two documents share one of the first `bands` bands.
-    fn share_band(&mut self, bands: usize, a: u32, b: u32) -> Result<bool, Self::Error>;
+    fn share_band(&mut self, bands: usize, a: u32, b: u32) -> Result<bool>;
 
     /// The similarity of two documents; `None` if it is below the threshold.
-    fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>, Self::Error>;
+    fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>>;
 }
 
 /// The comparisons that a limit has left out. A bucket of `n` dissimilar documents would need `n²` comparisons. Each

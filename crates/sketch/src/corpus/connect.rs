@@ -2,7 +2,7 @@
 
 use super::buckets::each_bucket;
 use super::collection::{Corpus, LeftOut, picked};
-use super::groups::Components;
+use super::groups::{Components, by_root};
 use super::identical::Identical;
 use super::pairs::Pair;
 use crate::{Result, memory};
@@ -24,7 +24,7 @@ pub struct Connected {
 /// # Complexity
 ///
 /// A sort of the hashes for each band. A bucket of `n` documents from one template takes `n` comparisons, not `n²`.
-pub fn connect<C: Corpus>(corpus: &mut C, identical: &Identical, limit: usize) -> Result<Connected, C::Error> {
+pub fn connect<C: Corpus>(corpus: &mut C, identical: &Identical, limit: usize) -> Result<Connected> {
     let components = Components::new(corpus.documents())?;
     let mut connected = Connected { components, links: Vec::new(), left_out: LeftOut::default() };
     let wanted = |document| identical.is_leader(document);
@@ -35,7 +35,8 @@ pub fn connect<C: Corpus>(corpus: &mut C, identical: &Identical, limit: usize) -
             break;
         }
         each_bucket(corpus, band, &wanted, &mut |corpus, bucket| {
-            let parts = parts(bucket, &mut connected.components)?;
+            let rooted = bucket.iter().map(|&document| (connected.components.find(document), document));
+            let parts = by_root(rooted, 1)?;
             if parts.len() < 2 {
                 return Ok(());
             }
@@ -43,17 +44,6 @@ pub fn connect<C: Corpus>(corpus: &mut C, identical: &Identical, limit: usize) -
         })?;
     }
     Ok(connected)
-}
-
-/// Groups a bucket by components, in the order of first occurrence.
-fn parts(bucket: &[u32], components: &mut Components) -> Result<Vec<Vec<u32>>> {
-    let mut by_root = memory::collect(bucket.iter().map(|&document| (components.find(document), document)))?;
-    by_root.sort_unstable();
-    let mut parts = Vec::new();
-    for part in by_root.chunk_by(|a, b| a.0 == b.0) {
-        memory::push(&mut parts, memory::collect(part.iter().map(|(_, document)| *document))?)?;
-    }
-    Ok(parts)
 }
 
 struct Bucket<'a, C> {
@@ -73,7 +63,7 @@ struct Tried {
 }
 
 impl<C: Corpus> Bucket<'_, C> {
-    fn join(&mut self, parts: Vec<Vec<u32>>) -> Result<(), C::Error> {
+    fn join(&mut self, parts: Vec<Vec<u32>>) -> Result<()> {
         let (mut joined, mut behind): (Vec<Vec<u32>>, Vec<(u32, Tried)>) = Default::default();
         for part in parts {
             let mut tried = memory::filled(Tried::default(), part.len())?;
@@ -104,7 +94,7 @@ impl<C: Corpus> Bucket<'_, C> {
     }
 
     /// Compares a document that reached the limit with a random one of the others.
-    fn look_behind(&mut self, document: u32, Tried { others, one, .. }: Tried) -> Result<(), C::Error> {
+    fn look_behind(&mut self, document: u32, Tried { others, one, .. }: Tried) -> Result<()> {
         self.corpus.check_interrupts()?;
         let (a, b) = (document.min(one), document.max(one));
         let components = &mut self.connected.components;
@@ -120,7 +110,7 @@ impl<C: Corpus> Bucket<'_, C> {
 
     /// Finds the first similar pair of `part` and `others`. `tried` has the earlier comparisons in this bucket for each
     /// document of the part.
-    fn first_similar(&mut self, part: &[u32], tried: &mut [Tried], others: &[u32]) -> Result<Option<Pair>, C::Error> {
+    fn first_similar(&mut self, part: &[u32], tried: &mut [Tried], others: &[u32]) -> Result<Option<Pair>> {
         for (&document, tried) in part.iter().zip(tried) {
             self.corpus.check_interrupts()?;
             for (position, &other) in others.iter().enumerate() {

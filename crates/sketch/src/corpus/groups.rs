@@ -14,17 +14,10 @@ const MOST_BITS: u32 = 10;
 /// Joins all documents that share a bucket, without comparing them. No verified pair and no cluster spans two of these
 /// groups. So each group can be processed alone, with all data about its documents in memory. The crew finds the
 /// documents that share a bucket.
-pub fn groups<C: Hashes>(corpus: &mut C, crew: &mut Crew) -> Result<Components, C::Error> {
+pub fn groups<C: Hashes>(corpus: &mut C, crew: &mut Crew) -> Result<Components> {
     let mut components = Components::new(corpus.documents())?;
     let mut runs = Runs::of(corpus);
-    let mut next = || {
-        let run = runs.next(corpus)?;
-        Ok::<_, C::Error>(run.map(|run| {
-            let bytes = size_of_val(&*run);
-            (run, bytes)
-        }))
-    };
-    crew.each(&mut next, &|run, _| shared(run), &mut |shared| {
+    crew.each(&mut || runs.next(corpus), &|run, _| shared(run), &mut |shared| {
         shared.into_iter().for_each(|(a, b)| components.union(a, b));
         Ok(())
     })?;
@@ -59,7 +52,8 @@ impl Runs {
         Self { passes: passes as u64, bits, size, band: 0, pass: 0, ready: Vec::new() }
     }
 
-    fn next<C: Hashes>(&mut self, corpus: &mut C) -> Result<Option<Vec<HashEntry>>, C::Error> {
+    /// The next run, with its size in bytes.
+    fn next<C: Hashes>(&mut self, corpus: &mut C) -> Result<Option<(Vec<HashEntry>, usize)>> {
         while self.ready.is_empty() && self.band < corpus.probes() {
             corpus.check_interrupts()?;
             self.read(corpus)?;
@@ -68,10 +62,13 @@ impl Runs {
                 (self.band, self.pass) = (self.band + 1, 0);
             }
         }
-        Ok(self.ready.pop())
+        Ok(self.ready.pop().map(|run| {
+            let bytes = size_of_val(&*run);
+            (run, bytes)
+        }))
     }
 
-    fn read<C: Hashes>(&mut self, corpus: &mut C) -> Result<(), C::Error> {
+    fn read<C: Hashes>(&mut self, corpus: &mut C) -> Result<()> {
         let Self { passes, bits, size, band, pass, ref mut ready } = *self;
         for _ in 0..1 << bits {
             memory::push(ready, memory::with_capacity(size)?)?;
@@ -83,7 +80,7 @@ impl Runs {
                 outcome = memory::push(run, HashEntry { hash, document });
             }
         })?;
-        outcome.map_err(Into::into)
+        outcome
     }
 }
 
@@ -151,16 +148,23 @@ impl Components {
     }
 }
 
+/// Lists the documents of each component that has at least `least` of them. `rooted` has the root of each document.
+pub(crate) fn by_root(rooted: impl IntoIterator<Item = (u32, u32)>, least: usize) -> Result<Vec<Vec<u32>>> {
+    let mut rooted = memory::collect(rooted)?;
+    rooted.sort_unstable();
+    let mut lists = Vec::new();
+    for list in rooted.chunk_by(|a, b| a.0 == b.0).filter(|list| list.len() >= least) {
+        memory::push(&mut lists, memory::collect(list.iter().map(|(_, document)| *document))?)?;
+    }
+    Ok(lists)
+}
+
 /// Splits a group: joins documents that share a bucket and may be similar. `may_be_similar` never returns false for a
 /// similar pair. As with [`groups`](super::groups()), no verified pair spans two parts, so each can be processed alone.
 ///
 /// The results equal the whole group's, also under a limit of failed comparisons: a document that meets more than
 /// `limit` others, over all bands, stays with all of them.
-pub fn split<C: Hashes>(
-    corpus: &mut C,
-    limit: usize,
-    may_be_similar: &dyn Fn(u32, u32) -> bool,
-) -> Result<Components, C::Error> {
+pub fn split<C: Hashes>(corpus: &mut C, limit: usize, may_be_similar: &dyn Fn(u32, u32) -> bool) -> Result<Components> {
     let documents = corpus.documents();
     let mut components = Components::new(documents)?;
     let mut meets = memory::filled(0_usize, documents as usize)?;

@@ -2,7 +2,7 @@
 
 use super::buckets::each_bucket;
 use super::collection::Corpus;
-use crate::memory;
+use crate::{Result, memory};
 
 /// Documents grouped by equality. The least document of a group represents it, as its leader.
 pub struct Identical {
@@ -14,7 +14,7 @@ pub struct Identical {
 
 impl Identical {
     /// Groups the documents that are equal, as [`Corpus::similarity`] shows.
-    pub fn group<C: Corpus>(corpus: &mut C) -> Result<Self, C::Error> {
+    pub fn group<C: Corpus>(corpus: &mut C) -> Result<Self> {
         let mut leaders = memory::collect(0..corpus.documents())?;
         let (mut copies, mut same, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
         let column = corpus.probes();
@@ -72,7 +72,7 @@ impl Identical {
 }
 
 /// Replaces `same` by the documents of a bucket, each after a hash of its set, in order.
-fn by_set<C: Corpus>(corpus: &mut C, bucket: &[u32], same: &mut Vec<(u64, u32)>) -> Result<(), C::Error> {
+fn by_set<C: Corpus>(corpus: &mut C, bucket: &[u32], same: &mut Vec<(u64, u32)>) -> Result<()> {
     same.clear();
     memory::reserve(same, bucket.len())?;
     same.extend(bucket.iter().map(|document| (u64::from(corpus.same_as(*document)), *document)));
@@ -100,7 +100,7 @@ fn by_set<C: Corpus>(corpus: &mut C, bucket: &[u32], same: &mut Vec<(u64, u32)>)
 }
 
 /// The first of `leaders` that equals a document. There is one, unless two sets have the same hash.
-fn find_same<C: Corpus>(corpus: &mut C, leaders: &[u32], document: u32) -> Result<Option<u32>, C::Error> {
+fn find_same<C: Corpus>(corpus: &mut C, leaders: &[u32], document: u32) -> Result<Option<u32>> {
     for &leader in leaders {
         corpus.check_interrupts()?;
         if corpus.similarity(leader, document)? == Some(1.0) {

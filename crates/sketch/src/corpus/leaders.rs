@@ -18,7 +18,7 @@ pub fn leaders<C: Corpus>(
     documents: &[u32],
     limit: usize,
     assign: &mut dyn FnMut(u32, u32, f64),
-) -> Result<LeftOut, C::Error> {
+) -> Result<LeftOut> {
     let mut left_out = LeftOut::default();
     let mut known = Leaders::default();
     for &document in documents {

@@ -6,7 +6,7 @@
 use super::collection::Corpus;
 use super::pairs::Pair;
 use crate::hash::mix::mix64;
-use crate::memory;
+use crate::{Result, memory};
 
 /// The least similar pair of a cluster, among the pairs that were compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,11 +24,11 @@ pub struct LeastSimilar {
 /// the same each time.
 ///
 /// `similarity` must not stop at a threshold: the wanted pair is below it.
-pub fn least_similar<E>(
+pub fn least_similar(
     documents: &[u32],
     most: u64,
-    mut similarity: impl FnMut(u32, u32) -> Result<f64, E>,
-) -> Result<Option<LeastSimilar>, E> {
+    mut similarity: impl FnMut(u32, u32) -> Result<f64>,
+) -> Result<Option<LeastSimilar>> {
     let count = documents.len() as u64;
     if count < 2 {
         return Ok(None);
@@ -85,7 +85,7 @@ pub fn least_similar<E>(
 /// spanning tree (single linkage; Gower, Ross 1969). 1 for a single document.
 ///
 /// Compares every two of them (Prim's algorithm), so it suits clusters of moderate size.
-pub fn weakest_link<C: Corpus>(corpus: &mut C, documents: &[u32]) -> Result<f64, C::Error> {
+pub fn weakest_link<C: Corpus>(corpus: &mut C, documents: &[u32]) -> Result<f64> {
     let mut weakest: f64 = 1.0;
     let Some((&first, rest)) = documents.split_first() else { return Ok(weakest) };
     // Each document outside of the tree, with its strongest link to it.

@@ -35,6 +35,7 @@ pub use crate::exact::{HashParts, NumberedSets, SetOutline, SharedCounts};
 pub use bridges::{Bridge, ClusterLinks};
 pub use collection::{Corpus, Hashes, LeftOut};
 pub use connect::{Connected, connect};
+pub(crate) use groups::by_root;
 pub use groups::{Components, groups, split};
 pub use identical::Identical;
 pub use leaders::leaders;

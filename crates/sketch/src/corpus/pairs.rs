@@ -1,7 +1,7 @@
 //! Finds every pair of similar documents, once.
 
 use super::buckets::each_bucket;
-use super::collection::{Corpus, Hashes, LeftOut, picked};
+use super::collection::{Corpus, LeftOut, picked};
 use super::identical::Identical;
 use crate::{Result, memory};
 
@@ -28,7 +28,7 @@ pub enum PairSide {
 }
 
 /// A function that is called with the corpus and each pair found.
-pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<(), <C as Hashes>::Error> + 'a;
+pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<()> + 'a;
 
 /// Calls `visit` with each pair of similar leaders that share a band, once. `side` restricts the pairs; within one
 /// collection it returns [`PairSide::Both`] for every document.
@@ -43,7 +43,7 @@ pub fn pairs<C: Corpus>(
     side: &dyn Fn(u32) -> PairSide,
     limit: usize,
     visit: &mut VisitPair<C>,
-) -> Result<LeftOut, C::Error> {
+) -> Result<LeftOut> {
     let mut left_out = LeftOut::default();
     let mut sides = Sides::default();
     let wanted = |document| identical.is_leader(document);
@@ -70,7 +70,7 @@ fn of_document<C: Corpus>(
     partners: &[u32],
     limit: usize,
     visit: &mut VisitPair<C>,
-) -> Result<(usize, bool), C::Error> {
+) -> Result<(usize, bool)> {
     corpus.check_interrupts()?;
     let mut in_vain = 0;
     for (position, &b) in partners.iter().enumerate() {

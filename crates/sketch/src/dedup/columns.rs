@@ -3,7 +3,7 @@
 use super::host::Process;
 use crate::corpus::Hashes;
 use crate::spool::Spool;
-use crate::{Error, Result, memory};
+use crate::{Result, memory};
 
 /// Number of documents in a block. A block's part of a column is a page of the temporary file.
 const BLOCK: usize = 1024;
@@ -74,8 +74,6 @@ impl BandColumns {
 }
 
 impl Hashes for BandColumns {
-    type Error = Error;
-
     fn documents(&self) -> u32 {
         self.documents
     }

@@ -10,7 +10,7 @@ use super::sets::{Cache, Distinct, Sets};
 use crate::corpus::{Corpus, Hashes};
 use crate::hash::mix::GOLDEN;
 use crate::pipeline::Crew;
-use crate::{Check, Error, Result, estimate_jaccard, memory};
+use crate::{Check, Result, estimate_jaccard, memory};
 
 /// The documents of a group, numbered from 0 in order.
 pub struct Group<'a, 'c> {
@@ -290,8 +290,6 @@ impl<'a, 'c> Group<'a, 'c> {
 }
 
 impl Hashes for Group<'_, '_> {
-    type Error = Error;
-
     fn documents(&self) -> u32 {
         self.places.len() as u32
     }

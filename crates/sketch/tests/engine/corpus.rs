@@ -88,8 +88,6 @@ struct Alike {
 }
 
 impl Hashes for Alike {
-    type Error = Error;
-
     fn documents(&self) -> u32 {
         self.documents.len() as u32
     }

@@ -1,7 +1,6 @@
 //! The bridges of a cluster and its least similar pair, against brute force.
 
-use std::convert::Infallible;
-
+use minlsh_sketch::Error;
 use minlsh_sketch::corpus::{Bridge, ClusterLinks, Components, Pair, least_similar};
 use proptest::prelude::*;
 
@@ -71,7 +70,7 @@ fn a_long_chain_is_all_bridges() {
 }
 
 /// Documents on a line: similarity falls with the distance.
-fn chain(a: u32, b: u32) -> Result<f64, Infallible> {
+fn chain(a: u32, b: u32) -> Result<f64, Error> {
     Ok(1.0 / f64::from(1 + a.abs_diff(b)))
 }
 
@@ -83,7 +82,7 @@ proptest! {
         let documents: Vec<u32> = (0..values.len() as u32).map(|i| 3 * i + 1).collect();
         let similarity = |a: u32, b: u32| {
             let value = |document: u32| values[(document / 3) as usize];
-            Ok::<f64, Infallible>(f64::from((value(a) * 7 + value(b) * 13) % 101) / 100.0)
+            Ok::<f64, Error>(f64::from((value(a) * 7 + value(b) * 13) % 101) / 100.0)
         };
         let pairs = || documents.iter().flat_map(|a| documents.iter().map(move |b| (*a, *b)));
         let all = pairs().filter(|(a, b)| a < b).map(|(a, b)| similarity(a, b).unwrap());

@@ -1,7 +1,9 @@
 //! Judges the clusters of a group.
 
 use super::ranks::Ranks;
-use crate::corpus::{Components, Connected, Hashes, Identical, LeftOut, connect, leaders, least_similar, weakest_link};
+use crate::corpus::{
+    Components, Connected, Hashes, Identical, LeftOut, by_root, connect, leaders, least_similar, weakest_link,
+};
 use crate::dedup::{Emit, Group};
 use crate::{Result, memory};
 
@@ -138,13 +140,5 @@ pub fn leader_clusters(group: &mut Group, ranks: &Ranks, emit: &mut Emit<Cluster
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn components_of(identical: &Identical, components: &mut Components) -> Result<Vec<Vec<u32>>> {
     let all = 0..identical.documents();
-    let by_root = all.map(|document| (components.find(identical.leader(document)), document));
-    let mut by_root = memory::collect(by_root)?;
-    by_root.sort_unstable();
-    let mut components = Vec::new();
-    for component in by_root.chunk_by(|a, b| a.0 == b.0).filter(|component| component.len() > 1) {
-        let documents = memory::collect(component.iter().map(|(_, document)| *document));
-        memory::push(&mut components, documents?)?;
-    }
-    Ok(components)
+    by_root(all.map(|document| (components.find(identical.leader(document)), document)), 2)
 }

@@ -31,8 +31,6 @@ impl Signatures {
 }
 
 impl Hashes for Signatures {
-    type Error = Error;
-
     fn documents(&self) -> u32 {
         self.signatures.len() as u32
     }
