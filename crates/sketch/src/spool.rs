@@ -57,35 +57,6 @@ pub trait Number: Copy + Default + FromBytes + IntoBytes + Immutable {}
 
 impl<T: Copy + Default + FromBytes + IntoBytes + Immutable> Number for T {}
 
-/// A temporary file of numbers.
-pub(crate) struct NumberFile {
-    file: Box<dyn File>,
-    written: u64,
-}
-
-impl NumberFile {
-    pub(crate) fn new(new_file: NewFile) -> Result<Self> {
-        Ok(Self { file: (new_file.0)()?, written: 0 })
-    }
-
-    /// Its size in bytes.
-    pub(crate) fn len(&self) -> u64 {
-        self.written
-    }
-
-    /// Appends `values`. Only valid before the first read.
-    pub(crate) fn append<T: Number>(&mut self, values: &[T]) -> Result<()> {
-        self.file.append(values.as_bytes())?;
-        self.written += size_of_val(values) as u64;
-        Ok(())
-    }
-
-    /// Reads the numbers at byte `offset` into `values`.
-    pub(crate) fn read<T: Number>(&mut self, offset: u64, values: &mut [T]) -> Result<()> {
-        self.file.read(offset, values.as_mut_bytes())
-    }
-}
-
 /// Pieces of numbers, found by their offsets.
 pub struct Spool<T> {
     held: Vec<T>,
@@ -93,19 +64,25 @@ pub struct Spool<T> {
     limit: usize,
     new_file: NewFile,
     /// The pieces after `held`, once it is full.
-    file: Option<NumberFile>,
+    file: Option<Box<dyn File>>,
+    /// Number of numbers in the file.
+    filed: u64,
 }
 
 impl<T: Number> Spool<T> {
     /// An empty spool that keeps up to `bytes` bytes in memory.
     pub fn new(bytes: usize, new_file: NewFile) -> Self {
-        Self { held: Vec::new(), limit: bytes / size_of::<T>(), new_file, file: None }
+        Self { held: Vec::new(), limit: bytes / size_of::<T>(), new_file, file: None, filed: 0 }
     }
 
     /// Number of numbers appended.
     pub(crate) fn len(&self) -> u64 {
-        let filed = self.file.as_ref().map_or(0, NumberFile::len);
-        self.held.len() as u64 + filed / size_of::<T>() as u64
+        self.held.len() as u64 + self.filed
+    }
+
+    /// Size of the numbers appended.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.len() * size_of::<T>() as u64
     }
 
     /// Appends a piece. Returns its offset.
@@ -120,9 +97,10 @@ impl<T: Number> Spool<T> {
         }
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(NumberFile::new(self.new_file)?),
+            none => none.insert((self.new_file.0)()?),
         };
-        file.append(piece)?;
+        file.append(piece.as_bytes())?;
+        self.filed += piece.len() as u64;
         Ok(place)
     }
 
@@ -143,7 +121,7 @@ impl<T: Number> Spool<T> {
     pub fn read(&mut self, place: u64, out: &mut [T]) -> Result<()> {
         let held = self.held.len() as u64;
         match &mut self.file {
-            Some(file) if place >= held => file.read((place - held) * size_of::<T>() as u64, out),
+            Some(file) if place >= held => file.read((place - held) * size_of::<T>() as u64, out.as_mut_bytes()),
             _ => {
                 out.copy_from_slice(&self.held[place as usize..][..out.len()]);
                 Ok(())

@@ -6,7 +6,7 @@ use super::attributes::Scope;
 use crate::exact::{agree, agreement_hash};
 use crate::pipeline::Crew;
 use crate::simd::Level;
-use crate::spool::{NewFile, NumberFile};
+use crate::spool::{NewFile, Spool};
 use crate::stored::{Packing, StoredBytes};
 use crate::{Check, Result, memory};
 
@@ -69,14 +69,13 @@ pub(super) struct Bytes<'a> {
 /// A batch that is not processed yet: only the scopes of its documents are in memory.
 struct Files {
     /// For each document its name and its group, followed by its size in the file and its packing, or by its number.
-    places: NumberFile,
+    places: Spool<u32>,
     /// Hashes, in document order.
-    hashes: NumberFile,
+    hashes: Spool<u64>,
     /// The compared bytes, unless they are fetched again.
-    bytes: Option<NumberFile>,
-    /// The elements of the sets that must agree, until they are in memory.
-    sets: Option<NumberFile>,
-    new_file: NewFile,
+    bytes: Option<Spool<u8>>,
+    /// The elements of the sets that must agree.
+    sets: Spool<u128>,
 }
 
 /// Number of values for each document in [`Files::places`].
@@ -84,14 +83,15 @@ const PLACE: usize = 4;
 
 impl Batch {
     /// An empty batch.
-    pub(super) fn new(width: usize, until: Until, new_file: NewFile) -> Result<Self> {
-        let file = || NumberFile::new(new_file);
-        let files = || {
-            let bytes = if until == Until::InFile { Some(file()?) } else { None };
-            Ok(Files { places: file()?, hashes: file()?, bytes, sets: None, new_file })
+    pub(super) fn new(width: usize, until: Until, new_file: NewFile) -> Self {
+        let files = || Files {
+            places: Spool::new(0, new_file),
+            hashes: Spool::new(0, new_file),
+            bytes: (until == Until::InFile).then(|| Spool::new(0, new_file)),
+            sets: Spool::new(0, new_file),
         };
         let held = Held { width, ..Held::default() };
-        Ok(Self { held, files: if until == Until::Held { None } else { Some(files()?) } })
+        Self { held, files: (until != Until::Held).then(files) }
     }
 
     /// Appends a document with its name and group, its hashes, and its compared bytes as they are stored.
@@ -103,7 +103,7 @@ impl Batch {
         let StoredBytes { bytes, packing } = stored;
         // A document is smaller than 4 GB.
         files.push([name, root, bytes.len() as u32, packing.0], hashes)?;
-        files.bytes.iter_mut().try_for_each(|file| file.append(bytes))
+        files.bytes.iter_mut().try_for_each(|file| file.append(bytes).map(|_| ()))
     }
 
     /// Appends the set of the next document.
@@ -112,8 +112,7 @@ impl Batch {
         let before = set_ends.last().copied().unwrap_or(0);
         memory::push(set_ends, before + set.len() as u64)?;
         match &mut self.files {
-            Some(files) if !set.is_empty() => files.sets()?.append(set),
-            Some(_) => Ok(()),
+            Some(files) => files.sets.append(set).map(|_| ()),
             None => memory::extend(sets, set),
         }
     }
@@ -130,18 +129,16 @@ impl Batch {
         let Some(mut files) = self.files.take() else { return Ok(Vec::new()) };
         let held = &mut self.held;
         let memory = memory as u64;
-        let size = files.hashes.len() + files.bytes.as_ref().map_or(0, NumberFile::len);
+        let size = files.hashes.bytes() + files.bytes.as_ref().map_or(0, Spool::bytes);
         let stays = files.bytes.is_some() && size > memory;
-        let count = files.places.len() as usize / size_of::<[u32; PLACE]>();
-        if !stays || files.hashes.len() <= memory / 4 {
-            held.hashes = sized(before.hashes, count * held.width)?;
+        if !stays || files.hashes.bytes() <= memory / 4 {
+            held.hashes = sized(before.hashes, files.hashes.len() as usize)?;
             files.hashes.read(0, &mut held.hashes)?;
         }
-        if let Some(mut sets) = files.sets.take_if(|sets| !stays || sets.len() <= memory / 4) {
-            held.sets = memory::filled(0, sets.len() as usize / size_of::<u128>())?;
-            sets.read(0, &mut held.sets)?;
+        if !stays || files.sets.bytes() <= memory / 4 {
+            files.sets.copy(0, files.sets.len() as usize, &mut held.sets)?;
         }
-        let mut places = memory::filled([0_u32; PLACE], count)?;
+        let mut places = memory::filled([0_u32; PLACE], files.places.len() as usize / PLACE)?;
         files.places.read(0, places.as_flattened_mut())?;
         let Some(bytes) = &mut files.bytes else {
             held.bytes = before.bytes;
@@ -180,20 +177,7 @@ impl Files {
     /// Appends a document.
     fn push(&mut self, values: [u32; PLACE], hashes: &[u64]) -> Result<()> {
         self.places.append(&values)?;
-        self.hashes.append(hashes)
-    }
-
-    /// The file of sets, which is made for the first one.
-    fn sets(&mut self) -> Result<&mut NumberFile> {
-        match &mut self.sets {
-            Some(sets) => Ok(sets),
-            none => Ok(none.insert(NumberFile::new(self.new_file)?)),
-        }
-    }
-
-    /// Reads the hashes of a document.
-    fn row(&mut self, place: u32, row: &mut [u64]) -> Result<()> {
-        self.hashes.read(u64::from(place) * size_of_val(row) as u64, row)
+        self.hashes.append(hashes).map(|_| ())
     }
 }
 
@@ -225,21 +209,7 @@ impl Held {
 
     /// Size of a document's stored bytes.
     fn stored_size(&self, place: u32) -> usize {
-        let (start, end) = self.range(place);
-        (end - start) as usize
-    }
-
-    /// The range of a document's set in the elements of all.
-    fn set_range(&self, place: u32) -> Range<usize> {
-        let place = place as usize;
-        let start = if place == 0 { 0 } else { self.set_ends[place - 1] };
-        start as usize..self.set_ends[place] as usize
-    }
-
-    /// The range of a document's stored bytes.
-    fn range(&self, place: u32) -> (u64, u64) {
-        let place = place as usize;
-        (if place == 0 { 0 } else { self.ends[place - 1] }, self.ends[place])
+        range(&self.ends, place).len()
     }
 
     /// Total size of the compared bytes of documents, each given by its root and its place.
@@ -254,14 +224,20 @@ impl Held {
 
     /// The stored bytes of a document in memory.
     fn of(&self, place: u32) -> StoredBytes<'_> {
-        let (start, end) = self.range(place);
-        self.stored(place, &self.bytes[start as usize..end as usize])
+        self.stored(place, &self.bytes[range(&self.ends, place)])
     }
 
     /// A document with these stored bytes.
     fn stored<'a>(&self, place: u32, bytes: &'a [u8]) -> StoredBytes<'a> {
         StoredBytes { bytes, packing: self.packings[place as usize] }
     }
+}
+
+/// The range of a document's values among the values of all, by the `ends` of documents.
+fn range(ends: &[u64], place: u32) -> Range<usize> {
+    let place = place as usize;
+    let start = if place == 0 { 0 } else { ends[place - 1] };
+    start as usize..ends[place] as usize
 }
 
 /// Resizes a vector, in place if its capacity suffices: memory that was used before causes no page faults.
@@ -337,7 +313,7 @@ impl<'a> Bytes<'a> {
         let size = places.iter().map(|place| held.stored_size(*place)).sum();
         let mut copies = memory::with_capacity(size)?;
         for &place in places {
-            self.with_stored(place, |stored| memory::extend(&mut copies, stored.bytes))?;
+            memory::extend(&mut copies, self.stored(place)?.bytes)?;
         }
         Ok(copies)
     }
@@ -350,51 +326,19 @@ impl<'a> Bytes<'a> {
     /// Reads the hashes of a document, which are in a file.
     pub(super) fn read_hashes(&mut self, place: u32, row: &mut [u64]) -> Result<()> {
         // Only the caller's thread accesses files.
-        self.files.as_mut().map_or(Ok(()), |files| files.row(place, row))
+        self.files.as_mut().map_or(Ok(()), |files| files.hashes.read(u64::from(place) * row.len() as u64, row))
     }
 
     /// True if the sets of two documents agree, or if sets are not compared.
     pub(super) fn agree(&mut self, a: u32, b: u32) -> Result<bool> {
-        if self.held.set_ends.is_empty() {
-            return Ok(true);
-        }
-        if let (Some(a), Some(b)) = (self.held_set(a), self.held_set(b)) {
-            return Ok(agree(a, b));
-        }
-        let [mut of_a, mut of_b] = std::mem::take(&mut self.sets);
-        let outcome = self.read_set(a, &mut of_a).and_then(|()| self.read_set(b, &mut of_b));
-        let agrees = outcome.map(|()| agree(&of_a, &of_b));
-        self.sets = [of_a, of_b];
-        agrees
+        let Self { held, files, sets: [of_a, of_b], .. } = self;
+        Ok(held.set_ends.is_empty() || agree(set(held, files, a, of_a)?, set(held, files, b, of_b)?))
     }
 
     /// A hash of a document's set that must agree.
     pub(super) fn agreement_hash(&mut self, place: u32) -> Result<u64> {
-        if self.held.set_ends.is_empty() {
-            return Ok(0);
-        }
-        if let Some(set) = self.held_set(place) {
-            return agreement_hash(set);
-        }
-        let [mut set, other] = std::mem::take(&mut self.sets);
-        let hash = self.read_set(place, &mut set).and_then(|()| agreement_hash(&set));
-        self.sets = [set, other];
-        hash
-    }
-
-    /// The set of a document, if it is in memory or empty.
-    fn held_set(&self, place: u32) -> Option<&'a [u128]> {
-        let held = self.held;
-        let range = held.set_range(place);
-        if range.is_empty() { Some(&[]) } else { held.sets.get(range) }
-    }
-
-    fn read_set(&mut self, place: u32, set: &mut Vec<u128>) -> Result<()> {
-        let range = self.held.set_range(place);
-        set.clear();
-        memory::resize(set, range.len(), 0)?;
-        let file = self.files.as_mut().and_then(|files| files.sets.as_mut());
-        file.map_or(Ok(()), |file| file.read((range.start * size_of::<u128>()) as u64, set))
+        let Self { held, files, sets: [room, _], .. } = self;
+        if held.set_ends.is_empty() { Ok(0) } else { agreement_hash(set(held, files, place, room)?) }
     }
 
     /// Size of a document's stored bytes, and their packing.
@@ -402,23 +346,39 @@ impl<'a> Bytes<'a> {
         (self.held.stored_size(place), self.held.packings[place as usize])
     }
 
-    /// Calls `look` with the compared bytes of a document.
-    pub(super) fn with<T>(&mut self, place: u32, look: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
-        let mut room = std::mem::take(&mut self.room);
-        let looked = self.with_stored(place, |stored| look(stored.unpacked(&mut room)?));
-        self.room = room;
-        looked
+    /// The stored bytes of a document.
+    pub(super) fn stored(&mut self, place: u32) -> Result<StoredBytes<'_>> {
+        stored(self.held, &mut self.files, place, &mut self.read)
     }
 
-    /// Calls `look` with the stored bytes of a document.
-    pub(super) fn with_stored<T>(&mut self, place: u32, look: impl FnOnce(StoredBytes) -> Result<T>) -> Result<T> {
-        let held = self.held;
-        let file = self.files.as_mut().and_then(|files| files.bytes.as_mut());
-        let Some(file) = file else { return look(held.of(place)) };
-        let (start, size) = (held.range(place).0, held.stored_size(place));
-        self.read.clear();
-        memory::resize(&mut self.read, size, 0)?;
-        file.read(start, &mut self.read)?;
-        look(held.stored(place, &self.read))
+    /// The compared bytes of a document.
+    pub(super) fn unpacked(&mut self, place: u32) -> Result<&[u8]> {
+        let Self { held, files, read, room, .. } = self;
+        stored(held, files, place, read)?.unpacked(room)
     }
+}
+
+/// The stored bytes of a document; `read` is scratch memory for bytes in a file.
+fn stored<'a>(
+    held: &'a Held,
+    files: &mut Option<&mut Files>,
+    place: u32,
+    read: &'a mut Vec<u8>,
+) -> Result<StoredBytes<'a>> {
+    let file = files.as_mut().and_then(|files| files.bytes.as_mut());
+    let Some(file) = file else { return Ok(held.of(place)) };
+    let range = range(&held.ends, place);
+    file.copy(range.start as u64, range.len(), read)?;
+    Ok(held.stored(place, read))
+}
+
+/// The set of a document that must agree; `read` is scratch memory for a set in a file.
+fn set<'a>(held: &'a Held, files: &mut Option<&mut Files>, place: u32, read: &'a mut Vec<u128>) -> Result<&'a [u128]> {
+    let range = range(&held.set_ends, place);
+    if let Some(set) = held.sets.get(range.clone()) {
+        return Ok(set);
+    }
+    let (Some(files), false) = (files, range.is_empty()) else { return Ok(&[]) };
+    files.sets.copy(range.start as u64, range.len(), read)?;
+    Ok(read)
 }

@@ -171,7 +171,7 @@ impl<'a, 'c> Group<'a, 'c> {
     /// Calls `look` with the bytes of a document, and with a check that it must call often.
     pub fn with_bytes<T>(&mut self, document: u32, look: impl FnOnce(&[u8], Check) -> Result<T>) -> Result<T> {
         let crew = &mut *self.crew;
-        self.bytes.with(self.places[document as usize], |bytes| look(bytes, &mut || crew.check()))
+        look(self.bytes.unpacked(self.places[document as usize])?, &mut || crew.check())
     }
 
     /// Calls `make` with a group like this one for each list of documents, and `take` with the results, in order.
@@ -245,11 +245,9 @@ impl<'a, 'c> Group<'a, 'c> {
         let count = self.kept(size_of::<i32>() * slots);
         let (bytes, place) = (&mut self.bytes, self.places[document as usize]);
         self.signatures.row(document, (count, slots), |row| {
-            bytes.with(place, |bytes| {
-                let own = bytes.as_chunks().0.iter().map(|slot| i32::from_ne_bytes(*slot));
-                row.iter_mut().zip(own).for_each(|(slot, own)| *slot = own);
-                Ok(())
-            })
+            let own = bytes.unpacked(place)?.as_chunks().0.iter().map(|slot| i32::from_ne_bytes(*slot));
+            row.iter_mut().zip(own).for_each(|(slot, own)| *slot = own);
+            Ok(())
         })
     }
 

@@ -125,7 +125,7 @@ impl Groups {
         let mut batches = memory::with_capacity(until.len())?;
         for until in until {
             let until = if until == Until::AtHost && !can_fetch { Until::InFile } else { until };
-            batches.push(Batch::new(documents.width(), until, process.new_file)?);
+            batches.push(Batch::new(documents.width(), until, process.new_file));
         }
         // They are not needed after batches are chosen.
         let all = 0..documents.len();

@@ -114,7 +114,7 @@ impl Distinct {
     ) -> Result<Option<SharedCounts>> {
         let mut parts = HashParts::new(form.elements(self.sizes(bytes).sum()), memory / COUNTED, new_file)?;
         for &place in &self.places {
-            bytes.with(place, |bytes| form.add_to(&mut parts, config, bytes, &mut || crew.check()))?;
+            form.add_to(&mut parts, config, bytes.unpacked(place)?, &mut || crew.check())?;
         }
         SharedCounts::of_parts(&mut parts, self.places.len(), sets, &mut || crew.check())
     }
@@ -149,7 +149,7 @@ fn same(bytes: &mut Bytes, places: &[u32], crew: &mut Crew) -> Result<Vec<u32>> 
         for (_, hash, document) in &mut *alike {
             crew.check();
             let place = places[*document as usize];
-            *hash = bytes.with_stored(place, |stored| Ok(ElementHash::Xxh3.hash(stored.bytes)))?;
+            *hash = ElementHash::Xxh3.hash(bytes.stored(place)?.bytes);
         }
         alike.sort_unstable();
         for copies in alike.chunk_by(|a, b| a.1 == b.1) {
@@ -204,7 +204,7 @@ impl Cache {
         for (document, place) in [documents[0], documents[1], documents[0]] {
             if !self.sets.has(document) && !self.add(bytes, document, place, crew)? {
                 let Self { form, config, .. } = self;
-                let mut set = |place| bytes.with(place, |bytes| form.set(config, bytes, &mut || crew.check()));
+                let mut set = |place| form.set(config, bytes.unpacked(place)?, &mut || crew.check());
                 let [(_, a), (_, b)] = documents;
                 return Ok(set(a)?.jaccard_at_least(&set(b)?, threshold));
             }
@@ -224,7 +224,7 @@ impl Cache {
         }
         match self.sets.hash(document) {
             Some(hash) => Ok(hash),
-            None => bytes.with(place, |bytes| Ok(self.form.set(&self.config, bytes, &mut || crew.check())?.hash())),
+            None => Ok(self.form.set(&self.config, bytes.unpacked(place)?, &mut || crew.check())?.hash()),
         }
     }
 
@@ -232,7 +232,7 @@ impl Cache {
     fn add(&mut self, bytes: &mut Bytes, document: u32, place: u32, crew: &mut Crew) -> Result<bool> {
         let Self { form, config, hashes, sets, .. } = self;
         hashes.clear();
-        bytes.with(place, |bytes| form.hashes(config, bytes, hashes, &mut || crew.check()))?;
+        form.hashes(config, bytes.unpacked(place)?, hashes, &mut || crew.check())?;
         let fits = sets.can_hold(hashes.len());
         if fits {
             sets.add(document, hashes)?;
