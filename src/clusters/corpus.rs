@@ -151,7 +151,7 @@ fn least_of(
         let (number, first) = members[0];
         let mut least = 1.0_f64;
         for (_, member) in &members[1..] {
-            group.check_interrupts()?;
+            group.check_interrupts();
             least = least.min(group.measure(first, *member)?);
         }
         emit((clusters[number], least))?;
@@ -191,7 +191,7 @@ fn components_of(group: &mut Group, terms: &Terms, emit: &mut Emit<ComponentMemb
     for component in dedup::components_of(&identical, &mut joined)? {
         let mut found = memory::with_capacity(component.len())?;
         for document in component {
-            group.check_interrupts()?;
+            group.check_interrupts();
             let print = |bytes: &[u8], check: Check| fingerprint(terms.form, &terms.config, bytes, check);
             found.push((group.name(document), group.with_bytes(document, print)?));
         }

@@ -267,7 +267,10 @@ fn corpora() {
     survives("leaders", || {
         let documents: Vec<u32> = memory::collect(0..600)?;
         let mut assigned = 0;
-        leaders(&mut corpus, &documents, 1000, &mut |_, _, _| assigned += 1)?;
+        leaders(&mut corpus, &documents, 1000, &mut |_, _, _| {
+            assigned += 1;
+            Ok(())
+        })?;
         Ok(assigned)
     });
     survives("weakest_link", || {

@@ -37,7 +37,7 @@ pub(super) fn each_bucket<C: Hashes>(
     let parts = (corpus.documents() as usize).div_ceil(room) as u64;
     let (mut entries, mut bucket) = (Vec::new(), Vec::new());
     for part in 0..parts {
-        corpus.check_interrupts()?;
+        corpus.check_interrupts();
         entries.clear();
         let mut outcome: Result<()> = Ok(());
         corpus.hashes(column, &mut |document, hash| {

@@ -18,8 +18,8 @@ pub trait Hashes {
     /// [`Self::probes`]. Column [`Self::probes`] is a hash of the whole signature.
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<()>;
 
-    /// Called often in every long loop. Fails on a request to stop.
-    fn check_interrupts(&mut self) -> Result<()>;
+    /// Called often in every long loop; may unwind.
+    fn check_interrupts(&mut self);
 }
 
 /// The documents of a collection, with comparisons of two of them.

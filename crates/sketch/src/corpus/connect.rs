@@ -84,18 +84,16 @@ impl<C: Corpus> Bucket<'_, C> {
             }
             memory::extend(&mut merged, &part)?;
             memory::push(&mut joined, merged)?;
-            let beyond = part.iter().zip(tried).filter(|(_, tried)| tried.others > 0);
-            memory::extend(
-                &mut behind,
-                &memory::collect::<(u32, Tried)>(beyond.map(|(&document, tried)| (document, tried)))?,
-            )?;
+            for (&document, tried) in part.iter().zip(tried).filter(|(_, tried)| tried.others > 0) {
+                memory::push(&mut behind, (document, tried))?;
+            }
         }
         behind.into_iter().try_for_each(|(document, tried)| self.look_behind(document, tried))
     }
 
     /// Compares a document that reached the limit with a random one of the others.
     fn look_behind(&mut self, document: u32, Tried { others, one, .. }: Tried) -> Result<()> {
-        self.corpus.check_interrupts()?;
+        self.corpus.check_interrupts();
         let (a, b) = (document.min(one), document.max(one));
         let components = &mut self.connected.components;
         let is_known = components.find(a) == components.find(b) || self.corpus.share_band(self.band, a, b)?;
@@ -112,7 +110,7 @@ impl<C: Corpus> Bucket<'_, C> {
     /// document of the part.
     fn first_similar(&mut self, part: &[u32], tried: &mut [Tried], others: &[u32]) -> Result<Option<Pair>> {
         for (&document, tried) in part.iter().zip(tried) {
-            self.corpus.check_interrupts()?;
+            self.corpus.check_interrupts();
             for (position, &other) in others.iter().enumerate() {
                 if tried.in_vain == self.limit {
                     let others = &others[position..];

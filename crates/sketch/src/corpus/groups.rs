@@ -55,7 +55,7 @@ impl Runs {
     /// The next run, with its size in bytes.
     fn next<C: Hashes>(&mut self, corpus: &mut C) -> Result<Option<(Vec<HashEntry>, usize)>> {
         while self.ready.is_empty() && self.band < corpus.probes() {
-            corpus.check_interrupts()?;
+            corpus.check_interrupts();
             self.read(corpus)?;
             self.pass += 1;
             if self.pass == self.passes {
@@ -183,7 +183,7 @@ pub fn split<C: Hashes>(corpus: &mut C, limit: usize, may_be_similar: &dyn Fn(u3
                 return Ok(());
             }
             for (position, &b) in bucket.iter().enumerate() {
-                corpus.check_interrupts()?;
+                corpus.check_interrupts();
                 for &a in &bucket[..position] {
                     if components.find(a) != components.find(b) && may_be_similar(a, b) {
                         components.union(a, b);

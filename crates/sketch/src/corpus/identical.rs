@@ -89,7 +89,7 @@ fn by_set<C: Corpus>(corpus: &mut C, bucket: &[u32], same: &mut Vec<(u64, u32)>)
         }
         _ => {
             for same in same.chunk_by_mut(|a, b| a.0 == b.0) {
-                corpus.check_interrupts()?;
+                corpus.check_interrupts();
                 let hash = corpus.set_hash(same[0].1)?;
                 same.iter_mut().for_each(|(own, _)| *own = hash);
             }
@@ -102,7 +102,7 @@ fn by_set<C: Corpus>(corpus: &mut C, bucket: &[u32], same: &mut Vec<(u64, u32)>)
 /// The first of `leaders` that equals a document. There is one, unless two sets have the same hash.
 fn find_same<C: Corpus>(corpus: &mut C, leaders: &[u32], document: u32) -> Result<Option<u32>> {
     for &leader in leaders {
-        corpus.check_interrupts()?;
+        corpus.check_interrupts();
         if corpus.similarity(leader, document)? == Some(1.0) {
             return Ok(Some(leader));
         }

@@ -17,12 +17,12 @@ pub fn leaders<C: Corpus>(
     corpus: &mut C,
     documents: &[u32],
     limit: usize,
-    assign: &mut dyn FnMut(u32, u32, f64),
+    assign: &mut dyn FnMut(u32, u32, f64) -> Result<()>,
 ) -> Result<LeftOut> {
     let mut left_out = LeftOut::default();
     let mut known = Leaders::default();
     for &document in documents {
-        corpus.check_interrupts()?;
+        corpus.check_interrupts();
         let bands = corpus.bands(document)?;
         let candidates = known.sharing(&bands)?;
         let within = &candidates[..candidates.len().min(limit)];
@@ -42,7 +42,7 @@ pub fn leaders<C: Corpus>(
             found = similarity.map(|similarity| (leader, similarity));
         }
         match found {
-            Some((leader, similarity)) => assign(leader, document, similarity),
+            Some((leader, similarity)) => assign(leader, document, similarity)?,
             None => known.add(document, &bands)?,
         }
     }

@@ -92,7 +92,7 @@ pub fn weakest_link<C: Corpus>(corpus: &mut C, documents: &[u32]) -> Result<f64>
     let mut outside: Vec<(u32, f64)> = memory::collect(rest.iter().map(|&document| (document, 0.0)))?;
     let mut newest = first;
     while !outside.is_empty() {
-        corpus.check_interrupts()?;
+        corpus.check_interrupts();
         for (document, strongest) in &mut outside {
             // A similarity of 1 cannot be exceeded.
             if *strongest < 1.0 && corpus.share_band(corpus.probes(), newest, *document)? {

@@ -71,7 +71,7 @@ fn of_document<C: Corpus>(
     limit: usize,
     visit: &mut VisitPair<C>,
 ) -> Result<(usize, bool)> {
-    corpus.check_interrupts()?;
+    corpus.check_interrupts();
     let mut in_vain = 0;
     for (position, &b) in partners.iter().enumerate() {
         if in_vain == limit {
@@ -91,7 +91,7 @@ fn of_document<C: Corpus>(
             None => in_vain += 1,
         }
         if position % 1024 == 1023 {
-            corpus.check_interrupts()?;
+            corpus.check_interrupts();
         }
     }
     Ok((0, false))

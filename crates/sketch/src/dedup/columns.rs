@@ -96,8 +96,7 @@ impl Hashes for BandColumns {
         Ok(())
     }
 
-    fn check_interrupts(&mut self) -> Result<()> {
+    fn check_interrupts(&mut self) {
         (self.check)();
-        Ok(())
     }
 }

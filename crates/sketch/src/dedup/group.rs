@@ -317,9 +317,8 @@ impl Hashes for Group<'_, '_> {
         Ok(())
     }
 
-    fn check_interrupts(&mut self) -> Result<()> {
+    fn check_interrupts(&mut self) {
         self.crew.check();
-        Ok(())
     }
 }
 

@@ -35,12 +35,12 @@ pub fn bridges(group: &mut Group, ranks: &Ranks, emit: &mut Emit<NamedBridge>) -
     let all = (0..identical.documents()).map(|document| group.name(document));
     let mut names = memory::collect(all)?;
     for document in 0..identical.documents() {
-        group.check_interrupts()?;
+        group.check_interrupts();
         let root = clusters.find(identical.leader(document)) as usize;
         names[root] = least(names[root], group.name(document));
     }
     for bridge in found {
-        group.check_interrupts()?;
+        group.check_interrupts();
         let cluster = names[clusters.find(bridge.link.a) as usize];
         let name = |leader| {
             let copies = identical.members(leader).map(|copy| group.name(copy));

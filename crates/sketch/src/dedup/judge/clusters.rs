@@ -40,7 +40,7 @@ impl Cluster {
         distinct: &[u32],
     ) -> Result<Self> {
         let found = least_similar(distinct, COMPARE_PAIRS, |a, b| {
-            group.check_interrupts()?;
+            group.check_interrupts();
             group.measure(a, b)
         })?;
         // With one distinct document all are copies.
@@ -78,7 +78,7 @@ pub fn single_linkage(group: &mut Group, ranks: &Ranks, emit: &mut Emit<Cluster>
         let first = documents[0];
         let mut members = memory::with_capacity(documents.len() - 1)?;
         for &document in &documents[1..] {
-            group.check_interrupts()?;
+            group.check_interrupts();
             members.push((group.name(document), group.measure(first, document)?));
         }
         let representative = group.name(first);
@@ -102,14 +102,10 @@ pub fn leader_clusters(group: &mut Group, ranks: &Ranks, emit: &mut Emit<Cluster
     let distinct = memory::collect(ranked.into_iter().map(|(_, leader)| leader))?;
     // (leader, member, similarity); a leader is its own member.
     let mut belongs: Vec<(u32, u32, f64)> = Vec::new();
-    let mut outcome = Ok(());
     let limit = group.limit();
     let left_out = leaders(group, &distinct, limit, &mut |leader, member, similarity| {
-        if outcome.is_ok() {
-            outcome = memory::push(&mut belongs, (leader, member, similarity));
-        }
+        memory::push(&mut belongs, (leader, member, similarity))
     })?;
-    outcome?;
     let mut leads = memory::filled(true, group.len())?;
     belongs.iter().for_each(|(_, member, _)| leads[*member as usize] = false);
     for leader in distinct.into_iter().filter(|leader| leads[*leader as usize]) {
@@ -117,7 +113,7 @@ pub fn leader_clusters(group: &mut Group, ranks: &Ranks, emit: &mut Emit<Cluster
     }
     belongs.sort_unstable_by_key(|(leader, member, _)| (*leader, *member));
     for cluster in belongs.chunk_by(|a, b| a.0 == b.0) {
-        group.check_interrupts()?;
+        group.check_interrupts();
         let documents = cluster
             .iter()
             .flat_map(|&(_, member, similarity)| identical.members(member).map(move |document| (document, similarity)));

@@ -56,7 +56,7 @@ pub fn all_pairs(group: &mut Group, second: Option<u32>, emit: &mut Emit<FoundPa
         if is_wanted { emit(FoundPairs::Pair(a, b, similarity)) } else { Ok(()) }
     };
     for (leader, _) in identical.groups() {
-        group.check_interrupts()?;
+        group.check_interrupts();
         let mut rest = identical.members(leader);
         if second.is_none() {
             emit(FoundPairs::Copies(memory::collect(rest.map(|copy| group.name(copy)))?))?;
@@ -65,7 +65,7 @@ pub fn all_pairs(group: &mut Group, second: Option<u32>, emit: &mut Emit<FoundPa
         let (left, right) = counts(group, leader);
         emit(FoundPairs::Copied((left * right).saturating_sub(1)))?;
         while let Some(a) = rest.next() {
-            group.check_interrupts()?;
+            group.check_interrupts();
             rest.clone().try_for_each(|b| pair(emit, group.name(a), group.name(b), 1.0))?;
         }
     }
@@ -77,7 +77,7 @@ pub fn all_pairs(group: &mut Group, second: Option<u32>, emit: &mut Emit<FoundPa
             emit(FoundPairs::Copied(count - 1))?;
         }
         for a in identical.members(found.a) {
-            group.check_interrupts()?;
+            group.check_interrupts();
             for b in identical.members(found.b) {
                 pair(emit, group.name(a), group.name(b), found.similarity)?;
             }
@@ -108,7 +108,7 @@ pub fn pairs_once(
     let mut firsts: Vec<[Option<u32>; 2]> = memory::filled([None; 2], documents)?;
     let mut best: Vec<[Best; 2]> = memory::filled([None; 2], documents)?;
     for document in 0..identical.documents() {
-        group.check_interrupts()?;
+        group.check_interrupts();
         let name = group.name(document);
         let first = &mut firsts[identical.leader(document) as usize][of(name)];
         *first = Some(first.map_or(name, |first| ranks.first(first, name)));
@@ -146,7 +146,7 @@ pub fn pairs_once(
         Ok(())
     })?;
     for document in 0..identical.documents() {
-        group.check_interrupts()?;
+        group.check_interrupts();
         let (name, leader) = (group.name(document), identical.leader(document) as usize);
         let is_first = firsts[leader][of(name)] == Some(name);
         if let (false, Some((partner, similarity))) = (is_first, best[leader][of(name)]) {
