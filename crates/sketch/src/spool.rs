@@ -57,6 +57,17 @@ pub trait Number: Copy + Default + FromBytes + IntoBytes + Immutable {}
 
 impl<T: Copy + Default + FromBytes + IntoBytes + Immutable> Number for T {}
 
+/// The numbers in `bytes`, which are copied to `room` unless they are aligned.
+pub(crate) fn numbers<'a, T: Number>(bytes: &'a [u8], room: &'a mut Vec<T>) -> Result<&'a [T]> {
+    if let Ok(numbers) = <[T]>::ref_from_bytes(bytes) {
+        return Ok(numbers);
+    }
+    let count = bytes.len() / size_of::<T>();
+    memory::resize(room, count, T::default())?;
+    room.as_mut_bytes().copy_from_slice(&bytes[..count * size_of::<T>()]);
+    Ok(room)
+}
+
 /// Pieces of numbers, found by their offsets.
 pub struct Spool<T> {
     held: Vec<T>,

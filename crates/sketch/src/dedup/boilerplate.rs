@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::attributes::NO_ORIGIN;
-use super::form::{Form, Terms, append_hashes};
+use super::form::{Form, Terms};
 use super::host::{DocumentPass, Host, Process, TakeStored};
 use crate::boilerplate::{
     Boilerplate, CountedPart, Enough, Frame, Judged, LEAST, OriginSample, SharedShingles, Shingled, counted,
@@ -16,7 +16,7 @@ use crate::boilerplate::{
 };
 use crate::pipeline::Crew;
 use crate::scheme::Scheme;
-use crate::spool::Spool;
+use crate::spool::{Spool, numbers};
 use crate::stored::{Packing, StoredBytes, text};
 use crate::{Check, Config, Error, Result, memory};
 
@@ -404,9 +404,7 @@ impl Boilerplates {
         let found = if *form == Form::Text {
             look(&frame, *enough, Shingled::Text(config, &text(bytes)?))
         } else {
-            let mut elements = Vec::new();
-            append_hashes(bytes, &mut elements)?;
-            look(&frame, *enough, Shingled::Elements(&elements))
+            look(&frame, *enough, Shingled::Elements(numbers(bytes, &mut Vec::new())?))
         };
         // Does not keep so much memory after one long text.
         unpacked.truncate(LONG);

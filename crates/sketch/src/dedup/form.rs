@@ -4,26 +4,16 @@ use zerocopy::IntoBytes;
 
 use crate::corpus::{HashParts, SetOutline};
 use crate::hash::hash128;
+pub use crate::pipeline::Form;
 use crate::scheme::Scheme;
 use crate::shingle::{normalize_text, shingle_hashes};
 use crate::signature::Banding;
-use crate::spool::Number;
+use crate::spool::{Number, numbers};
 use crate::stored::text;
 use crate::{Check, Config, Result, ShingleSet, memory};
 
 /// Bytes of a text above which its outline is made without its hashes, which would take 16 times as many bytes.
 const LONG: usize = 1 << 20;
-
-/// The form of the bytes by which a document is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// A text as UTF-8: its shingles are the set.
-    Text,
-    /// The hashes of a set's elements, of eight bytes each in the byte order of the machine.
-    Elements,
-    /// The slots of a signature, of four bytes each in the byte order of the machine.
-    Signature,
-}
 
 /// The way in which a candidate is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +72,10 @@ impl Form {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn hashes(self, config: &Config, bytes: &[u8], out: &mut Vec<u64>, check: Check) -> Result<()> {
-        if self == Self::Text { shingle_hashes(config, &text(bytes)?, out, check) } else { append_hashes(bytes, out) }
+        if self == Self::Text {
+            return shingle_hashes(config, &text(bytes)?, out, check);
+        }
+        memory::extend(out, numbers(bytes, &mut Vec::new())?)
     }
 
     /// Adds the set of a document to `parts`. It takes no memory for its hashes, except for sets and bags.
@@ -123,12 +116,4 @@ impl Form {
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn append_bytes<T: Number>(numbers: &[T], out: &mut Vec<u8>) -> Result<()> {
     memory::extend(out, numbers.as_bytes())
-}
-
-/// Appends the hashes in the bytes of [`Form::Elements`].
-pub(super) fn append_hashes(bytes: &[u8], out: &mut Vec<u64>) -> Result<()> {
-    let hashes = bytes.as_chunks().0;
-    memory::reserve(out, hashes.len())?;
-    out.extend(hashes.iter().map(|hash| u64::from_ne_bytes(*hash)));
-    Ok(())
 }

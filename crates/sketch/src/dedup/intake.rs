@@ -13,13 +13,11 @@ use super::agreement::Agreement;
 use super::attributes::{Attributes, Scope};
 use super::boilerplate::{Boilerplates, Collecting};
 use super::columns::BandColumns;
-use super::form::{Form, Terms, Verify, append_hashes};
+use super::form::{Terms, Verify};
 use super::host::{DocumentPass, Host, JobStep, Process};
 use super::shares::Shares;
-use crate::boilerplate::{CountedPart, Frame};
 use crate::corpus::Hashes;
 use crate::pipeline::{Crew, Hands, Making, Signer, SignerBatch, hands};
-use crate::stored::StoredBytes;
 use crate::{Config, Error, Result, Sketcher, memory};
 
 /// Bytes of a batch: some hundred texts, which take far longer to sign than to pass on.
@@ -206,7 +204,6 @@ impl Documents {
         self.signed = 0;
         let making = || Making::Counted(enough);
         self.by_hands(making, Self::take_counted, |intake| {
-            let mut elements = Vec::new();
             host.each(DocumentPass::Again, &mut (0..), &mut |document, read| {
                 let origin = boilerplates.origin(document);
                 if boilerplates.is_full_for(origin) {
@@ -214,8 +211,9 @@ impl Documents {
                     intake.finish()?;
                 }
                 let frame = boilerplates.frame(origin)?;
-                read(form, &mut |stored| Ok(intake.add_again(form, stored, &mut elements)?))?;
-                Ok(intake.frame(frame)?)
+                read(form, &mut |stored| Ok(intake.batch.push(form, stored)?))?;
+                intake.batch.without(frame)?;
+                Ok(intake.give_if_full()?)
             })
         })?;
         self.boilerplates = Some(boilerplates);
@@ -233,7 +231,8 @@ impl Documents {
                 let bytes = part.hashes().saturating_mul(size_of::<u64>());
                 self.sizes[document] = u32::try_from(bytes).unwrap_or(u32::MAX);
             }
-            self.little.add(*part);
+            self.little.by_equality += usize::from(part.by_equality);
+            self.little.small += usize::from(part.is_small());
         }
         // Empties it for reuse.
         batch.clear();
@@ -243,14 +242,6 @@ impl Documents {
     /// Number of hashes of each document.
     pub(super) fn width(&self) -> usize {
         self.columns.probes() + 1
-    }
-}
-
-impl Little {
-    /// Adds a document with its counted part.
-    fn add(&mut self, part: CountedPart) {
-        self.by_equality += usize::from(part.by_equality);
-        self.small += usize::from(part.is_small());
     }
 }
 
@@ -285,22 +276,6 @@ impl Intake<'_, '_, '_> {
         let set = agreement.as_mut().map_or(Ok(0), |agreement| agreement.put(attributes.agreeing))?;
         notes.push_back(Note { size, least, scope: attributes.scope, origin: attributes.origin, set });
         Ok(self.give_if_full()?)
-    }
-
-    /// Adds a document again, to be signed without a frame that follows.
-    fn add_again(&mut self, form: Form, stored: StoredBytes, elements: &mut Vec<u64>) -> Result<()> {
-        if form == Form::Text {
-            return self.batch.push_text(stored);
-        }
-        elements.clear();
-        append_hashes(stored.bytes, elements)?;
-        self.batch.push_elements(elements)
-    }
-
-    /// Adds the frame of the last document.
-    fn frame(&mut self, frame: Frame) -> Result<()> {
-        self.batch.without(frame)?;
-        self.give_if_full()
     }
 
     fn give_if_full(&mut self) -> Result<()> {

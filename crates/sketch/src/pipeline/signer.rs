@@ -1,11 +1,14 @@
 //! Signs batches of documents: computes their band hashes.
 
+use zerocopy::IntoBytes;
+
 use super::BatchWork;
 use crate::boilerplate::{CountedPart, Enough, Frame, Shingled, counted};
 use crate::passage::{Characters, Fingerprints};
 use crate::scheme::Scheme;
 use crate::shingle::saturated;
 use crate::signature::{Banding, Sketcher, signature_hash};
+use crate::spool::numbers;
 use crate::stored::{Packing, StoredBytes, text};
 use crate::{Check, Config, Result, memory};
 
@@ -18,12 +21,11 @@ const KEPT: usize = 256 << 10;
 /// Copies of documents, later with their band hashes.
 #[derive(Default)]
 pub struct SignerBatch {
-    /// Texts as they are stored, with their stored size and their decompressed size.
-    texts: Vec<u8>,
-    text_bytes: usize,
-    numbers: Vec<u64>,
-    /// Each document, with its number of bytes or numbers.
-    documents: Vec<(CopiedKind, usize)>,
+    /// The documents as they are stored, one after another, and the size of the compressed ones after decompression.
+    bytes: Vec<u8>,
+    unpacked: usize,
+    /// For each document its form, its packing and its size.
+    documents: Vec<(Form, Packing, usize)>,
     /// For each document the shingles that do not count, if boilerplate is left out.
     frames: Vec<Frame>,
     hashes: Vec<i64>,
@@ -35,23 +37,23 @@ pub struct SignerBatch {
     pub saturated: Vec<usize>,
 }
 
-/// The kind of a copied document.
-#[derive(Clone, Copy)]
-enum CopiedKind {
-    Text(Packing),
+/// The form of the bytes by which a document is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A text as UTF-8: its shingles are the set.
+    Text,
+    /// The hashes of a set's elements, of eight bytes each in the byte order of the machine.
     Elements,
-    /// Each slot is one of the numbers.
+    /// The slots of a signature, of four bytes each in the byte order of the machine.
     Signature,
 }
 
 impl SignerBatch {
     /// Removes all documents, but keeps the memory for them, unless one was long.
     pub fn clear(&mut self) {
-        self.texts.clear();
-        self.texts.shrink_to(KEPT);
-        self.text_bytes = 0;
-        self.numbers.clear();
-        self.numbers.shrink_to(KEPT / size_of::<u64>());
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT);
+        self.unpacked = 0;
         self.documents.clear();
         self.frames.clear();
     }
@@ -68,28 +70,29 @@ impl SignerBatch {
 
     /// Size of its documents, including decompressed ones.
     pub fn bytes(&self) -> usize {
-        self.text_bytes + size_of_val(&*self.numbers) + size_of_val(&*self.documents)
+        self.bytes.len() + self.unpacked + size_of_val(&*self.documents)
+    }
+
+    /// Appends a document. A signature must be long enough for the banding; an empty one is skipped.
+    pub fn push(&mut self, form: Form, stored: StoredBytes) -> Result<()> {
+        memory::extend(&mut self.bytes, stored.bytes)?;
+        self.unpacked += if stored.packing == Packing::PLAIN { 0 } else { stored.size() };
+        memory::push(&mut self.documents, (form, stored.packing, stored.bytes.len()))
     }
 
     /// Appends a text.
     pub fn push_text(&mut self, text: StoredBytes) -> Result<()> {
-        memory::extend(&mut self.texts, text.bytes)?;
-        let unpacked = if text.packing == Packing::PLAIN { 0 } else { text.size() };
-        self.text_bytes += text.bytes.len() + unpacked;
-        memory::push(&mut self.documents, (CopiedKind::Text(text.packing), text.bytes.len()))
+        self.push(Form::Text, text)
     }
 
     /// Appends a set, by the hashes of its elements.
     pub fn push_elements(&mut self, hashes: &[u64]) -> Result<()> {
-        memory::extend(&mut self.numbers, hashes)?;
-        memory::push(&mut self.documents, (CopiedKind::Elements, hashes.len()))
+        self.push(Form::Elements, StoredBytes::plain(hashes.as_bytes()))
     }
 
-    /// Appends a signature, which must be long enough for the banding; an empty one is skipped.
+    /// Appends a signature.
     pub fn push_signature(&mut self, slots: &[i32]) -> Result<()> {
-        memory::reserve(&mut self.numbers, slots.len())?;
-        self.numbers.extend(slots.iter().map(|&slot| slot as u64));
-        memory::push(&mut self.documents, (CopiedKind::Signature, slots.len()))
+        self.push(Form::Signature, StoredBytes::plain(slots.as_bytes()))
     }
 
     /// Sets the shingles that do not count for the last document, for a signer that leaves them out.
@@ -117,6 +120,7 @@ pub struct Signer {
     shingling: Config,
     bands: Vec<i64>,
     slots: Vec<i32>,
+    elements: Vec<u64>,
     /// Fingerprints, or the hashes of the counted part of a document.
     found: Vec<u64>,
     room: Vec<u8>,
@@ -149,29 +153,30 @@ impl Signer {
             making,
             bands: Vec::new(),
             slots: Vec::new(),
+            elements: Vec::new(),
             found: Vec::new(),
             room: Vec::new(),
         }
     }
 
-    /// Makes the hashes of a document, which is given as bytes or numbers, in `self.bands`. Adds to `saturations` if
-    /// its text is too long for its shingles. Returns how much of it counts, if boilerplate is left out.
+    /// Makes the hashes of a document in `self.bands`. Adds to `saturations` if its text is too long for its shingles.
+    /// Returns how much of it counts, if boilerplate is left out.
     fn sign(
         &mut self,
-        (kind, bytes, numbers): (CopiedKind, &[u8], &[u64]),
+        form: Form,
+        stored: StoredBytes,
         frame: &Frame,
         saturations: &mut Vec<usize>,
         check: Check,
     ) -> Result<CountedPart> {
-        let Self { sketcher, banding, making, shingling, bands, slots, found, room } = self;
+        let Self { sketcher, banding, making, shingling, bands, slots, elements, found, room } = self;
         bands.clear();
         found.clear();
-        let own = match kind {
-            CopiedKind::Text(packing) => Some(text(StoredBytes { bytes, packing }.unpacked(room)?)?),
-            CopiedKind::Elements | CopiedKind::Signature => None,
-        };
+        let bytes = stored.unpacked(room)?;
+        let own = if form == Form::Text { Some(text(bytes)?) } else { None };
         let own = own.as_deref();
-        let shingled = own.map_or(Shingled::Elements(numbers), |text| Shingled::Text(shingling, text));
+        let elements = if form == Form::Elements { numbers(bytes, elements)? } else { &[] };
+        let shingled = own.map_or(Shingled::Elements(elements), |text| Shingled::Text(shingling, text));
         let with_hash = matches!(making, Making::BandsAndHash | Making::Counted(_));
         let mut part = CountedPart::default();
         let signature = match (making, own) {
@@ -198,13 +203,11 @@ impl Signer {
                 }
                 sketcher.sketch(text, check)?
             }
-            (_, None) if matches!(kind, CopiedKind::Signature) => {
-                slots.clear();
-                memory::reserve(slots, numbers.len())?;
-                slots.extend(numbers.iter().map(|&slot| slot as i32));
-                (!slots.is_empty()).then_some(&slots[..])
+            (_, None) if form == Form::Signature => {
+                let slots = numbers(bytes, slots)?;
+                (!slots.is_empty()).then_some(slots)
             }
-            (_, None) => sketcher.sketch_hashes(numbers, check)?,
+            (_, None) => sketcher.sketch_hashes(elements, check)?,
         };
         if let Some(signature) = signature {
             banding.hashes(signature, bands)?;
@@ -229,17 +232,14 @@ impl BatchWork for Signer {
         batch.counts.clear();
         batch.saturated.clear();
         batch.parts.clear();
-        let (mut texts, mut numbers) = (&batch.texts[..], &batch.numbers[..]);
+        let mut rest = &batch.bytes[..];
         let (mut frames, none) = (batch.frames.iter(), Frame::default());
-        for &(kind, length) in &batch.documents {
+        for &(form, packing, size) in &batch.documents {
             check();
-            let mut document = (kind, &[][..], &[][..]);
-            match kind {
-                CopiedKind::Text(_) => (document.1, texts) = texts.split_at(length),
-                _ => (document.2, numbers) = numbers.split_at(length),
-            }
+            let (bytes, others) = rest.split_at(size);
+            rest = others;
             let frame = frames.next().unwrap_or(&none);
-            let part = self.sign(document, frame, &mut batch.saturated, check)?;
+            let part = self.sign(form, StoredBytes { bytes, packing }, frame, &mut batch.saturated, check)?;
             if let Making::Counted(_) = self.making {
                 memory::push(&mut batch.parts, part)?;
             }
