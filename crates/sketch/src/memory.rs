@@ -88,8 +88,7 @@ pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
 /// A new string with this text.
 pub fn owned(text: &str) -> Result<String> {
     let mut owned = String::new();
-    owned.try_reserve_exact(text.len()).map_err(|_| refused::<u8>(text.len()))?;
-    owned.push_str(text);
+    push_str(&mut owned, text)?;
     Ok(owned)
 }
 

@@ -124,7 +124,7 @@ impl Batch {
     }
 
     /// Reads from files what fits into `memory` bytes, and reuses the memory of the previous batch. Returns name, group
-    /// and number of each document that must be fetched and [put](Self::put), in order.
+    /// and number of each document that must be fetched and [pushed](Held::push), in order.
     pub(super) fn load(&mut self, memory: usize, before: Held) -> Result<Vec<[u32; PLACE]>> {
         let Some(mut files) = self.files.take() else { return Ok(Vec::new()) };
         let held = &mut self.held;
@@ -157,11 +157,6 @@ impl Batch {
         Ok(Vec::new())
     }
 
-    /// Appends the next document that was fetched.
-    pub(super) fn put(&mut self, [name, root, ..]: [u32; PLACE], stored: StoredBytes) -> Result<()> {
-        self.held.push(name, root, stored)
-    }
-
     /// The bytes of its documents, in memory or in files.
     pub(super) fn bytes(&mut self) -> Bytes<'_> {
         Bytes { files: self.files.as_mut(), ..Bytes::held(&self.held) }
@@ -188,7 +183,7 @@ impl Held {
     }
 
     /// Appends the compared bytes of a document.
-    fn push(&mut self, name: u32, root: u32, stored: StoredBytes) -> Result<()> {
+    pub(super) fn push(&mut self, name: u32, root: u32, stored: StoredBytes) -> Result<()> {
         self.place(name, root, stored.bytes.len(), stored.packing)?;
         memory::extend(&mut self.bytes, stored.bytes)
     }

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::batch::{Bytes, Held};
 use super::form::Terms;
 use super::sets::{Cache, Distinct, Sets};
+use super::shares::Shares;
 use crate::corpus::{Corpus, Hashes};
 use crate::hash::mix::GOLDEN;
 use crate::pipeline::Crew;
@@ -33,12 +34,7 @@ pub(super) struct Comparing {
     pub(super) terms: Terms,
     /// True if each pair is compared.
     pub(super) is_whole: bool,
-    /// Bytes for the documents of a batch, and as many again for values made of them.
-    pub(super) memory: usize,
-    /// Bytes for values made of a group whose documents stay in a file.
-    pub(super) group: usize,
-    /// Bytes for values made of a large group in any case.
-    pub(super) floor: usize,
+    pub(super) shares: Shares,
     pub(super) apart: ApartPairs,
 }
 
@@ -56,13 +52,6 @@ impl ApartPairs {
     fn has(&self, name: u32) -> bool {
         let from = self.pairs.partition_point(|pair| pair.0 < name);
         self.pairs.get(from).is_some_and(|pair| pair.0 == name) || self.others.binary_search(&name).is_ok()
-    }
-}
-
-impl Comparing {
-    /// Hash that is equal for copies. A document in `apart` gets a unique one.
-    fn copy_hash(&self, name: u32, hash: u64) -> u64 {
-        if self.apart.has(name) { hash ^ (u64::from(name) + 1).wrapping_mul(GOLDEN) } else { hash }
     }
 }
 
@@ -310,7 +299,11 @@ impl Hashes for Group<'_, '_> {
                 if let Some(least) = self.held.leasts.get(self.place(document)) {
                     hash ^= least.to_bits().wrapping_mul(GOLDEN);
                 }
-                hash = comparing.copy_hash(self.name(document), hash);
+                // A document in `apart` is not collapsed with its copies.
+                let name = self.name(document);
+                if comparing.apart.has(name) {
+                    hash ^= (u64::from(name) + 1).wrapping_mul(GOLDEN);
+                }
             }
             visit(document, hash);
         }

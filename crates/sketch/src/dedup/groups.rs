@@ -16,7 +16,6 @@ use super::group::{ApartPairs, Comparing, Group, Measure};
 use super::host::{DocumentPass, Host, JobStep, Process, ReadDocument};
 use super::intake::Documents;
 use super::sets::{Cache, Distinct, Sets, set_bytes};
-use super::shares::Shares;
 use crate::corpus::{Components, LeftOut, NumberedSets, SharedCounts, groups, split};
 use crate::pipeline::Crew;
 use crate::spool::NewFile;
@@ -80,10 +79,10 @@ impl<T, E, F: FnMut(T) -> Result<(), E>> TakeResults<T, E> for F {
 pub struct Shortfall {
     /// The comparisons that the limit for a bucket has left out.
     pub left_out: LeftOut,
-    /// The bytes that would hold the largest group that memory did not hold, if [the floor](Shares::floor) was taken or
-    /// such groups took seconds.
+    /// The bytes that would hold the largest group that memory did not hold, if [the floor](super::Shares::floor) was
+    /// taken or such groups took seconds.
     pub needed: Option<usize>,
-    /// [The floor](Shares::floor), if it was taken.
+    /// [The floor](super::Shares::floor), if it was taken.
     pub floor: Option<usize>,
 }
 
@@ -141,8 +140,7 @@ impl Groups {
         if is_whole {
             terms.bucket_limit = usize::MAX;
         }
-        let Shares { batch: memory, group, floor, .. } = shares;
-        let comparing = Comparing { terms, is_whole, memory, group, floor, apart: ApartPairs::default() };
+        let comparing = Comparing { terms, is_whole, shares, apart: ApartPairs::default() };
         let beyond = Cell::default();
         let mut job = Self { comparing, batches, documents: 0, boilerplates, process, beyond };
         job.fill(documents, host, &roots, &batch_of)?;
@@ -229,7 +227,7 @@ impl Groups {
         Ok(Shortfall {
             left_out,
             needed: is_worth.then_some(needed),
-            floor: takes_floor.then_some(self.comparing.floor),
+            floor: takes_floor.then_some(self.comparing.shares.floor),
         })
     }
 
@@ -238,14 +236,14 @@ impl Groups {
         let Self { comparing, boilerplates, process, .. } = self;
         let mut copying = Copying::new(comparing, boilerplates, process);
         let mut origins = std::mem::take(&mut batch.held.origins).into_iter();
-        let to_fetch = batch.load(comparing.memory, before)?;
+        let to_fetch = batch.load(comparing.shares.batch, before)?;
         if to_fetch.is_empty() {
             return Ok(());
         }
         let mut places = to_fetch.iter();
         host.fetch(&mut to_fetch.iter().map(|[.., number, _]| *number), &mut |_, read| {
-            let Some(&place) = places.next() else { return Ok(()) };
-            copying.copy(read, origins.next(), &mut |stored| batch.put(place, stored))
+            let Some(&[name, root, ..]) = places.next() else { return Ok(()) };
+            copying.copy(read, origins.next(), &mut |stored| batch.held.push(name, root, stored))
         })
     }
 
@@ -263,7 +261,7 @@ impl Groups {
     fn crew(&self, size: usize) -> Crew<'static> {
         let Process { threads, setting, .. } = self.process;
         // Its memory is in addition to what is made already.
-        Crew::With(setting(self.comparing.memory / 4), if size >= LARGE { threads } else { 0 })
+        Crew::With(setting(self.comparing.shares.batch / 4), if size >= LARGE { threads } else { 0 })
     }
 
     /// Processes the groups of a batch: first each of the large ones, then the others, many at a time. In a file all
@@ -283,7 +281,7 @@ impl Groups {
         let groups = || order.chunk_by(|a, b| a.0 == b.0);
         let is_held = batch.is_held();
         // Threads have no files for the sets that do not fit.
-        let most = LARGE.min(comparing.memory / 16);
+        let most = LARGE.min(comparing.shares.batch / 16);
         let is_small = |held: &Held, group: &[(u32, u32)]| is_held && group.len() <= FEW && held.sizes(group) < most;
         for group in groups() {
             if is_small(&batch.held, group) {
@@ -293,7 +291,7 @@ impl Groups {
             let crew = || self.crew(size);
             let started = Instant::now();
             let split = if is_split { None } else { comparing.split(batch.bytes(), group, crew())? };
-            let takes_floor = comparing.share(is_held) < comparing.floor;
+            let takes_floor = comparing.share(is_held) < comparing.shares.floor;
             let (more, is_beyond) = match split {
                 Some(order) => (self.of_batch(batch, &order, true, before, judge, taker)?, takes_floor),
                 None => comparing.at_once((batch.bytes(), self.process.new_file), group, crew(), judge, taker)?,
@@ -322,13 +320,13 @@ impl Groups {
         let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
         let compute = |portion: &mut Vec<&[(u32, u32)]>, check: Check| {
             let room = spare().pop();
-            let mut room = room.unwrap_or_else(|| NumberedSets::new(comparing.memory));
+            let mut room = room.unwrap_or_else(|| NumberedSets::new(comparing.shares.batch));
             let (mut found, mut left_out) = (Vec::new(), LeftOut::default());
             for (number, group) in (1..).zip(&*portion) {
                 // They are scattered over the batch.
                 portion.get(number).into_iter().for_each(|next| held.fetch(next));
                 // The host's files are for the caller's thread alone.
-                let source = (Bytes::held(held), comparing.memory, NewFile::in_memory());
+                let source = (Bytes::held(held), comparing.shares.batch, NewFile::in_memory());
                 left_out += comparing.group(source, group, &mut Crew::Alone(check), &mut room, &mut |group| {
                     judge(group, &mut |result| memory::push(&mut found, result))
                 })?;
@@ -336,7 +334,11 @@ impl Groups {
             spare().push(room);
             Ok((portion.iter().map(|group| group.len()).sum::<usize>(), found, left_out))
         };
-        Crew::With(setting(comparing.memory), threads).each(&mut next, &compute, &mut |(part, found, more)| {
+        Crew::With(setting(comparing.shares.batch), threads).each(&mut next, &compute, &mut |(
+            part,
+            found,
+            more,
+        )| {
             let left = self.documents.saturating_sub(before);
             left_out += more;
             before += part;
@@ -402,9 +404,10 @@ impl<'a> Copying<'a> {
 }
 
 impl Comparing {
-    /// Bytes for values made of a large group, whose documents are in memory or in a file, above [`Self::floor`].
+    /// Bytes for values made of a large group, whose documents are in memory or in a file, above
+    /// [the floor](super::Shares::floor).
     fn share(&self, is_held: bool) -> usize {
-        if is_held { self.memory } else { self.group }
+        if is_held { self.shares.batch } else { self.shares.group }
     }
 
     /// Judges a group in the caller's thread, and gives `taker` what is found at once. The crew helps to make the sets
@@ -419,7 +422,7 @@ impl Comparing {
     ) -> Result<(LeftOut, bool), E> {
         let (mut outcome, mut is_beyond) = (Ok(()), false);
         let is_held = bytes.is_held();
-        let (share, memory) = (self.share(is_held), self.share(is_held).max(self.floor));
+        let (share, memory) = (self.share(is_held), self.share(is_held).max(self.shares.floor));
         // Beside the counts of pairs.
         let most = SharedCounts::bytes(group.len().min(COUNTED)).min(memory / 2);
         let mut room = NumberedSets::new(memory - most);
@@ -439,7 +442,7 @@ impl Comparing {
     /// each, in order, without documents that cannot be similar to any other. `None` if the group fits into memory.
     fn split(&self, mut bytes: Bytes, group: &[(u32, u32)], mut crew: Crew) -> Result<Option<Vec<(u32, u32)>>> {
         let Terms { form, verify, threshold, bucket_limit, ref config, .. } = self.terms;
-        let (size, all) = (bytes.held.sizes(group), self.share(bytes.is_held()).max(self.floor));
+        let (size, all) = (bytes.held.sizes(group), self.share(bytes.is_held()).max(self.shares.floor));
         let memory = all.min(NUMBERED);
         // Skips the search for copies if the group fits even with them.
         if verify != Verify::Exact || size < LARGE || set_bytes(form, size) <= memory {

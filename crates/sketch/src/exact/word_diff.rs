@@ -61,7 +61,8 @@ pub fn word_diff<E: From<Error>>(
     if normalization.html {
         return Err(Error::MarkupOfWords.into());
     }
-    let mut vocabulary = Vocabulary::new(normalization);
+    let (of_written, of_normalized) = Default::default();
+    let mut vocabulary = Vocabulary { normalization, of_written, of_normalized };
     let words_a = vocabulary.words(a, check)?;
     let words_b = vocabulary.words(b, check)?;
     let distinct = vocabulary.of_normalized.len();
@@ -98,10 +99,6 @@ struct Vocabulary<'a> {
 }
 
 impl<'a> Vocabulary<'a> {
-    fn new(normalization: &'a Normalization) -> Self {
-        Self { normalization, of_written: HashMap::default(), of_normalized: HashMap::default() }
-    }
-
     fn words(&mut self, text: &'a str, check: Check) -> Result<WordTokens> {
         let mut words = WordTokens { tokens: Vec::new(), starts: Vec::new() };
         for (place, piece) in text.split_word_bound_indices() {

@@ -117,7 +117,7 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) 
 fn word_windows(config: &Config, level: Level, text: &str, chunks: &mut HashBuffer) {
     let (rules, is_anchored) = (config.rules(), config.unit() == Unit::Anchored);
     let mut windows = WordWindows::new(config.shingle_size());
-    let mut batch = WordBatch::new();
+    let mut batch = WordBatch { starts: [0; WORDS], ends: [0; WORDS], filled: 0 };
     // Both the closure for words and the one between them need `chunks`.
     let chunks = RefCell::new(chunks);
     for piece in words::pieces(text) {
@@ -143,7 +143,7 @@ fn word_windows(config: &Config, level: Level, text: &str, chunks: &mut HashBuff
                     .fold(0, |anchors, word| anchors << 1 | u128::from(rules.starts_shingle(word)));
             }
             let hashes = windows.room(batch.filled);
-            batch.hash(level, piece, hashes);
+            level.ranges(piece.as_bytes(), &batch.starts, &batch.ends, hashes);
             windows.deliver(level, batch.filled, anchors, &mut chunks.borrow_mut());
             batch.filled = 0;
         };
@@ -247,10 +247,6 @@ struct WordBatch {
 }
 
 impl WordBatch {
-    fn new() -> Self {
-        Self { starts: [0; WORDS], ends: [0; WORDS], filled: 0 }
-    }
-
     /// Adds a word; passes on a full batch, and empties it.
     #[inline(always)]
     fn push(&mut self, start: usize, end: usize, deliver: &mut impl FnMut(&mut Self)) {
@@ -265,11 +261,6 @@ impl WordBatch {
     fn words<'a>(&self, piece: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
         let places = self.starts.iter().zip(&self.ends).take(self.filled);
         places.map(move |(start, end)| &piece[*start as usize..*end as usize])
-    }
-
-    fn hash(&self, level: Level, piece: &str, hashes: &mut [u64]) {
-        let (starts, ends) = (&self.starts[..self.filled], &self.ends[..self.filled]);
-        level.ranges(piece.as_bytes(), starts, ends, hashes);
     }
 }
 

@@ -29,7 +29,8 @@ const WITHOUT_TEXT: [&str; 2] = ["script", "style"];
 /// Returns `text` without its markup; `None` if there is no markup. `record` gets the changes of characters.
 pub(super) fn without_markup(text: &str, mut record: Option<&mut PlaceRecord>, check: Check) -> Result<Option<String>> {
     let bytes = text.as_bytes();
-    let mut tags = TagEnds::new(bytes);
+    let any_end_tag = [true; WITHOUT_TEXT.len()];
+    let mut tags = TagEnds { bytes, quotes_count: true, any_end: true, any_comment_end: true, any_end_tag };
     let mut kept = Kept { text, out: String::new(), copied: 0 };
     let (mut at, mut looked) = (0, 0);
     while let Some(next) = find(bytes, at, check, |byte| matches!(byte, b'<' | b'&')) {
@@ -133,17 +134,7 @@ struct TagEnds<'a> {
     any_end_tag: [bool; WITHOUT_TEXT.len()],
 }
 
-impl<'a> TagEnds<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            quotes_count: true,
-            any_end: true,
-            any_comment_end: true,
-            any_end_tag: [true; WITHOUT_TEXT.len()],
-        }
-    }
-
+impl TagEnds<'_> {
     /// The end of the markup that starts with the `<` at byte `at`; `None` if that is an ordinary character.
     fn end(&mut self, at: usize, check: Check) -> Option<usize> {
         match *self.bytes.get(at + 1)? {
