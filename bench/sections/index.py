@@ -26,6 +26,11 @@ END $$
 class Way:
     """An index on the column body, and how documents are looked up by it."""
 
+    CREATE: str
+    DROP: str
+    SIZE: str
+    CALLS: int
+
     def __init__(self, server: Server):
         self.server = server
 

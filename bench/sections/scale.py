@@ -200,7 +200,7 @@ class Run:
         with self.server.connection.cursor().copy("COPY truth FROM STDIN") as copy:
             for number in range(self.corpus.groups):
                 sets = dict(zip(self.corpus.members(number), map(exact.shingles, self.corpus.group(number))))
-                for pair in exact.brute_force(sets, THRESHOLD):
+                for pair in exact.similar_pairs(sets, THRESHOLD):
                     copy.write_row(sorted(pair))
         return {"pairs": self.server.value("SELECT count(*) FROM truth")}
 

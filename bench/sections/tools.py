@@ -2,8 +2,8 @@
 
 Every tool says which documents belong together, at 0.9, by sets of three words in a row, but for incrededup, which
 always takes three characters. Its program is in bench/tools, and its packages are pinned there. The true pairs are
-counted by brute force, from the same kind of sets, within each group that was made to be near: documents of different
-groups share too little.
+counted by bench/exact.py, from the same kind of sets, within each group that was made to be near: documents of
+different groups share too little.
 """
 
 import os
@@ -62,7 +62,7 @@ def truth(numbered: corpus.Numbered, unit: str) -> set:
     near = Groups()
     for number in range(numbered.groups):
         sets = map(UNITS[unit], numbered.group(number))
-        for a, b in exact.brute_force(dict(zip(numbered.members(number), sets)), THRESHOLD):
+        for a, b in exact.similar_pairs(dict(zip(numbered.members(number), sets)), THRESHOLD):
             near.join(a, b)
     return near.pairs()
 
