@@ -16,7 +16,7 @@ CHARACTERS = 120
 HOUSE = ("src/", "crates/sketch/src/")
 # Lines of code: blank lines and lines of comments do not count, so that an explanation costs nothing. A ceiling with
 # room to work below it; a commit that raises it gives a reason.
-HOUSE_LINES = 35_800
+HOUSE_LINES = 36_000
 COMMENT_OR_BLANK = re.compile(r"\s*(//.*)?")
 PUBLIC_TYPE = re.compile(r"(?m)^\s*pub(?:\([^)]*\))? (?:unsafe )?(?:struct|enum|trait|type|union) (\w+)")
 CODE = (".rs", ".sql", ".sh", ".py")
