@@ -71,9 +71,10 @@ fn create_tables(client: &mut Client) {
 /// Empties all tables, and verifies that their indexes are empty, too.
 fn empty_tables(server: &Server, database: &str, journals: &mut [Journal]) {
     let own: String = (0..CLIENTS).map(|number| format!(", own_{number}")).collect();
-    server.connect(database).run(&format!("TRUNCATE docs, parts{own}"));
+    let mut client = server.connect(database);
+    client.run(&format!("TRUNCATE docs, parts{own}"));
     journals.iter_mut().for_each(|journal| journal.rows.clear());
-    verify::indexes(server, database, "after TRUNCATE");
+    verify::indexes(&mut client, "after TRUNCATE");
 }
 
 /// A standby that holds every commit before it is acknowledged.

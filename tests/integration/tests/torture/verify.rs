@@ -11,7 +11,7 @@ use crate::journal::Journal;
 pub fn everything(server: &Server, database: &str, journals: &mut [Journal], context: &str) {
     let mut client = server.connect(database);
     acknowledged(&mut client, journals, context);
-    indexes(server, database, context);
+    indexes(&mut client, context);
     for table in ["docs", "parts"] {
         plans(&mut client, table, context);
     }
@@ -23,23 +23,22 @@ pub fn everything(server: &Server, database: &str, journals: &mut [Journal], con
 }
 
 /// Checks each index and side table against its table.
-pub fn indexes(server: &Server, database: &str, context: &str) {
-    let mut client = server.connect(database);
+pub fn indexes(client: &mut Client, context: &str) {
     // An index whose concurrent creation was cut short is invalid, which PostgreSQL leaves to us.
     for index in
-        texts(&mut client, "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid AND indrelid >= 16384")
+        texts(client, "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid AND indrelid >= 16384")
     {
         client.run(&format!("DROP INDEX {index}"));
     }
     let indexes = texts(
-        &mut client,
+        client,
         "SELECT c.oid::regclass::text FROM pg_class c JOIN pg_am a ON a.oid = c.relam \
          WHERE a.amname = 'minlsh' AND c.relkind = 'i' ORDER BY 1",
     );
     assert!(indexes.len() >= 16, "{context}: only {indexes:?}");
     let side_tables = ["docs", "parts", "own_7"].map(|table| format!("{table}_minlsh"));
     for index in indexes.iter().chain(&side_tables) {
-        let problems = texts(&mut client, &format!("SELECT c::text FROM minlsh_check('{index}') c LIMIT 5"));
+        let problems = texts(client, &format!("SELECT c::text FROM minlsh_check('{index}') c LIMIT 5"));
         assert_eq!(problems, Vec::<String>::new(), "{context}: minlsh_check('{index}')");
     }
 }
