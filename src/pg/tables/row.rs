@@ -22,6 +22,13 @@ pub enum Continue {
     No,
 }
 
+/// A visitor without an answer wants all rows.
+impl From<()> for Continue {
+    fn from((): ()) -> Self {
+        Self::Yes
+    }
+}
+
 /// Refuses a column that does not exist or has an unexpected type.
 fn check_type(is: Oid, expected: Oid) -> Result<()> {
     match is {
@@ -170,14 +177,14 @@ impl Row {
     }
 
     /// Calls `visit` with the row after each successful call of `next`, until `visit` returns that it has enough.
-    pub(in crate::pg) fn each(
+    pub(in crate::pg) fn each<A: Into<Continue>>(
         &self,
         mut next: impl FnMut() -> bool,
-        mut visit: impl FnMut(&Self) -> Result<Continue>,
+        mut visit: impl FnMut(&Self) -> Result<A>,
     ) -> Result<()> {
         loop {
             check_interrupts();
-            if !next() || visit(self)? == Continue::No {
+            if !next() || visit(self)?.into() == Continue::No {
                 return Ok(());
             }
         }
@@ -266,7 +273,7 @@ impl TupleStore {
         unsafe { pg_sys::tuplestore_rescan(self.store) };
         // SAFETY: the store is read forward, into a slot with the columns of its rows.
         let next = || unsafe { pg_sys::tuplestore_gettupleslot(self.store, true, false, row.slot) };
-        row.each(next, |row| visit(row).map(|()| Continue::Yes))
+        row.each(next, visit)
     }
 }
 
@@ -373,7 +380,7 @@ impl SortedRows {
         // SAFETY: the slot has the columns of the rows. It holds each row until the next is read, after `visit` has
         // returned.
         let next = || unsafe { pg_sys::tuplesort_gettupleslot(self.sort, true, false, slot, none) };
-        self.row.each(next, |row| visit(row).map(|()| Continue::Yes))
+        self.row.each(next, visit)
     }
 }
 

@@ -39,7 +39,7 @@ impl Open {
     }
 
     /// Calls `visit` with each row that the snapshot sees, in physical order.
-    pub fn each(&self, snapshot: &Snapshot, mut visit: impl FnMut(&Row) -> Result<()>) -> Result<()> {
+    pub fn each(&self, snapshot: &Snapshot, visit: impl FnMut(&Row) -> Result<()>) -> Result<()> {
         let row = Row::empty(self);
         // SAFETY: the table is open, and its access method has all functions; `snapshot` is registered. The scan ends
         // before both.
@@ -51,7 +51,7 @@ impl Open {
             let scan = pg_guard_ffi_boundary(|| begin(self.raw(), snapshot.raw(), 0, keys, parallel, SEQUENTIAL));
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
             let next = || pg_guard_ffi_boundary(|| next(scan, forward, row.raw()));
-            let result = row.each(next, |row| visit(row).map(|()| Continue::Yes));
+            let result = row.each(next, visit);
             pg_guard_ffi_boundary(|| end(scan));
             result
         }
