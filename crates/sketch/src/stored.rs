@@ -1,4 +1,5 @@
-//! Texts as a database stores them: possibly compressed, and with bytes that need not be characters.
+//! The bytes of documents as they are stored: of texts as a database has them, possibly compressed, and with bytes that
+//! need not be characters.
 //!
 //! The reader of a table passes such bytes on, so that threads decompress them.
 
@@ -6,6 +7,17 @@ use std::borrow::Cow;
 
 use crate::text::utf8;
 use crate::{Error, Result, memory};
+
+/// The form of the bytes by which a document is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A text as UTF-8: its shingles are the set.
+    Text,
+    /// The hashes of a set's elements, of eight bytes each in the byte order of the machine.
+    Elements,
+    /// The slots of a signature, of four bytes each in the byte order of the machine.
+    Signature,
+}
 
 /// Bytes that are plain or compressed.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,11 @@ use zerocopy::IntoBytes;
 
 use crate::corpus::{HashParts, SetOutline};
 use crate::hash::hash128;
-pub use crate::pipeline::Form;
 use crate::scheme::Scheme;
 use crate::shingle::{normalize_text, shingle_hashes};
 use crate::signature::Banding;
 use crate::spool::{Number, numbers};
+pub use crate::stored::Form;
 use crate::stored::text;
 use crate::{Check, Config, Result, ShingleSet, memory};
 

@@ -315,18 +315,19 @@ impl Groups {
             }
             Ok::<_, E>((!portion.is_empty()).then_some((portion, bytes)))
         };
+        let memory = comparing.shares.batch;
         // Sets that are not in use.
         let spare = Mutex::new(memory::with_capacity::<NumberedSets>(threads + 1)?);
         let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
         let compute = |portion: &mut Vec<&[(u32, u32)]>, check: Check| {
             let room = spare().pop();
-            let mut room = room.unwrap_or_else(|| NumberedSets::new(comparing.shares.batch));
+            let mut room = room.unwrap_or_else(|| NumberedSets::new(memory));
             let (mut found, mut left_out) = (Vec::new(), LeftOut::default());
             for (number, group) in (1..).zip(&*portion) {
                 // They are scattered over the batch.
                 portion.get(number).into_iter().for_each(|next| held.fetch(next));
                 // The host's files are for the caller's thread alone.
-                let source = (Bytes::held(held), comparing.shares.batch, NewFile::in_memory());
+                let source = (Bytes::held(held), memory, NewFile::in_memory());
                 left_out += comparing.group(source, group, &mut Crew::Alone(check), &mut room, &mut |group| {
                     judge(group, &mut |result| memory::push(&mut found, result))
                 })?;
@@ -334,11 +335,7 @@ impl Groups {
             spare().push(room);
             Ok((portion.iter().map(|group| group.len()).sum::<usize>(), found, left_out))
         };
-        Crew::With(setting(comparing.shares.batch), threads).each(&mut next, &compute, &mut |(
-            part,
-            found,
-            more,
-        )| {
+        Crew::With(setting(memory), threads).each(&mut next, &compute, &mut |(part, found, more)| {
             let left = self.documents.saturating_sub(before);
             left_out += more;
             before += part;

@@ -61,8 +61,8 @@ pub fn word_diff<E: From<Error>>(
     if normalization.html {
         return Err(Error::MarkupOfWords.into());
     }
-    let (of_written, of_normalized) = Default::default();
-    let mut vocabulary = Vocabulary { normalization, of_written, of_normalized };
+    let mut vocabulary =
+        Vocabulary { normalization, of_written: HashMap::default(), of_normalized: HashMap::default() };
     let words_a = vocabulary.words(a, check)?;
     let words_b = vocabulary.words(b, check)?;
     let distinct = vocabulary.of_normalized.len();

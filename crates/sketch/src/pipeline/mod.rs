@@ -25,5 +25,5 @@ pub use passages::{
     Containers, Fingerprinted, Lookups, OfText, PassageCut, Shared, SharedPassage, Stripped, Test, TextWindow,
     Windowing, asking, containing, fingerprinting, sharing, stripping,
 };
-pub use signer::{Form, Making, Signer, SignerBatch};
+pub use signer::{Making, Signer, SignerBatch};
 pub use texts::{Finder, GivenText, TextBatch};

@@ -9,7 +9,7 @@ use crate::scheme::Scheme;
 use crate::shingle::saturated;
 use crate::signature::{Banding, Sketcher, signature_hash};
 use crate::spool::numbers;
-use crate::stored::{Packing, StoredBytes, text};
+use crate::stored::{Form, Packing, StoredBytes, text};
 use crate::{Check, Config, Result, memory};
 
 /// Size of a text up to which its buffer is kept.
@@ -35,17 +35,6 @@ pub struct SignerBatch {
     pub parts: Vec<CountedPart>,
     /// A sufficient `shingle_size` for each text that is too long for its shingles, if the signer checks that.
     pub saturated: Vec<usize>,
-}
-
-/// The form of the bytes by which a document is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// A text as UTF-8: its shingles are the set.
-    Text,
-    /// The hashes of a set's elements, of eight bytes each in the byte order of the machine.
-    Elements,
-    /// The slots of a signature, of four bytes each in the byte order of the machine.
-    Signature,
 }
 
 impl SignerBatch {
