@@ -41,11 +41,11 @@ unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _argument: *m
 unsafe extern "C-unwind" fn at_end_of_part(
     event: pg_sys::SubXactEvent::Type,
     own: SubTransactionId,
-    parent: SubTransactionId,
+    _parent: SubTransactionId,
     _argument: *mut c_void,
 ) {
     match event {
-        pg_sys::SubXactEvent::SUBXACT_EVENT_COMMIT_SUB => pending::end(own, Some(parent)),
+        pg_sys::SubXactEvent::SUBXACT_EVENT_PRE_COMMIT_SUB => pending::flush_if_of(own),
         pg_sys::SubXactEvent::SUBXACT_EVENT_ABORT_SUB => forget(own),
         _ => (),
     }
@@ -53,7 +53,7 @@ unsafe extern "C-unwind" fn at_end_of_part(
 
 /// Forgets the rows of a subtransaction, or of the transaction, that is over.
 fn forget(own: SubTransactionId) {
-    pending::end(own, None);
+    pending::forget(own);
     own_rows::forget();
 }
 

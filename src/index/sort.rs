@@ -27,7 +27,9 @@ const PART: usize = 16 << 10;
 /// Entries partitioned at a time: they fit the second-level cache.
 const CHUNK: usize = 64 << 10;
 /// Minimum and maximum number of bytes read from a run at a time.
-const RUN_BUFFER: std::ops::RangeInclusive<usize> = 8 << 10..=128 << 10;
+pub const RUN_BUFFER: std::ops::RangeInclusive<usize> = 8 << 10..=128 << 10;
+/// Number of buffers for each run: of what was read (as entries and packed), and of the part that is made of it.
+pub const READ_SHARES: usize = 3;
 
 /// Accepts entries in any order.
 pub struct Sorter {
@@ -102,8 +104,8 @@ impl Sorter {
     }
 
     fn spill(&mut self) -> Result<()> {
-        let mut run = SortedRun::create();
-        self.sorted(&mut |part: &[Entry]| run.append(part))?;
+        let memory = copies(self.memory);
+        let run = SortedRun::in_file(&mut self.entries, memory, &mut Crew::With(setting(memory), self.threads))?;
         self.runs.push(run);
         self.entries.clear();
         Ok(())
@@ -310,26 +312,13 @@ fn sorted_in_place<'a>(entries: &'a mut [Entry], crew: &mut Crew, taker: &mut im
 /// Merges sorted runs, and passes them on part by part. Reads about the same amount of each run, within memory, and
 /// takes the entries that are certain to be less than all unread ones.
 fn merged(runs: &mut [SortedRun], memory: usize, crew: &mut Crew, taker: &mut impl EntryTaker) -> Result<()> {
-    // In flight, read for the next part (as entries and packed), and being read.
-    let shares = runs.len() * (2 * crew.size() + 3);
-    let buffer = (memory / shares).clamp(*RUN_BUFFER.start(), *RUN_BUFFER.end());
-    runs.iter_mut().try_for_each(|run| run.rewind(buffer / size_of::<Entry>()))?;
+    rewind(runs, memory / (2 * crew.size() + READ_SHARES))?;
     let mut next = || {
-        runs.iter_mut().try_for_each(SortedRun::fill)?;
-        let last = runs.iter().filter_map(SortedRun::bound).min();
-        let upto = |run: &SortedRun| match last {
-            Some(last) => run.rest().partition_point(|entry| *entry <= last),
-            None => run.rest().len(),
-        };
-        let count = runs.iter().map(upto).sum();
-        let mut part = memory::with_capacity(count)?;
-        for run in runs.iter_mut() {
-            let count = upto(run);
-            part.extend_from_slice(&run.rest()[..count]);
-            run.position += count;
-        }
+        check_interrupts();
+        let part = next_of(runs)?;
         // The part is a copy.
-        Ok((count > 0).then_some((part, 2 * count * size_of::<Entry>())))
+        let bytes = 2 * part.len() * size_of::<Entry>();
+        Ok((bytes > 0).then_some((part, bytes)))
     };
     let sort = |part: &mut Vec<Entry>, check: Check| {
         sort_by_key(part, check);
@@ -338,9 +327,34 @@ fn merged(runs: &mut [SortedRun], memory: usize, crew: &mut Crew, taker: &mut im
     each(crew, &mut next, &sort, taker)
 }
 
-/// Sorted entries in a temporary file, packed.
-struct SortedRun {
-    file: TempFile,
+/// Goes back to the first entries of runs in files, to read at most `memory` bytes at a time.
+pub fn rewind(runs: &mut [SortedRun], memory: usize) -> Result<()> {
+    let buffer = (memory / runs.len().max(1)).clamp(*RUN_BUFFER.start(), *RUN_BUFFER.end());
+    runs.iter_mut().try_for_each(|run| run.rewind(buffer / size_of::<Entry>()))
+}
+
+/// The next entries of runs, which are less than all later ones. They are in the order of the runs. None are left at
+/// the end.
+pub fn next_of(runs: &mut [SortedRun]) -> Result<Vec<Entry>> {
+    runs.iter_mut().try_for_each(SortedRun::fill)?;
+    let last = runs.iter().filter_map(SortedRun::bound).min();
+    let upto = |run: &SortedRun| match last {
+        Some(last) => run.rest().partition_point(|entry| *entry <= last),
+        None => run.rest().len(),
+    };
+    let mut part = memory::with_capacity(runs.iter().map(upto).sum())?;
+    for run in runs.iter_mut() {
+        let count = upto(run);
+        part.extend_from_slice(&run.rest()[..count]);
+        run.position += count;
+    }
+    Ok(part)
+}
+
+/// Sorted entries in a temporary file, packed, or in memory.
+pub struct SortedRun {
+    /// None if all entries are in `buffer`.
+    file: Option<TempFile>,
     /// Unread entries and bytes, and the average bytes of an entry.
     left: usize,
     bytes: usize,
@@ -353,24 +367,29 @@ struct SortedRun {
 }
 
 impl SortedRun {
-    fn create() -> Self {
-        let file = TempFile::create();
-        let (packed, buffer) = (Vec::new(), Vec::new());
-        Self { file, left: 0, bytes: 0, average: 0, packed, buffer, position: 0, size: 0 }
+    /// A run of sorted entries in memory.
+    pub fn in_memory(buffer: Vec<Entry>) -> Self {
+        Self { file: None, left: 0, bytes: 0, average: 0, packed: Vec::new(), buffer, position: 0, size: 0 }
     }
 
-    /// Appends the next entries.
-    fn append(&mut self, entries: &[Entry]) -> Result<()> {
-        check_interrupts();
-        let mut bytes = Vec::new();
-        pack(entries, &mut bytes)?;
-        self.file.append(&bytes)?;
-        self.left += entries.len();
-        self.bytes += bytes.len();
-        Ok(())
+    /// Sorts entries, and writes them to a file, with `memory` bytes for copies of parts.
+    pub fn in_file(entries: &mut [Entry], memory: usize, crew: &mut Crew) -> Result<Self> {
+        let mut file = TempFile::create();
+        let mut run = Self::in_memory(Vec::new());
+        let mut append = |part: &[Entry]| {
+            check_interrupts();
+            let mut bytes = Vec::new();
+            pack(part, &mut bytes)?;
+            file.append(&bytes)?;
+            run.left += part.len();
+            run.bytes += bytes.len();
+            Ok(())
+        };
+        sorted(entries, memory, crew, &mut append)?;
+        Ok(Self { file: Some(file), ..run })
     }
 
-    /// Goes back to the first entry, to read `size` entries at a time.
+    /// Goes back to the first entry in the file, to read `size` entries at a time.
     fn rewind(&mut self, size: usize) -> Result<()> {
         self.buffer.try_reserve_exact(size).map_err(|_| out_of_memory())?;
         self.size = size;
@@ -395,7 +414,6 @@ impl SortedRun {
         if self.left == 0 || self.rest().len() > self.size / 2 {
             return Ok(());
         }
-        check_interrupts();
         self.buffer.drain(..std::mem::take(&mut self.position));
         let kept = self.buffer.len();
         let most = self.size - kept;
@@ -413,8 +431,9 @@ impl SortedRun {
     fn read(&mut self, bytes: usize) -> Result<()> {
         let kept = self.packed.len();
         memory::resize(&mut self.packed, kept + bytes, 0)?;
-        let offset = self.file.len() - self.bytes as u64;
-        self.file.read(offset, &mut self.packed[kept..])?;
+        if let Some(file) = &mut self.file {
+            file.read(file.len() - self.bytes as u64, &mut self.packed[kept..])?;
+        }
         self.bytes -= bytes;
         Ok(())
     }

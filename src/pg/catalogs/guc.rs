@@ -65,6 +65,12 @@ pub fn has_assertions() -> bool {
     })
 }
 
+/// True if the size of temporary files is limited.
+pub fn is_temp_file_limited() -> bool {
+    // SAFETY: reads a setting of this backend, which is -1 without a limit.
+    unsafe { pg_sys::temp_file_limit >= 0 }
+}
+
 /// True if the transaction is SERIALIZABLE.
 pub fn is_serializable() -> bool {
     // SAFETY: reads a global of this backend.

@@ -76,6 +76,13 @@ fn copy(client: &mut Client, first: u32, last: u32) {
     writer.finish().expect("the end of COPY");
 }
 
+/// A query of rows from `first` to `last` whose texts begin with an expression of the row's number `i`. It calls no
+/// function with a query of its own, before which the entries that wait would be inserted, and needs no files itself.
+fn rows(first: u32, last: u32, begin: &str) -> String {
+    let numbers = format!("SELECT generate_series({first}, {last}) AS i");
+    format!("SELECT i, {begin} || md5(i::text) || ' ' || md5((-i)::text) FROM ({numbers}) AS numbers")
+}
+
 #[test]
 fn triggers_and_functions_see_the_rows_of_their_statement() {
     let (_database, mut client) = scene();
@@ -258,11 +265,11 @@ fn a_cancelled_insertion_that_is_caught_loses_and_repeats_no_entry() {
     while turn < 5 || texts(&mut client, caught)[0].parse::<u32>().expect("a count") < 3 {
         turn += 1;
         assert!(turn < 300, "none was caught");
-        let insert = format!(
-            "INSERT INTO docs SELECT i, \
-             CASE WHEN i % 1000 = 0 THEN read() || ' ' ELSE '' END || md5(i::text) || ' ' || md5((-i)::text) \
-             FROM generate_series({turn} * 100000, {turn} * 100000 + 4001) AS i"
-        );
+        // In memory, or in files too.
+        let memory = if turn % 2 == 0 { "4MB" } else { "256kB" };
+        let caught =
+            rows(turn * 100_000, turn * 100_000 + 4001, "CASE WHEN i % 1000 = 0 THEN read() || ' ' ELSE '' END");
+        let insert = format!("SET work_mem = '{memory}'; INSERT INTO docs {caught}");
         std::thread::scope(|scope| {
             let session = &mut client;
             let inserting = scope.spawn(move || session.batch_execute(&insert));
@@ -309,13 +316,58 @@ fn partitions_share_the_memory() {
     for (part, name) in names.iter().enumerate() {
         client.run(&format!("CREATE TABLE {name} PARTITION OF parts FOR VALUES WITH (MODULUS 40, REMAINDER {part})"));
     }
-    client.run("INSERT INTO parts SELECT i, text_of(i, 1) FROM generate_series(1, 2000) AS i");
-    // To other partitions.
-    client.run("UPDATE parts SET id = id + 10000; SET work_mem = '4MB'; UPDATE parts SET id = id + 10000");
-    client.run("UPDATE parts SET body = body || '!'");
+    client.run(&format!("INSERT INTO parts {}", rows(1, 2000, "''")));
+    // To other partitions, and then by way of files.
+    client.run("UPDATE parts SET id = id + 10000; SET work_mem = '256kB'; UPDATE parts SET id = id + 10000");
+    client.run("SET work_mem = '4MB'; UPDATE parts SET id = id + 10000; UPDATE parts SET body = body || '!'");
     for name in names {
         assert_consistent(&mut client, &format!("{name}_body_idx"));
     }
+}
+
+#[test]
+fn what_exceeds_work_mem_waits_in_files() {
+    let (database, mut client) = scene();
+    // Number of files of this session at every 100th row.
+    let own = "(SELECT pg_ls_dir('base/pgsql_tmp', true, false) AS name) AS files \
+               WHERE name LIKE 'pgsql_tmp' || pg_backend_pid() || '.%'";
+    let files = format!("CASE WHEN i % 100 = 0 THEN (SELECT count(*) FROM {own} AND i > 0) || ' ' ELSE '' END");
+    for (settings, most) in [
+        ("work_mem = '64kB'", "0"),
+        ("work_mem = '256kB'", "2"),
+        ("work_mem = '1MB'", "2"),
+        ("work_mem = '4MB'", "0"),
+        ("temp_file_limit = '1GB'; SET work_mem = '1MB'", "0"),
+    ] {
+        client.run(&format!("TRUNCATE docs; SET {settings}; INSERT INTO docs {}", rows(1, 8_000, &files)));
+        let seen = texts(&mut client, "SELECT max(substring(body FROM '^\\d+ ')) FROM docs WHERE id % 100 = 0");
+        assert_eq!(seen, [format!("{most} ")], "{settings}");
+        assert_consistent(&mut client, "near");
+        client.run("RESET ALL");
+    }
+    let left = &format!("SELECT count(*) FROM {own}");
+    assert_eq!(texts(&mut client, left), ["0"]);
+
+    // A trigger that reads, and a statement that fails, amid files.
+    let mut other = database.connect();
+    let same = "(SELECT string_agg(md5(j::text), ' ') FROM generate_series(1, 20) AS j)";
+    client.run(&format!(
+        "SET work_mem = '256kB'; TRUNCATE docs, found; \
+         CREATE TRIGGER look BEFORE INSERT ON docs FOR EACH ROW WHEN (NEW.id IN (2000, 2900)) EXECUTE FUNCTION look(); \
+         INSERT INTO docs {}; \
+         DROP TRIGGER look ON docs; \
+         DO $$ BEGIN INSERT INTO docs {}; EXCEPTION WHEN division_by_zero THEN NULL; END $$; \
+         INSERT INTO docs {}",
+        rows(1, 5000, &format!("CASE WHEN i % 2 = 0 THEN {same} ELSE '' END")),
+        rows(5001, 9000, "(1 / (8000 - i))"),
+        rows(9001, 12_000, "''"),
+    ));
+    assert_eq!(texts(&mut client, "SELECT count FROM found ORDER BY count"), ["999", "1449"]);
+    assert_eq!(texts(&mut client, left), ["0"]);
+    other.run("VACUUM (INDEX_CLEANUP ON) docs");
+    other.run(&format!("INSERT INTO docs {}", rows(20_000, 23_000, "''")));
+    assert_eq!(texts(&mut other, "SELECT count(*) FROM docs"), ["11001"]);
+    assert_consistent(&mut other, "near");
 }
 
 #[test]
