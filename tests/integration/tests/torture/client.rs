@@ -123,7 +123,10 @@ fn copy(
     let rows: Vec<_> = (0..random.below(most)).map(|_| (journal.fresh_key(), random_body(random))).collect();
     let lines: String = rows.iter().map(|(key, body)| format!("{key}\t{}\t{body}\n", journal.number)).collect();
     // In a transaction, since a COPY alone is said to be complete before it is committed (extended protocol).
+    let memory = ["4MB", "128kB"][random.below(2)];
     let result = session.transaction().and_then(|mut transaction| {
+        // The entries of more than about 400 rows exceed the lesser one, and wait in a file.
+        transaction.batch_execute(&format!("SET LOCAL work_mem = '{memory}'"))?;
         let mut copy = transaction.copy_in(&format!("COPY {table} FROM STDIN"))?;
         // An error of writing comes again at the end.
         let _ = copy.write_all(lines.as_bytes());
