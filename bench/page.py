@@ -8,7 +8,8 @@ from report import chart, digits, duration, megabytes, page, speed, table, times
 from sections.clusters import CHANGES, COPIES
 from sections.copies import WAYS as COPIES_WAYS
 from sections.files import THRESHOLDS, WAYS
-from sections.ingest import ALONE, MOMENTS, TOGETHER
+from sections.ingest import MOMENTS
+from sections.ingest import WAYS as INGEST_WAYS
 from sections.labelled import ADVISED as LABELLED_ADVISED
 from sections.labelled import BEST as LABELLED_BEST
 from sections.pairs import PEERS
@@ -136,14 +137,15 @@ def ingest_table(figures: dict) -> str:
         for moment in MOMENTS:
 
             def more(way, what):
-                return each[f"{way}, docs, {moment}: {what}"] - each[f"{way}, plain, {moment}: {what}"]
+                return each[f"{way}, index, {moment}: {what}"] - each[f"{way}, plain, {moment}: {what}"]
 
-            taken = {way: more(way, "processor") for way in (*TOGETHER, ALONE)}
-            cells = [f"{duration(taken[way])}, {times(taken[way] / taken[ALONE])}" for way in TOGETHER]
-            cells += [duration(taken[ALONE]), *(f"{more(way, 'wal'):,.0f} bytes" for way in taken)]
+            together, alone = (more(way, "processor") for way in INGEST_WAYS)
+            wal = [f"{more(way, 'wal'):,.0f} bytes" for way in INGEST_WAYS]
+            cells = [duration(together), duration(alone), times(together / alone), *wal]
             body.append([f"{count:,}", f"{each['rows']:,}", moment, *cells])
-    header = ["documents there", "rows", "after a checkpoint", *(f"CPU, a row, {way}" for way in TOGETHER), ALONE,
-              *(f"WAL, a row, {way}" for way in TOGETHER), ALONE]  # fmt: skip
+    header = ["documents there", "rows", "after a checkpoint"]
+    for what in ("CPU", "WAL"):
+        header += [f"{what}, a row, {way}" for way in INGEST_WAYS] + ["together of each"] * (what == "CPU")
     return table(header, body)
 
 

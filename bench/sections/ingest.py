@@ -8,10 +8,10 @@ from harness import Server, alternate, note
 MOST = 100_000
 # When the rows of the two measures of a way arrive, after a checkpoint: the later ones find pages that are in the WAL.
 MOMENTS = ("at once", "later")
-# The ways in which rows arrive: by one statement within that work_mem, or by one statement each.
-TOGETHER = {"4 MB": "4MB", "64 MB": "64MB"}
-ALONE = "each"
-TABLES = ("plain", "docs")
+# The ways in which rows arrive: by one statement, or by one statement each. Each way fills an index of its own, so that
+# both find pages that are as full as the other way's, and split as many.
+WAYS = ("together", "each")
+PLAIN = "plain"
 ONE_BY_ONE = """
 DO $$
 DECLARE
@@ -25,25 +25,25 @@ END $$
 
 
 class Arrivals:
-    """Two tables of the same texts, one of them with an index, and new texts that arrive in both."""
+    """Tables of the same texts: one without an index, one with an index for each way. New texts arrive in them."""
 
     def __init__(self, options, server: Server, count: int):
         self.server, self.rows, self.next, self.seed = server, min(count, MOST), count, 1
         self.options = options
         texts = corpus.write(options.directory / "docs.tsv", corpus.texts(count))
-        for table in TABLES:
+        for table in (PLAIN, *WAYS):
             server.load(table, texts)
-        server.run("CREATE INDEX near ON docs USING minlsh (body)")
+            if table != PLAIN:
+                server.run(f"CREATE INDEX ON {table} USING minlsh (body)")
 
     def measure(self, way: str) -> dict:
         """Seconds of the processor and bytes of WAL for a row, of both tables at both moments."""
         found = {}
-        self.server.run(f"SET work_mem = '{TOGETHER.get(way, '4MB')}'")
-        for table in TABLES:
+        for index, table in {"plain": PLAIN, "index": way}.items():
             self.server.run("CHECKPOINT")
             for moment in MOMENTS:
                 for what, value in self.arrive(table, way).items():
-                    found[f"{way}, {table}, {moment}: {what}"] = value
+                    found[f"{way}, {index}, {moment}: {what}"] = value
         return found
 
     def arrive(self, table: str, way: str) -> dict:
@@ -55,7 +55,7 @@ class Arrivals:
         self.next += self.rows
         server.load("arriving", file)
         wal, start = server.value("SELECT pg_current_wal_insert_lsn()"), server.processor()
-        if way == ALONE:
+        if way == "each":
             server.run(ONE_BY_ONE.format(table=table))
         else:
             server.copy(table, file)
@@ -70,6 +70,6 @@ def measure(options) -> dict:
         for count in options.sizes:
             note(f"{count:,} documents: arrivals")
             arrivals = Arrivals(options, server, count)
-            measures = {way: lambda way=way: arrivals.measure(way) for way in (*TOGETHER, ALONE)}
+            measures = {way: lambda way=way: arrivals.measure(way) for way in WAYS}
             found[str(count)] = alternate(options, measures, f"{count:,} documents") | {"rows": arrivals.rows}
     return found
