@@ -150,9 +150,8 @@ impl Pending {
         let most = MOST_RUNS.min(of_files() / (READ_SHARES * RUN_BUFFER.start()));
         let runs: usize = self.batches.iter().map(|batch| batch.runs.len()).sum();
         let largest = self.batches.iter_mut().max_by_key(|batch| batch.entries.len());
-        let Some(batch) = largest.filter(|_| runs < most && !guc::is_temp_file_limited()) else {
-            return Ok(false);
-        };
+        let may_spill = runs < most && !guc::is_temp_file_limited();
+        let Some(batch) = largest.filter(|batch| may_spill && !batch.entries.is_empty()) else { return Ok(false) };
         // One more for what is in memory at the end.
         batch.runs.try_reserve(2).map_err(|_| out_of_memory())?;
         batch.runs.push(SortedRun::in_file(&mut batch.entries, of_files(), &mut Crew::Alone(&mut check_interrupts))?);
