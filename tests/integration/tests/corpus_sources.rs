@@ -79,7 +79,7 @@ fn all_sources_agree(rows: &str) {
     );
     let before = texts(&mut client, TRACES);
     for source in &sources {
-        let of = |job: &str| format!("near_duplicate_{job}({source})").replace("0.7", "0.7");
+        let of = |job: &str| format!("near_duplicate_{job}({source})");
         assert_same(&mut client, all_pairs, &format!("SELECT * FROM {}", of("pairs")));
         let found = format!("SELECT doc_id, cluster_id FROM {}", of("clusters"));
         assert_same(&mut client, &clusters, &found);
@@ -106,24 +106,6 @@ fn all_sources_agree_on_licenses() {
 #[test]
 fn all_sources_agree_on_pages_of_templates() {
     all_sources_agree(PAGES);
-}
-
-#[test]
-fn a_scope_is_a_column_of_a_table_or_a_query() {
-    let database = database();
-    let (mut client, _) = sources(&database, PAGES);
-    client.run("ALTER TABLE docs ADD tenant int; UPDATE docs SET tenant = id % 2");
-    let truth = "SELECT a, b, similarity FROM truth WHERE similarity >= 0.7 AND a % 2 = b % 2";
-    for source in ["docs", "SELECT id, body, tenant FROM docs"] {
-        let source = format!("'{source}', 0.7, scope => 'tenant', {OPTIONS}");
-        assert_same(&mut client, truth, &format!("SELECT * FROM near_duplicate_pairs({source})"));
-    }
-    client.run(
-        "CREATE INDEX docs_scoped ON docs USING minlsh (tenant, body) \
-         WITH (threshold = 0.5, recall = 0.999999, num_perm = 256)",
-    );
-    let by_index = "SELECT * FROM near_duplicate_pairs('docs_scoped', 0.7)";
-    assert_same(&mut client, truth, by_index);
 }
 
 #[test]
