@@ -110,8 +110,8 @@ fn is_own(heap: &Open, tid: u64) -> bool {
 }
 
 impl Pending {
-    /// Adds the entries of a row of `owner`; false if there is no room, if rows of another subtransaction wait, or if an
-    /// ERROR has interrupted their insertion.
+    /// Adds the entries of a row of `owner`; false if there is no room, if rows of another subtransaction wait, or if
+    /// an ERROR has interrupted their insertion.
     fn add(&mut self, target: Target, owner: SubTransactionId, tid: u64, keys: &[u64]) -> Result<bool> {
         let is_interrupted = self.reading.is_some();
         if self.batches.is_empty() && !is_interrupted {
@@ -251,8 +251,7 @@ pub fn flush_if_of(own: SubTransactionId) {
     }
 }
 
-/// Drops the entries of a subtransaction that is over, and those of later ones, which are parts of it and have greater
-/// numbers.
+/// Drops the entries of a subtransaction that is over, or of one of its parts, which have greater numbers.
 pub fn forget(own: SubTransactionId) {
     PENDING.with(|pending| match pending.try_borrow_mut() {
         Ok(mut pending) if pending.owner >= own => *pending = Pending::default(),
