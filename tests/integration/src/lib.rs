@@ -179,6 +179,17 @@ pub fn kilobytes(process: i32, name: &str) -> u64 {
     line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number")
 }
 
+/// The peak of the memory of a process, in kB, without what it shares: buffers, and files such as the library, whose
+/// code comes in page by page.
+///
+/// # Panics
+/// If there is no such process.
+#[must_use]
+pub fn own_memory(process: i32) -> u64 {
+    let shared = kilobytes(process, "RssShmem:") + kilobytes(process, "RssFile:");
+    kilobytes(process, "VmHWM:").saturating_sub(shared)
+}
+
 /// A session in which statements must succeed.
 pub trait Run {
     /// Runs statements.

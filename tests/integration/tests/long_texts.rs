@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use minlsh_integration::{Client, Database, Run, backend, database, kilobytes, texts};
+use minlsh_integration::{Client, Database, Run, backend, database, own_memory, texts};
 
 /// Words of 32 letters, and the bytes that they make.
 const WORDS: usize = 60_000;
@@ -187,11 +187,10 @@ fn measure(database: &Database, statement: &str) -> (Option<String>, usize) {
     let mut client = database.connect();
     client.run("SET jit = off; SET work_mem = '1MB'; SET maintenance_work_mem = '4MB'; SELECT minhash('x')");
     let pid = backend(&mut client);
-    let own = || kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:"));
-    let before = own();
+    let before = own_memory(pid);
     let error = client.batch_execute(statement).err();
     let state = error.map(|error| error.code().map_or("lost".into(), |code| code.code().into()));
-    (state, 1024 * own().saturating_sub(before) as usize)
+    (state, 1024 * own_memory(pid).saturating_sub(before) as usize)
 }
 
 /// The functions without a row, and the rows without a function.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use minlsh_integration::{Client, Run, Server, backend, database, is_thorough, kilobytes, sqlstate, texts};
+use minlsh_integration::{Client, Run, Server, backend, database, is_thorough, kilobytes, own_memory, sqlstate, texts};
 
 #[test]
 fn without_threads_the_work_is_done_all_the_same() {
@@ -41,7 +41,7 @@ fn many_rows_in_one_statement_take_little_memory() {
             client.run(&statement);
         }
         // Shared memory is not the backend's own.
-        peaks.push(kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:")));
+        peaks.push(own_memory(pid));
     }
     let more = peaks[1].saturating_sub(peaks[0]);
     println!("{ROWS} rows: {} kB without the index, {more} kB more with it", peaks[0]);
@@ -89,10 +89,9 @@ fn warm(client: &mut Client, maintenance: &str) -> i32 {
 
 /// The result of some work, and the kB by which it raised what its process has at most beside shared memory.
 fn more_memory<T>(client: &mut Client, pid: i32, work: impl FnOnce(&mut Client) -> T) -> (T, u64) {
-    let own = || kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:"));
-    let before = own();
+    let before = own_memory(pid);
     let result = work(client);
-    (result, own().saturating_sub(before))
+    (result, own_memory(pid).saturating_sub(before))
 }
 
 #[test]
@@ -139,15 +138,14 @@ fn many_scopes_take_little_memory() {
         let mut client = database.connect();
         client.run("SET maintenance_work_mem = '16MB'; SELECT minhash('x')");
         let pid = backend(&mut client);
-        let own = || kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:"));
-        let before = own();
+        let before = own_memory(pid);
         let pairs = format!(
             "SELECT count(*) FROM near_duplicate_pairs( \
              $$SELECT i, md5(i::text), {scope} AS tenant FROM generate_series(1, {ROWS}) i$$, \
              0.9, scope => 'tenant')"
         );
         assert_eq!(texts(&mut client, &pairs), ["0"]);
-        peaks.push(own().saturating_sub(before));
+        peaks.push(own_memory(pid).saturating_sub(before));
     }
     println!("{} kB with one scope, {} kB with {ROWS}", peaks[0], peaks[1]);
     assert!(peaks[1] < peaks[0] + 48 * 1024, "{peaks:?}");
@@ -292,12 +290,11 @@ fn a_long_queue_takes_little_memory() {
     let mut client = database.connect();
     client.run("SET maintenance_work_mem = '4MB'; SELECT minhash('x')");
     let pid = backend(&mut client);
-    let own = || kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:"));
-    let before = own();
+    let before = own_memory(pid);
     let changed = "SELECT changed, was_full FROM minlsh_refresh_clusters('live_clusters')";
     let row = client.query_one(changed, &[]).expect("a refresh");
     assert_eq!((row.get(0), row.get(1)), (i64::from(ROWS), true));
-    let more = own().saturating_sub(before);
+    let more = own_memory(pid).saturating_sub(before);
     println!("{more} kB for {ROWS} keys");
     assert!(more < 16 * 1024, "{more} kB for {ROWS} keys");
 }
