@@ -140,13 +140,11 @@ def ingest_table(figures: dict) -> str:
                 return each[f"{way}, index, {moment}: {what}"] - each[f"{way}, plain, {moment}: {what}"]
 
             together, alone = (more(way, "processor") for way in INGEST_WAYS)
-            wal = [f"{more(way, 'wal'):,.0f} bytes" for way in INGEST_WAYS]
-            cells = [duration(together), duration(alone), times(together / alone), *wal]
+            written = [f"{more(way, 'wal'):,.0f} bytes" for way in INGEST_WAYS]
+            cells = [duration(together), duration(alone), times(together / alone), *written]
             body.append([f"{count:,}", f"{each['rows']:,}", moment, *cells])
-    header = ["documents there", "rows", "after a checkpoint"]
-    for what in ("CPU", "WAL"):
-        header += [f"{what}, a row, {way}" for way in INGEST_WAYS] + ["together of each"] * (what == "CPU")
-    return table(header, body)
+    cpu, wal = ([f"{what}, a row, {way}" for way in INGEST_WAYS] for what in ("CPU", "WAL"))
+    return table(["documents there", "rows", "after a checkpoint", *cpu, "together of each", *wal], body)
 
 
 def files_table(figures: dict) -> str:

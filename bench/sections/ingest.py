@@ -10,7 +10,8 @@ MOST = 100_000
 MOMENTS = ("at once", "later")
 # The ways in which rows arrive: by one statement, or by one statement each. Each way fills an index of its own, so that
 # both find pages that are as full as the other way's, and split as many.
-WAYS = ("together", "each")
+EACH = "each"
+WAYS = ("together", EACH)
 PLAIN = "plain"
 ONE_BY_ONE = """
 DO $$
@@ -39,11 +40,11 @@ class Arrivals:
     def measure(self, way: str) -> dict:
         """Seconds of the processor and bytes of WAL for a row, of both tables at both moments."""
         found = {}
-        for index, table in {"plain": PLAIN, "index": way}.items():
+        for which, table in {"plain": PLAIN, "index": way}.items():
             self.server.run("CHECKPOINT")
             for moment in MOMENTS:
                 for what, value in self.arrive(table, way).items():
-                    found[f"{way}, {index}, {moment}: {what}"] = value
+                    found[f"{way}, {which}, {moment}: {what}"] = value
         return found
 
     def arrive(self, table: str, way: str) -> dict:
@@ -55,7 +56,7 @@ class Arrivals:
         self.next += self.rows
         server.load("arriving", file)
         wal, start = server.value("SELECT pg_current_wal_insert_lsn()"), server.processor()
-        if way == "each":
+        if way == EACH:
             server.run(ONE_BY_ONE.format(table=table))
         else:
             server.copy(table, file)
