@@ -16,7 +16,7 @@
 //! | the window function: documents; the documents that are being signed and then the current batch | `work_mem` | a half each |
 //! | the sample of a suggestion: its documents, and the nearest of each | `work_mem` | all |
 //! | the rows that a query returns at a time | `work_mem` | a quarter |
-//! | entries of new rows that wait for the end of a statement; writing and reading files with them | `work_mem` | three quarters, then files; a quarter |
+//! | entries of new rows that wait; files with more of them | `work_mem` | three quarters; a quarter |
 //! | outlines of the rows that a transaction inserts under exclusion constraints | `work_mem` | times `hash_mem_multiplier` |
 //! | the shingles of two texts that are compared | `work_mem` | times `hash_mem_multiplier`, and at least 32 MB; then a file |
 //! | the shingles of a document with which `jaccard()` compares many texts | `work_mem` | 16 times that; then a file |

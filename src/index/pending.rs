@@ -48,7 +48,7 @@ const MOST_RUNS: usize = 32;
 type Target = (Oid, Oid, Oid, bool);
 
 /// The entries for a target.
-struct Batch {
+struct PendingBatch {
     target: Target,
     /// In any order.
     entries: Vec<Entry>,
@@ -58,7 +58,7 @@ struct Batch {
 
 #[derive(Default)]
 struct Pending {
-    batches: Vec<Batch>,
+    batches: Vec<PendingBatch>,
     /// The target of the batch that is being inserted, and what is left in its files and in memory.
     reading: Option<(Target, Vec<SortedRun>)>,
     /// The next entries of that batch. They descend, so the next one is the last.
@@ -118,7 +118,7 @@ impl Pending {
             self.owner = owner;
         }
         let at = self.batches.iter().position(|batch| batch.target == target).unwrap_or(self.batches.len());
-        let new = Batch { target, entries: Vec::new(), runs: Vec::new() };
+        let new = PendingBatch { target, entries: Vec::new(), runs: Vec::new() };
         let is_other = is_interrupted || self.owner != owner;
         if is_other || at == self.batches.len() && memory::push(&mut self.batches, new).is_err() {
             return Ok(false);
@@ -130,7 +130,7 @@ impl Pending {
         Ok(has_room)
     }
 
-    /// Makes room for `count` entries in batch `at`; false if there is none.
+    /// Makes room for `count` entries in batch `at`, and returns false if that would exceed the memory.
     fn reserve(&mut self, at: usize, count: usize) -> bool {
         let entries = &mut self.batches[at].entries;
         let before = entries.capacity();
@@ -145,7 +145,7 @@ impl Pending {
         true
     }
 
-    /// Writes the largest batch in memory to a file; false if there are too many files.
+    /// Writes the largest batch in memory to a file, and returns false if there may not be one more.
     fn spill(&mut self) -> Result<bool> {
         let most = MOST_RUNS.min(of_files() / (READ_SHARES * RUN_BUFFER.start()));
         let runs: usize = self.batches.iter().map(|batch| batch.runs.len()).sum();
@@ -178,7 +178,7 @@ impl Pending {
             // An ERROR leaves all entries in some order.
             sort_by_key(&mut batch.entries, &mut check_interrupts);
             rewind(&mut batch.runs, of_files() / READ_SHARES)?;
-            let Some(Batch { target, mut entries, mut runs }) = self.batches.pop() else { return Ok(None) };
+            let Some(PendingBatch { target, mut entries, mut runs }) = self.batches.pop() else { return Ok(None) };
             if runs.is_empty() {
                 entries.reverse();
                 self.next = entries;
@@ -232,7 +232,7 @@ fn is_any() -> bool {
     with(|pending| pending.reading.is_some() || !pending.batches.is_empty())
 }
 
-/// Inserts the next entry that [`Pending::advance`] has chosen; false if there is none.
+/// Inserts the next of the entries that [`Pending::advance`] has chosen. Returns false after the last one.
 fn insert_next(index: &MinlshIndex, heap: &Open, unchanged: bool) -> bool {
     check_interrupts();
     let next = with(|pending| {
